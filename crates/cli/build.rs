@@ -17,7 +17,14 @@ fn main() {
 /// The version of this machine's C library; none is older than any.
 fn c_library() -> (u32, u32) {
     let asked = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
-    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let version = said.trim().strip_prefix("glibc ").and_then(|version| version.split_once('.'));
-    version.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))).unwrap_or_default()
+    let said = asked
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
+    let version = said
+        .trim()
+        .strip_prefix("glibc ")
+        .and_then(|version| version.split_once('.'));
+    version
+        .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+        .unwrap_or_default()
 }

@@ -32,12 +32,18 @@ pub fn run(repository: &Repository) -> Result<ExitCode> {
     let items = read(repository)?;
     let tests = test_names(repository)?;
     let (open, covered): (Vec<_>, Vec<_>) = items.iter().partition(|item| !is_tested(item, &tests));
-    let (left, missing): (Vec<_>, Vec<_>) = open.into_iter().partition(|item| item.reason.is_some());
+    let (left, missing): (Vec<_>, Vec<_>) =
+        open.into_iter().partition(|item| item.reason.is_some());
     for item in &missing {
         println!("no test  {:7} {}", item.id, item.title);
     }
     for item in &left {
-        println!("left     {:7} {}: {}", item.id, item.title, item.reason.as_deref().unwrap_or_default());
+        println!(
+            "left     {:7} {}: {}",
+            item.id,
+            item.title,
+            item.reason.as_deref().unwrap_or_default()
+        );
     }
     println!(
         "{} with a test, {} left with a reason, {} with neither",
@@ -45,7 +51,11 @@ pub fn run(repository: &Repository) -> Result<ExitCode> {
         left.len(),
         missing.len()
     );
-    Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if missing.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// A finding for each item that has neither a test nor a reason, or both.
@@ -60,7 +70,10 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
             (false, None) => Some(Finding::new(
                 place,
                 "no test is named after it and no reason is given",
-                format!("write a test `fn {}…`, or say in `reason` why it is not mended", item.prefix()),
+                format!(
+                    "write a test `fn {}…`, or say in `reason` why it is not mended",
+                    item.prefix()
+                ),
             )),
             (true, Some(_)) => Some(Finding::new(
                 place,
@@ -74,23 +87,39 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
 }
 
 fn read(repository: &Repository) -> Result<Vec<Item>> {
-    let table: Table = repository.text(LIST)?.parse().with_context(|| format!("parse {LIST}"))?;
-    let items = table.get("item").and_then(|items| items.as_array()).context("audit.toml has no [[item]]")?;
-    let text =
-        |item: &toml::Value, key: &str| item.get(key).and_then(|text| text.as_str()).map(str::to_owned);
+    let table: Table = repository
+        .text(LIST)?
+        .parse()
+        .with_context(|| format!("parse {LIST}"))?;
+    let items = table
+        .get("item")
+        .and_then(|items| items.as_array())
+        .context("audit.toml has no [[item]]")?;
+    let text = |item: &toml::Value, key: &str| {
+        item.get(key)
+            .and_then(|text| text.as_str())
+            .map(str::to_owned)
+    };
     items
         .iter()
         .map(|item| {
             let id = text(item, "id").context("an item of audit.toml has no id")?;
             let title = text(item, "title").with_context(|| format!("{id} has no title"))?;
-            Ok(Item { id, title, reason: text(item, "reason") })
+            Ok(Item {
+                id,
+                title,
+                reason: text(item, "reason"),
+            })
         })
         .collect()
 }
 
 fn is_tested(item: &Item, tests: &BTreeSet<String>) -> bool {
     let prefix = item.prefix();
-    tests.range(prefix.clone()..).next().is_some_and(|name| name.starts_with(&prefix))
+    tests
+        .range(prefix.clone()..)
+        .next()
+        .is_some_and(|name| name.starts_with(&prefix))
 }
 
 /// The names of all test functions: those below an attribute that ends in `test`.
@@ -117,7 +146,10 @@ fn test_names(repository: &Repository) -> Result<BTreeSet<String>> {
 
 fn function_name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("pub ").unwrap_or(line);
-    let rest = rest.strip_prefix("async ").unwrap_or(rest).strip_prefix("fn ")?;
+    let rest = rest
+        .strip_prefix("async ")
+        .unwrap_or(rest)
+        .strip_prefix("fn ")?;
     rest.split(['(', '<']).next()
 }
 
@@ -130,7 +162,9 @@ mod tests {
         "[[item]]\nid = \"S A1\"\ntitle = \"one\"\n[[item]]\nid = \"N 1\"\ntitle = \"two\"\n";
 
     fn planted(source: &str, list: &str) -> String {
-        let planted = Planted::new().with("crates/a/tests/it/x.rs", source).with(LIST, list);
+        let planted = Planted::new()
+            .with("crates/a/tests/it/x.rs", source)
+            .with(LIST, list);
         told(&check(&planted.repository()).unwrap())
     }
 
@@ -145,8 +179,7 @@ mod tests {
 
     #[test]
     fn an_item_with_both_is_found() {
-        let source =
-            "#[tokio::test(start_paused = true)]\nasync fn n_1_is_closed() {}\n#[test]\nfn s_a1_x() {}\n";
+        let source = "#[tokio::test(start_paused = true)]\nasync fn n_1_is_closed() {}\n#[test]\nfn s_a1_x() {}\n";
         let said = planted(source, &format!("{LISTED}reason = \"later\"\n"));
         assert!(said.contains("has a test and a reason"), "{said}");
     }

@@ -18,18 +18,35 @@ pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
     build(repository)?;
     let program = target(repository).join("release/rooftree-bench");
     let mut bench = Command::new(&program);
-    let status = bench.args(arguments).current_dir(repository.root()).status();
+    let status = bench
+        .args(arguments)
+        .current_dir(repository.root())
+        .status();
     let status = status.with_context(|| format!("start {}", program.display()))?;
-    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if status.success() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 fn build(repository: &Repository) -> Result<()> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["build", "--release", "--package", "rooftree-bench", "--package", "rooftree-cli"]);
+    command.args([
+        "build",
+        "--release",
+        "--package",
+        "rooftree-bench",
+        "--package",
+        "rooftree-cli",
+    ]);
     // Brings the model server, which rows about wires start.
     command.args(["--package", "rooftree-testkit"]);
-    let built = command.current_dir(repository.root()).status().context("start cargo")?;
+    let built = command
+        .current_dir(repository.root())
+        .status()
+        .context("start cargo")?;
     if !built.success() {
         bail!("what is to be measured does not build");
     }
@@ -38,5 +55,7 @@ fn build(repository: &Repository) -> Result<()> {
 
 fn target(repository: &Repository) -> PathBuf {
     let elsewhere = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    repository.root().join(elsewhere.unwrap_or_else(|| PathBuf::from("target")))
+    repository
+        .root()
+        .join(elsewhere.unwrap_or_else(|| PathBuf::from("target")))
 }

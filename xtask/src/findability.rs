@@ -35,7 +35,10 @@ pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
     let sources = sources(repository)?;
     if !words.is_empty() {
         let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-        ranked(&sources, &words).iter().take(LOOKED_AT).for_each(|path| println!("{path}"));
+        ranked(&sources, &words)
+            .iter()
+            .take(LOOKED_AT)
+            .for_each(|path| println!("{path}"));
         return Ok(ExitCode::SUCCESS);
     }
     let questions = questions(repository)?;
@@ -47,23 +50,44 @@ pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
         found += usize::from(is_found);
         let rank = rank.map_or("none".to_owned(), |rank| (rank + 1).to_string());
         let mark = if is_found { "found " } else { "MISSED" };
-        println!("{mark} {rank:>4}  {} [{}]", question.ask, question.words.join(" "));
+        println!(
+            "{mark} {rank:>4}  {} [{}]",
+            question.ask,
+            question.words.join(" ")
+        );
     }
-    println!("{found} of {} questions are answered by the first {LOOKED_AT} hits", questions.len());
-    Ok(if found >= WANTED { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    println!(
+        "{found} of {} questions are answered by the first {LOOKED_AT} hits",
+        questions.len()
+    );
+    Ok(if found >= WANTED {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 impl Question {
     fn is_answered_by(&self, path: &str) -> bool {
-        let is_meant =
-            |file: &String| if file.ends_with('/') { path.starts_with(file.as_str()) } else { path == file };
+        let is_meant = |file: &String| {
+            if file.ends_with('/') {
+                path.starts_with(file.as_str())
+            } else {
+                path == file
+            }
+        };
         self.files.iter().any(is_meant)
     }
 }
 
 /// Paths of the files that contain at least one of the words, best first.
 fn ranked<'a>(sources: &'a [Source], words: &[String]) -> Vec<&'a str> {
-    let count = |text: &str| words.iter().filter(|word| text.contains(word.as_str())).count();
+    let count = |text: &str| {
+        words
+            .iter()
+            .filter(|word| text.contains(word.as_str()))
+            .count()
+    };
     let mut hits: Vec<(usize, usize, &str)> = Vec::new();
     for source in sources {
         let present = count(&source.text);
@@ -77,33 +101,62 @@ fn ranked<'a>(sources: &'a [Source], words: &[String]) -> Vec<&'a str> {
 }
 
 fn sources(repository: &Repository) -> Result<Vec<Source>> {
-    let is_source =
-        |path: &&str| path.starts_with("crates/") && path.contains("/src/") && path.ends_with(".rs");
+    let is_source = |path: &&str| {
+        path.starts_with("crates/") && path.contains("/src/") && path.ends_with(".rs")
+    };
     let mut sources = Vec::new();
     for path in repository.files().filter(is_source) {
         let text = repository.text(path)?;
-        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_lowercase();
+        let text = text
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
         let text = format!("{}\n{text}", path.to_lowercase());
-        sources.push(Source { path: path.to_owned(), text });
+        sources.push(Source {
+            path: path.to_owned(),
+            text,
+        });
     }
     Ok(sources)
 }
 
 fn questions(repository: &Repository) -> Result<Vec<Question>> {
-    let table: Table = repository.text(DATA)?.parse().with_context(|| format!("parse {DATA}"))?;
-    let listed =
-        table.get("question").and_then(|list| list.as_array()).map(Vec::as_slice).unwrap_or_default();
+    let table: Table = repository
+        .text(DATA)?
+        .parse()
+        .with_context(|| format!("parse {DATA}"))?;
+    let listed = table
+        .get("question")
+        .and_then(|list| list.as_array())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let texts = |entry: &toml::Value, key: &str| -> Vec<String> {
-        let list = entry.get(key).and_then(|list| list.as_array()).map(Vec::as_slice).unwrap_or_default();
-        list.iter().filter_map(|text| text.as_str()).map(str::to_owned).collect()
+        let list = entry
+            .get(key)
+            .and_then(|list| list.as_array())
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        list.iter()
+            .filter_map(|text| text.as_str())
+            .map(str::to_owned)
+            .collect()
     };
     let read = |entry: &toml::Value| {
-        let ask =
-            entry.get("ask").and_then(|ask| ask.as_str()).context("a question has no `ask`")?.to_owned();
-        let question = Question { ask, words: texts(entry, "words"), files: texts(entry, "files") };
+        let ask = entry
+            .get("ask")
+            .and_then(|ask| ask.as_str())
+            .context("a question has no `ask`")?
+            .to_owned();
+        let question = Question {
+            ask,
+            words: texts(entry, "words"),
+            files: texts(entry, "files"),
+        };
         for file in &question.files {
-            let is_there =
-                repository.files().any(|path| path == file || file.ends_with('/') && path.starts_with(file));
+            let is_there = repository
+                .files()
+                .any(|path| path == file || file.ends_with('/') && path.starts_with(file));
             anyhow::ensure!(is_there, "{DATA}: {file} does not exist");
         }
         Ok(question)
@@ -119,12 +172,22 @@ mod tests {
     #[test]
     fn a_file_with_all_words_comes_first_then_one_with_more_lines() {
         let planted = Planted::new()
-            .with("crates/a/src/one.rs", "//! Retries requests.\nfn f() {} // backoff\n")
-            .with("crates/a/src/two.rs", "//! Other.\n// retries retries\n// retries\n")
+            .with(
+                "crates/a/src/one.rs",
+                "//! Retries requests.\nfn f() {} // backoff\n",
+            )
+            .with(
+                "crates/a/src/two.rs",
+                "//! Other.\n// retries retries\n// retries\n",
+            )
             .with("crates/a/src/three.rs", "//! Retries.\n");
         let sources = sources(&planted.repository()).unwrap();
         let words = ["retries".to_owned(), "backoff".to_owned()];
-        let expected = ["crates/a/src/one.rs", "crates/a/src/two.rs", "crates/a/src/three.rs"];
+        let expected = [
+            "crates/a/src/one.rs",
+            "crates/a/src/two.rs",
+            "crates/a/src/three.rs",
+        ];
         assert_eq!(ranked(&sources, &words), expected);
     }
 }

@@ -13,7 +13,11 @@ pub struct Finding {
 impl Finding {
     /// An objection to something at `place`, a path with or without `:line`.
     pub fn new(place: impl Into<String>, wrong: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { place: place.into(), wrong: wrong.into(), fix: fix.into() }
+        Self {
+            place: place.into(),
+            wrong: wrong.into(),
+            fix: fix.into(),
+        }
     }
 }
 

@@ -15,7 +15,10 @@ pub struct Generated {
 
 /// Everything that is generated.
 pub fn all() -> Result<Vec<Generated>> {
-    Ok(vec![Generated { path: "docs/events.schema.json", text: events_schema()? }])
+    Ok(vec![Generated {
+        path: "docs/events.schema.json",
+        text: events_schema()?,
+    }])
 }
 
 /// The JSON Schema of what clients read.
@@ -43,8 +46,9 @@ pub fn run(repository: &Repository) -> Result<ExitCode> {
 
 /// Objects to a generated file that does not say what the code says.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
-    let stale =
-        all()?.into_iter().filter(|file| repository.text(file.path).ok().as_ref() != Some(&file.text));
+    let stale = all()?
+        .into_iter()
+        .filter(|file| repository.text(file.path).ok().as_ref() != Some(&file.text));
     Ok(stale
         .map(|file| {
             Finding::new(
@@ -63,8 +67,13 @@ mod tests {
 
     #[test]
     fn a_generated_file_that_drifted_or_is_missing_is_found_and_generate_mends_it() {
-        for planted in [Planted::new(), Planted::new().with("docs/events.schema.json", "{}\n")] {
-            assert!(told(&check(&planted.repository()).unwrap()).contains("run cargo xtask generate"));
+        for planted in [
+            Planted::new(),
+            Planted::new().with("docs/events.schema.json", "{}\n"),
+        ] {
+            assert!(
+                told(&check(&planted.repository()).unwrap()).contains("run cargo xtask generate")
+            );
             run(&planted.repository()).unwrap();
             assert_eq!(check(&planted.repository()).unwrap(), []);
         }

@@ -85,9 +85,18 @@ struct Rights {
     more: &'static [&'static str],
 }
 
-const NARROW: Rights = Rights { mode: "plan", more: &["--deny", "Bash", "--network", "off"] };
-const WIDE: Rights = Rights { mode: "auto", more: &[] };
-const WIDEST: Rights = Rights { mode: "bypass", more: &["--allow", "Bash", "--allow", "Write"] };
+const NARROW: Rights = Rights {
+    mode: "plan",
+    more: &["--deny", "Bash", "--network", "off"],
+};
+const WIDE: Rights = Rights {
+    mode: "auto",
+    more: &[],
+};
+const WIDEST: Rights = Rights {
+    mode: "bypass",
+    more: &["--allow", "Bash", "--allow", "Write"],
+};
 
 /// Runs rounds until enough processes were killed.
 pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
@@ -95,9 +104,15 @@ pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
     let (mut killed, mut rounds) = (0, 0_u32);
     let mut random = Random::new();
     while killed < wanted {
-        let began_with = if rounds.is_multiple_of(2) { NARROW } else { WIDE };
+        let began_with = if rounds.is_multiple_of(2) {
+            NARROW
+        } else {
+            WIDE
+        };
         let round = Round::new(&binary)?;
-        killed += round.play(began_with, &mut random).with_context(|| format!("round {rounds}"))?;
+        killed += round
+            .play(began_with, &mut random)
+            .with_context(|| format!("round {rounds}"))?;
         rounds += 1;
         if rounds.is_multiple_of(10) {
             println!("{killed} of {wanted} kills in {rounds} rounds, nothing wrong");
@@ -113,7 +128,11 @@ fn options(repository: &Repository, arguments: &[&str]) -> Result<(u32, PathBuf)
     while let Some(word) = words.next() {
         match *word {
             "--binary" => binary = words.next().map(PathBuf::from),
-            count => wanted = count.parse().with_context(|| format!("`{count}` is not a number of kills"))?,
+            count => {
+                wanted = count
+                    .parse()
+                    .with_context(|| format!("`{count}` is not a number of kills"))?
+            }
         }
     }
     if let Some(binary) = binary {
@@ -123,8 +142,10 @@ fn options(repository: &Repository, arguments: &[&str]) -> Result<(u32, PathBuf)
         ));
     }
     let mut cargo = Command::new("cargo");
-    let built =
-        cargo.args(["build", "--release", "-p", "rooftree-cli"]).current_dir(repository.root()).status()?;
+    let built = cargo
+        .args(["build", "--release", "-p", "rooftree-cli"])
+        .current_dir(repository.root())
+        .status()?;
     ensure!(built.success(), "the release build failed");
     Ok((wanted, repository.root().join("target/release/rooftree")))
 }
@@ -138,25 +159,39 @@ struct Round {
 impl Round {
     fn new(binary: &Path) -> Result<Self> {
         let nanos = SystemTime::UNIX_EPOCH.elapsed()?.as_nanos();
-        let directory = std::env::temp_dir().join(format!("rooftree-kills-{}-{nanos}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("rooftree-kills-{}-{nanos}", std::process::id()));
         fs::create_dir_all(directory.join("work"))?;
         fs::write(directory.join("work/seen.txt"), "seen\n")?;
         fs::write(directory.join("script.toml"), SCRIPT)?;
-        Ok(Self { directory, binary: binary.to_owned() })
+        Ok(Self {
+            directory,
+            binary: binary.to_owned(),
+        })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
-        command.args(arguments).current_dir(self.directory.join("work"));
+        command
+            .args(arguments)
+            .current_dir(self.directory.join("work"));
         command.env("ROOFTREE_HOME", self.directory.join("home"));
-        command.env("ROOFTREE_MODEL", format!("scripted/{}", self.directory.join("script.toml").display()));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env(
+            "ROOFTREE_MODEL",
+            format!("scripted/{}", self.directory.join("script.toml").display()),
+        );
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         command
     }
 
     fn start(&self, arguments: &[&str], rights: Rights) -> Result<Child> {
         let mut command = self.command(arguments);
-        command.args(["--no-input", "--permission-mode", rights.mode]).args(rights.more);
+        command
+            .args(["--no-input", "--permission-mode", rights.mode])
+            .args(rights.more);
         command.spawn().context("start the program")
     }
 
@@ -169,7 +204,9 @@ impl Round {
             thread::sleep(Duration::from_millis(2));
         }
         killed += self.kill_soon(child, random)?;
-        let Some(session) = self.sessions().into_iter().next() else { bail!("no session was begun") };
+        let Some(session) = self.sessions().into_iter().next() else {
+            bail!("no session was begun")
+        };
         for _ in 1..PER_ROUND {
             let rights = *random.pick(&[NARROW, WIDE, WIDEST]);
             let child = self.start(&["run", "-s", &session], rights)?;
@@ -205,10 +242,16 @@ impl Round {
 
     fn check(&self, session: &str, began_with: Rights) -> Result<()> {
         let here = self.directory.display();
-        let wrote =
-            |name: &str| fs::read_to_string(self.directory.join("work").join(name)).unwrap_or_default();
+        let wrote = |name: &str| {
+            fs::read_to_string(self.directory.join("work").join(name)).unwrap_or_default()
+        };
         if began_with == NARROW {
-            for name in ["by-lead.txt", "by-bash.txt", "by-child.txt", "background.txt"] {
+            for name in [
+                "by-lead.txt",
+                "by-bash.txt",
+                "by-child.txt",
+                "background.txt",
+            ] {
                 ensure!(
                     wrote(name).is_empty(),
                     "{name} was written in a run that began in plan mode; see {here}"
@@ -216,28 +259,45 @@ impl Round {
             }
         }
         for name in ["by-bash.txt", "background.txt"] {
-            ensure!(wrote(name).lines().count() <= 1, "{name} was written twice; see {here}");
+            ensure!(
+                wrote(name).lines().count() <= 1,
+                "{name} was written twice; see {here}"
+            );
         }
         let verified = self.command(&["doctor", "verify"]).status()?;
         ensure!(verified.success(), "doctor verify failed; see {here}");
         let running = self.json(&["tasks", "list", "--running", "-o", "json"])?;
-        ensure!(is_empty(&running), "tasks are still running: {running}; see {here}");
-        let runs = self.json(&["runs", "list", "--all", "-o", "json"])?.to_string();
-        ensure!(!runs.contains("\"running\""), "a run of {session} is not settled: {runs}; see {here}");
+        ensure!(
+            is_empty(&running),
+            "tasks are still running: {running}; see {here}"
+        );
+        let runs = self
+            .json(&["runs", "list", "--all", "-o", "json"])?
+            .to_string();
+        ensure!(
+            !runs.contains("\"running\""),
+            "a run of {session} is not settled: {runs}; see {here}"
+        );
         Ok(())
     }
 
     fn sessions(&self) -> Vec<String> {
-        let Ok(listed) = self.json(&["sessions", "list", "--all", "-o", "json"]) else { return Vec::new() };
+        let Ok(listed) = self.json(&["sessions", "list", "--all", "-o", "json"]) else {
+            return Vec::new();
+        };
         let text = listed.to_string();
-        let ids = text.split('"').filter(|word| word.starts_with("ses_")).map(str::to_owned);
+        let ids = text
+            .split('"')
+            .filter(|word| word.starts_with("ses_"))
+            .map(str::to_owned);
         ids.collect()
     }
 
     fn json(&self, arguments: &[&str]) -> Result<Value> {
         let output = self.command(arguments).stdout(Stdio::piped()).output()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        serde_json::from_str(&text).with_context(|| format!("{arguments:?} printed no JSON: {text}"))
+        serde_json::from_str(&text)
+            .with_context(|| format!("{arguments:?} printed no JSON: {text}"))
     }
 }
 
@@ -255,7 +315,9 @@ struct Random(u64);
 
 impl Random {
     fn new() -> Self {
-        let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(1, |since| since.subsec_nanos());
+        let nanos = SystemTime::UNIX_EPOCH
+            .elapsed()
+            .map_or(1, |since| since.subsec_nanos());
         Self(u64::from(nanos) | 1)
     }
 
@@ -268,6 +330,9 @@ impl Random {
 
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         let at = usize::try_from(self.below(items.len() as u64)).unwrap_or_default();
-        items.get(at).or(items.first()).unwrap_or_else(|| unreachable!("an empty list"))
+        items
+            .get(at)
+            .or(items.first())
+            .unwrap_or_else(|| unreachable!("an empty list"))
     }
 }

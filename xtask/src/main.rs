@@ -68,6 +68,9 @@ fn run() -> Result<ExitCode> {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)
         }
-        other => bail!("there is no `cargo xtask {}`; there is:\n{HELP}", other.join(" ")),
+        other => bail!(
+            "there is no `cargo xtask {}`; there is:\n{HELP}",
+            other.join(" ")
+        ),
     }
 }

@@ -41,7 +41,10 @@ enum Verdict {
 pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
     let mutants = read(repository)?;
     let is_meant = |mutant: &&Mutant| {
-        words.is_empty() || words.iter().any(|word| mutant.id.contains(word) || mutant.file.contains(word))
+        words.is_empty()
+            || words
+                .iter()
+                .any(|word| mutant.id.contains(word) || mutant.file.contains(word))
     };
     let chosen: Vec<&Mutant> = mutants.iter().filter(is_meant).collect();
     let copy = repository.root().join("target/mutants/tree");
@@ -56,7 +59,13 @@ pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
             Verdict::Invalid(_) => "INVALID",
         };
         let took = started.elapsed().as_secs();
-        println!("{:>3}/{} {word:8} {} ({took} s): {}", number + 1, chosen.len(), mutant.id, mutant.about);
+        println!(
+            "{:>3}/{} {word:8} {} ({took} s): {}",
+            number + 1,
+            chosen.len(),
+            mutant.id,
+            mutant.about
+        );
         match verdict {
             Verdict::Caught => caught += 1,
             Verdict::Survived => bad.push(mutant.id.as_str()),
@@ -80,8 +89,13 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     for mutant in read(repository)? {
         let wrong = match repository.has(&mutant.file) {
             false => Some("its file does not exist".to_owned()),
-            true => match repository.text(&mutant.file)?.matches(mutant.find.as_str()).count() {
-                1 => (mutant.find == mutant.replace).then(|| "it replaces a text with itself".to_owned()),
+            true => match repository
+                .text(&mutant.file)?
+                .matches(mutant.find.as_str())
+                .count()
+            {
+                1 => (mutant.find == mutant.replace)
+                    .then(|| "it replaces a text with itself".to_owned()),
                 count => Some(format!("its text stands {count} times in {}", mutant.file)),
             },
         };
@@ -98,10 +112,19 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
 
 fn read(repository: &Repository) -> Result<Vec<Mutant>> {
     let mut mutants = Vec::new();
-    for path in repository.files().filter(|path| path.starts_with(FOLDER) && path.ends_with(".toml")) {
-        let table: Table = repository.text(path)?.parse().with_context(|| format!("parse {path}"))?;
-        let listed =
-            table.get("mutant").and_then(|list| list.as_array()).map(Vec::as_slice).unwrap_or_default();
+    for path in repository
+        .files()
+        .filter(|path| path.starts_with(FOLDER) && path.ends_with(".toml"))
+    {
+        let table: Table = repository
+            .text(path)?
+            .parse()
+            .with_context(|| format!("parse {path}"))?;
+        let listed = table
+            .get("mutant")
+            .and_then(|list| list.as_array())
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         for entry in listed {
             mutants.push(mutant(entry).with_context(|| format!("read {path}"))?);
         }
@@ -111,7 +134,10 @@ fn read(repository: &Repository) -> Result<Vec<Mutant>> {
 
 fn mutant(entry: &toml::Value) -> Result<Mutant> {
     let text = |key: &str| {
-        let text = entry.get(key).and_then(|text| text.as_str()).map(str::to_owned);
+        let text = entry
+            .get(key)
+            .and_then(|text| text.as_str())
+            .map(str::to_owned);
         text.with_context(|| format!("a mutant has no `{key}`: {entry}"))
     };
     Ok(Mutant {
@@ -128,7 +154,9 @@ fn mutant(entry: &toml::Value) -> Result<Mutant> {
 fn refresh(root: &Path, copy: &Path) -> Result<()> {
     let repository = Repository::open(root)?;
     let hidden = [".cargo/config.toml"];
-    let paths = repository.files().chain(hidden.into_iter().filter(|path| repository.has(path)));
+    let paths = repository
+        .files()
+        .chain(hidden.into_iter().filter(|path| repository.has(path)));
     for path in paths {
         let (from, to): (PathBuf, PathBuf) = (root.join(path), copy.join(path));
         let wanted = fs::read(&from).with_context(|| format!("read {path}"))?;
@@ -148,7 +176,11 @@ fn attempt(mutant: &Mutant, copy: &Path) -> Result<Verdict> {
     let path = copy.join(&mutant.file);
     let text = fs::read_to_string(&path).with_context(|| format!("read {}", mutant.file))?;
     if text.matches(mutant.find.as_str()).count() != 1 {
-        bail!("`find` of mutant {} does not stand exactly once in {}", mutant.id, mutant.file);
+        bail!(
+            "`find` of mutant {} does not stand exactly once in {}",
+            mutant.id,
+            mutant.file
+        );
     }
     fs::write(&path, text.replacen(&mutant.find, &mutant.replace, 1))?;
     let built = test(mutant, copy, true)?;
@@ -157,7 +189,11 @@ fn attempt(mutant: &Mutant, copy: &Path) -> Result<Verdict> {
         return Ok(Verdict::Invalid(said));
     }
     let is_green = test(mutant, copy, false)?.status.success();
-    Ok(if is_green { Verdict::Survived } else { Verdict::Caught })
+    Ok(if is_green {
+        Verdict::Survived
+    } else {
+        Verdict::Caught
+    })
 }
 
 fn test(mutant: &Mutant, copy: &Path, only_build: bool) -> Result<std::process::Output> {
@@ -166,7 +202,11 @@ fn test(mutant: &Mutant, copy: &Path, only_build: bool) -> Result<std::process::
     if only_build {
         command.arg("--no-run");
     }
-    command.current_dir(copy).stdin(Stdio::null()).output().context("start cargo")
+    command
+        .current_dir(copy)
+        .stdin(Stdio::null())
+        .output()
+        .context("start cargo")
 }
 
 #[cfg(test)]
@@ -184,7 +224,8 @@ mod tests {
     #[test]
     fn a_mutant_whose_text_is_gone_or_stands_twice_is_found() {
         let findings = |find: &str| {
-            let planted = Planted::new().with("crates/a/src/lib.rs", "fn f() -> bool { true }\n// true\n");
+            let planted =
+                Planted::new().with("crates/a/src/lib.rs", "fn f() -> bool { true }\n// true\n");
             let planted = planted.with("xtask/mutants/a.toml", &listed(find));
             told(&check(&planted.repository()).unwrap())
         };

@@ -31,5 +31,9 @@ impl Planted {
 
 /// The findings as one text, for looking for words in it.
 pub fn told(findings: &[Finding]) -> String {
-    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    findings
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -19,10 +19,14 @@ pub struct Repository {
 impl Repository {
     /// The repository that a directory lies in.
     pub fn around(directory: &Path) -> Result<Self> {
-        let is_root = |path: &&Path| path.join("xtask/Cargo.toml").is_file() && path.join("crates").is_dir();
+        let is_root =
+            |path: &&Path| path.join("xtask/Cargo.toml").is_file() && path.join("crates").is_dir();
         match directory.ancestors().find(is_root) {
             Some(root) => Self::open(root),
-            None => bail!("{} is not inside the repository; go there first", directory.display()),
+            None => bail!(
+                "{} is not inside the repository; go there first",
+                directory.display()
+            ),
         }
     }
 
@@ -31,7 +35,10 @@ impl Repository {
         let mut files = Vec::new();
         collect(root, "", &mut files)?;
         files.sort();
-        Ok(Self { root: root.to_owned(), files })
+        Ok(Self {
+            root: root.to_owned(),
+            files,
+        })
     }
 
     /// Where it lies.
@@ -41,7 +48,10 @@ impl Repository {
 
     /// All files with this extension.
     pub fn files_ending(&self, extension: &str) -> impl Iterator<Item = &str> {
-        self.files().filter(move |path| path.rsplit_once('.').is_some_and(|(_, end)| end == extension))
+        self.files().filter(move |path| {
+            path.rsplit_once('.')
+                .is_some_and(|(_, end)| end == extension)
+        })
     }
 
     /// All files.
@@ -71,10 +81,16 @@ impl Repository {
 /// Hidden directories, build output and links hold nothing of ours.
 fn collect(root: &Path, below: &str, files: &mut Vec<String>) -> Result<()> {
     let directory = root.join(below);
-    for entry in fs::read_dir(&directory).with_context(|| format!("list {}", directory.display()))? {
+    for entry in
+        fs::read_dir(&directory).with_context(|| format!("list {}", directory.display()))?
+    {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        let path = if below.is_empty() {
+            name.clone()
+        } else {
+            format!("{below}/{name}")
+        };
         let kind = entry.file_type()?;
         if kind.is_file() {
             files.push(path);

@@ -42,35 +42,68 @@ pub fn run(repository: &Repository, extent: Extent) -> Result<ExitCode> {
         });
     }
     print!("{}", summary::render(&rows, started.elapsed()));
-    Ok(if summary::is_good(&rows) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if summary::is_good(&rows) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
-fn reason_to_skip(step: &Step, repository: &Repository, extent: Extent, rows: &[Row]) -> Option<String> {
+fn reason_to_skip(
+    step: &Step,
+    repository: &Repository,
+    extent: Extent,
+    rows: &[Row],
+) -> Option<String> {
     if let Some(missing) = step.missing(repository) {
         return Some(missing);
     }
     if extent == Extent::Quick && step.speed == Speed::Slow {
         return Some("left out by --quick".to_owned());
     }
-    let failed = |name: &str| rows.iter().any(|row| row.name == name && row.outcome == Outcome::Failed);
-    step.after.filter(|name| failed(name)).map(|name| format!("not run because `{name}` failed"))
+    let failed = |name: &str| {
+        rows.iter()
+            .any(|row| row.name == name && row.outcome == Outcome::Failed)
+    };
+    step.after
+        .filter(|name| failed(name))
+        .map(|name| format!("not run because `{name}` failed"))
 }
 
 fn perform(step: &Step, repository: &Repository) -> Result<Row> {
     println!("\n━━ {} ━━ {}", step.name, step.spelled());
     let started = Instant::now();
     let mut counts = Counts::default();
-    let outcome = if step.perform(repository, &mut counts)? { Outcome::Passed } else { Outcome::Failed };
-    let row = Row { name: step.name, outcome, counts, took: started.elapsed() };
-    println!("━━ {} {} in {}", row.name, row.outcome.word(), summary::seconds(row.took));
+    let outcome = if step.perform(repository, &mut counts)? {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
+    let row = Row {
+        name: step.name,
+        outcome,
+        counts,
+        took: started.elapsed(),
+    };
+    println!(
+        "━━ {} {} in {}",
+        row.name,
+        row.outcome.word(),
+        summary::seconds(row.took)
+    );
     Ok(row)
 }
 
 /// What whoever types plain `cargo test` should know.
 pub fn left_out_by_cargo_test(repository: &Repository) -> String {
-    let left_out = STEPS.iter().filter(|step| !step.in_cargo_test && step.missing(repository).is_none());
+    let left_out = STEPS
+        .iter()
+        .filter(|step| !step.in_cargo_test && step.missing(repository).is_none());
     let names: Vec<&str> = left_out.map(|step| step.name).collect();
-    format!("plain `cargo test` leaves out: {}. `cargo xtask test` does everything.", names.join(", "))
+    format!(
+        "plain `cargo test` leaves out: {}. `cargo xtask test` does everything.",
+        names.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -85,7 +118,11 @@ mod tests {
             without.contains("clippy") && without.contains("tidy") && !without.contains("crash"),
             "{without}"
         );
-        let with = left_out_by_cargo_test(&Planted::new().with("crates/cli/tests/crash.rs", "").repository());
+        let with = left_out_by_cargo_test(
+            &Planted::new()
+                .with("crates/cli/tests/crash.rs", "")
+                .repository(),
+        );
         assert!(with.contains("crash"), "{with}");
     }
 
@@ -97,8 +134,12 @@ mod tests {
         let reason = |extent, rows: &[Row]| reason_to_skip(crash, &repository, extent, rows);
         assert_eq!(reason(Extent::Everything, &[]), None);
         assert_eq!(reason(Extent::Quick, &[]).unwrap(), "left out by --quick");
-        let row =
-            |outcome| Row { name: "clippy", outcome, counts: Counts::default(), took: Default::default() };
+        let row = |outcome| Row {
+            name: "clippy",
+            outcome,
+            counts: Counts::default(),
+            took: Default::default(),
+        };
         assert_eq!(
             reason(Extent::Everything, &[row(Outcome::Failed)]).unwrap(),
             "not run because `clippy` failed"
@@ -106,7 +147,9 @@ mod tests {
         assert_eq!(reason(Extent::Everything, &[row(Outcome::Passed)]), None);
         let bare = Planted::new().repository();
         assert!(
-            reason_to_skip(crash, &bare, Extent::Everything, &[]).unwrap().contains("crates/cli/tests/crash")
+            reason_to_skip(crash, &bare, Extent::Everything, &[])
+                .unwrap()
+                .contains("crates/cli/tests/crash")
         );
     }
 }

@@ -41,7 +41,10 @@ pub fn run(repository: &Repository) -> Result<ExitCode> {
     let mut count = 0;
     for (name, check) in CHECKS {
         let findings = check(repository)?;
-        println!("{} {name}", if findings.is_empty() { "ok  " } else { "FAIL" });
+        println!(
+            "{} {name}",
+            if findings.is_empty() { "ok  " } else { "FAIL" }
+        );
         for finding in &findings {
             println!("  {finding}");
         }
@@ -50,6 +53,9 @@ pub fn run(repository: &Repository) -> Result<ExitCode> {
     if count == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{count} {} to put right", if count == 1 { "thing" } else { "things" });
+    println!(
+        "{count} {} to put right",
+        if count == 1 { "thing" } else { "things" }
+    );
     Ok(ExitCode::FAILURE)
 }

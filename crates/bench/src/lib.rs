@@ -4,13 +4,13 @@
 //! turns with it, and what is judged is their ratio. `rows` holds one file per kind of figure,
 //! `raw` the bare side, `roof` and `quick_model` our side.
 
-pub mod contest;
+pub mod baseline;
+pub mod bench_runtime;
+pub mod compare;
 pub mod machine;
 pub mod options;
-pub mod place;
+pub mod program_dir;
 pub mod quick_model;
-pub mod raw;
-pub mod roof;
 pub mod row;
 pub mod rows;
 pub mod table;

@@ -18,12 +18,12 @@ pub fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
 
 /// Seconds of processor time a piece of work takes, over all threads.
 pub fn processor_seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
-    let before = processor()?;
+    let before = processor_time()?;
     work()?;
-    Ok(processor()? - before)
+    Ok(processor_time()? - before)
 }
 
-fn processor() -> Result<f64> {
+fn processor_time() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).context("ask for processor time")?;
     let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(micros as f64 / 1e6)
@@ -52,17 +52,17 @@ pub fn kilobytes(status: &str, field: &str) -> Option<f64> {
 }
 
 /// One thread that waits for everything, as in the program.
-pub fn one_thread() -> Result<Runtime> {
+pub fn single_thread_runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
 /// A thread per core, as in a server.
-pub fn all_threads() -> Result<Runtime> {
+pub fn multi_thread_runtime() -> Result<Runtime> {
     Ok(Builder::new_multi_thread().enable_all().build()?)
 }
 
 /// Seconds until a future is done.
-pub fn until(runtime: &Runtime, work: impl Future<Output = Result<()>>) -> Result<f64> {
+pub fn time_future(runtime: &Runtime, work: impl Future<Output = Result<()>>) -> Result<f64> {
     seconds(|| runtime.block_on(work))
 }
 

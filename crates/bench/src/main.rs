@@ -3,14 +3,16 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use rooftree_bench::{options::Options, place::Place, rows, table};
+use rooftree_bench::{options::BenchOptions, program_dir::ProgramDir, rows, table};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.split_first() {
-        Some((first, rest)) if first == rows::crowd::CHILD => rows::crowd::child(rest),
+        Some((first, rest)) if first == rows::many_sessions::CHILD => {
+            rows::many_sessions::child(rest)
+        }
         Some((first, rest)) if first == rows::delegation::CHILD => rows::delegation::child(rest),
-        _ => Options::parse(&arguments).and_then(|options| measure(&options)),
+        _ => BenchOptions::parse(&arguments).and_then(|options| measure(&options)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -21,8 +23,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(options: &Options) -> Result<()> {
-    let place = Place::find()?;
+fn measure(options: &BenchOptions) -> Result<()> {
+    let place = ProgramDir::find()?;
     let rows = rows::measure(&place, options)?;
     print!("{}", table::render(&rows));
     std::fs::write(&options.json, table::json(&rows, options)?)

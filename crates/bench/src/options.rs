@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 
 /// How the benchmark is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct BenchOptions {
     /// How often each side is measured.
     pub rounds: usize,
     /// Whether amounts are reduced too.
-    pub extent: Extent,
+    pub extent: BenchExtent,
     /// Where the figures go.
     pub json: PathBuf,
     /// Only rows whose name contains this.
@@ -19,25 +19,34 @@ pub struct Options {
 
 /// How much work a row does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum BenchExtent {
     /// What the figures in the documentation are made with.
     Whole,
     /// Enough to see whether something broke.
     Quick,
 }
 
-impl Options {
+impl BenchOptions {
     /// Reads the command line.
     pub fn parse(arguments: &[String]) -> Result<Self> {
         let json = PathBuf::from("target/bench.json");
-        let mut options = Self { rounds: 7, extent: Extent::Whole, json, only: None };
+        let mut options = Self {
+            rounds: 7,
+            extent: BenchExtent::Whole,
+            json,
+            only: None,
+        };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             match (argument.as_str(), rest.len()) {
-                ("--quick", _) => (options.rounds, options.extent) = (3, Extent::Quick),
-                ("--json", 1..) => options.json = rest.next().map(PathBuf::from).unwrap_or_default(),
+                ("--quick", _) => (options.rounds, options.extent) = (3, BenchExtent::Quick),
+                ("--json", 1..) => {
+                    options.json = rest.next().map(PathBuf::from).unwrap_or_default()
+                }
                 ("--only", 1..) => options.only = rest.next().cloned(),
-                (other, _) => bail!("cannot make sense of `{other}`: [--quick] [--json FILE] [--only WORDS]"),
+                (other, _) => {
+                    bail!("cannot make sense of `{other}`: [--quick] [--json FILE] [--only WORDS]")
+                }
             }
         }
         Ok(options)
@@ -45,12 +54,18 @@ impl Options {
 
     /// Whether a row is wanted.
     pub fn wants(&self, name: &str) -> bool {
-        self.only.as_ref().is_none_or(|only| name.contains(only.as_str()))
+        self.only
+            .as_ref()
+            .is_none_or(|only| name.contains(only.as_str()))
     }
 
     /// An amount, or a smaller one when it should be quick.
     pub fn amount(&self, whole: usize, quick: usize) -> usize {
-        if self.extent == Extent::Quick { quick } else { whole }
+        if self.extent == BenchExtent::Quick {
+            quick
+        } else {
+            whole
+        }
     }
 }
 
@@ -58,8 +73,13 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Options> {
-        Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    fn parsed(line: &str) -> Result<BenchOptions> {
+        BenchOptions::parse(
+            &line
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]

@@ -16,14 +16,16 @@ use rooftree_protocol::{
     CallId, ToolCall, Usage,
     event::{ReplyPart, StopReason},
 };
-use rooftree_providers::{Chunk, ModelMessage, Provider, Reply, ReplyStream, Request};
+use rooftree_providers::{
+    ModelMessage, ModelReply, ModelRequest, Provider, ReplyChunk, ReplyStream,
+};
 use serde_json::{Value, json};
 
-use crate::raw::Files;
+use crate::baseline::SourceFiles;
 
 /// What it does before its last word.
 #[derive(Clone, Copy, Debug)]
-pub enum Habit {
+pub enum ModelBehavior {
     /// Reads so many files, one per turn.
     Read(usize),
     /// Runs so many commands that do nothing.
@@ -34,99 +36,150 @@ pub enum Habit {
 
 /// The model.
 pub struct QuickModel {
-    habit: Habit,
-    first_asked: Mutex<Option<Asked>>,
+    habit: ModelBehavior,
+    first_asked: Mutex<Option<FirstRequest>>,
     last_words: AtomicUsize,
 }
 
 /// The first request since [`QuickModel::forget`].
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct FirstRequest {
     pub at: Instant,
     /// Bytes of prompt, tools and messages.
     pub bytes: usize,
 }
 
 impl QuickModel {
-    pub fn new(habit: Habit) -> Arc<Self> {
-        Arc::new(Self { habit, first_asked: Mutex::default(), last_words: AtomicUsize::new(0) })
+    pub fn new(habit: ModelBehavior) -> Arc<Self> {
+        Arc::new(Self {
+            habit,
+            first_asked: Mutex::default(),
+            last_words: AtomicUsize::new(0),
+        })
     }
 
     /// Makes the next request the first one.
-    pub fn forget(&self) {
-        *self.first_asked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    pub fn reset_first_request(&self) {
+        *self
+            .first_asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// When it was first asked, and how much it was told.
-    pub fn first_asked(&self) -> Option<Asked> {
-        *self.first_asked.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn first_request(&self) -> Option<FirstRequest> {
+        *self
+            .first_asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many runs it has seen to their end.
-    pub fn last_words(&self) -> usize {
+    pub fn finished_runs(&self) -> usize {
         self.last_words.load(Ordering::Relaxed)
     }
 
-    fn note(&self, request: &Request) {
+    fn note(&self, request: &ModelRequest) {
         let at = Instant::now();
-        let mut first = self.first_asked.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert_with(|| Asked { at, bytes: size(request) });
+        let mut first = self
+            .first_asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| FirstRequest {
+            at,
+            bytes: size(request),
+        });
     }
 
     fn call(&self, turn: usize) -> Option<(&'static str, Value)> {
         match self.habit {
-            Habit::Read(turns) if turn < turns => Some(("Read", json!({"file_path": Files::name(turn)}))),
+            ModelBehavior::Read(turns) if turn < turns => {
+                Some(("Read", json!({"file_path": SourceFiles::name(turn)})))
+            }
             // The number makes each command another one: a repeated one would end the run.
-            Habit::Bash(turns) if turn < turns => Some(("Bash", json!({"command": format!("true {turn}")}))),
+            ModelBehavior::Bash(turns) if turn < turns => {
+                Some(("Bash", json!({"command": format!("true {turn}")})))
+            }
             _ => None,
         }
     }
 }
 
 impl Provider for QuickModel {
-    fn stream(&self, request: Request) -> ReplyStream {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
         self.note(&request);
         let part = match self.call(turn(&request)) {
             Some((tool, input)) => {
                 let id = CallId::from_entropy(0);
-                ReplyPart::Call(ToolCall { id, tool: tool.to_owned(), input })
+                ReplyPart::Call(ToolCall {
+                    id,
+                    tool: tool.to_owned(),
+                    input,
+                })
             }
             None => {
                 self.last_words.fetch_add(1, Ordering::Relaxed);
-                ReplyPart::Text { text: "Done.".into() }
+                ReplyPart::Text {
+                    text: "Done.".into(),
+                }
             }
         };
-        let stop = if matches!(part, ReplyPart::Call(_)) { StopReason::Calls } else { StopReason::End };
-        let usage = Usage { input: 1_000, output: 20, ..Usage::none() };
-        let reply =
-            Chunk::Reply(Reply { parts: vec![part], stop, usage, request: None, dropped: Vec::new() });
+        let stop = if matches!(part, ReplyPart::Call(_)) {
+            StopReason::Calls
+        } else {
+            StopReason::End
+        };
+        let usage = Usage {
+            input: 1_000,
+            output: 20,
+            ..Usage::none()
+        };
+        let reply = ReplyChunk::Reply(ModelReply {
+            parts: vec![part],
+            stop,
+            usage,
+            request: None,
+            dropped: Vec::new(),
+        });
         match self.habit {
-            Habit::Talk(pieces) => spoken(pieces, reply),
+            ModelBehavior::Talk(pieces) => stream_words(pieces, reply),
             _ => stream::once(async { Ok(reply) }).boxed(),
         }
     }
 }
 
 /// Small pieces, each as if it had just come over a wire: whoever waits for it is woken.
-fn spoken(pieces: usize, reply: Chunk) -> ReplyStream {
+fn stream_words(pieces: usize, reply: ReplyChunk) -> ReplyStream {
     let piece = |_| async {
         tokio::task::yield_now().await;
-        Ok(Chunk::Text("word ".to_owned()))
+        Ok(ReplyChunk::Text("word ".to_owned()))
     };
-    stream::iter(0..pieces).then(piece).chain(stream::once(async { Ok(reply) })).boxed()
+    stream::iter(0..pieces)
+        .then(piece)
+        .chain(stream::once(async { Ok(reply) }))
+        .boxed()
 }
 
 /// How many replies were given since somebody last said something.
-fn turn(request: &Request) -> usize {
-    let since = request.messages.iter().rev().take_while(|one| !matches!(***one, ModelMessage::User(_)));
-    since.filter(|one| matches!(***one, ModelMessage::Assistant { .. })).count()
+fn turn(request: &ModelRequest) -> usize {
+    let since = request
+        .messages
+        .iter()
+        .rev()
+        .take_while(|one| !matches!(***one, ModelMessage::User(_)));
+    since
+        .filter(|one| matches!(***one, ModelMessage::Assistant { .. }))
+        .count()
 }
 
-fn size(request: &Request) -> usize {
+fn size(request: &ModelRequest) -> usize {
     let tools = serde_json::to_string(&request.tools).map_or(0, |text| text.len());
-    let said = request.messages.iter().map(|message| match message.as_ref() {
-        ModelMessage::User(parts) => serde_json::to_string(parts).map_or(0, |text| text.len()),
-        _ => 0,
-    });
+    let said = request
+        .messages
+        .iter()
+        .map(|message| match message.as_ref() {
+            ModelMessage::User(parts) => serde_json::to_string(parts).map_or(0, |text| text.len()),
+            _ => 0,
+        });
     request.system.len() + tools + said.sum::<usize>()
 }

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::contest::Pair;
+use crate::compare::MedianPair;
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+pub enum FigureUnit {
     Seconds,
     Bytes,
     PerSecond,
@@ -16,7 +16,7 @@ pub enum Unit {
 /// What PERFORMANCE.md asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Target {
+pub enum FigureTarget {
     /// Nothing; the figure is there to be watched.
     Watched,
     /// At most so many times the bare figure.
@@ -29,41 +29,76 @@ pub enum Target {
 
 /// A figure and what it is compared with.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct BenchRow {
     pub name: String,
-    pub unit: Unit,
+    pub unit: FigureUnit,
     pub ours: Option<f64>,
     pub bare: Option<f64>,
-    pub target: Target,
+    pub target: FigureTarget,
     /// What the bare side is, or why there is no figure.
     pub note: String,
 }
 
-impl Row {
+impl BenchRow {
     /// A row of durations.
-    pub fn time(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
-        Self::of(name, Unit::Seconds, pair, target, note)
+    pub fn time(
+        name: impl Into<String>,
+        pair: MedianPair,
+        target: FigureTarget,
+        note: impl Into<String>,
+    ) -> Self {
+        Self::of(name, FigureUnit::Seconds, pair, target, note)
     }
 
     /// A row of rates: more is better.
-    pub fn rate(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
-        Self::of(name, Unit::PerSecond, pair, target, note)
+    pub fn rate(
+        name: impl Into<String>,
+        pair: MedianPair,
+        target: FigureTarget,
+        note: impl Into<String>,
+    ) -> Self {
+        Self::of(name, FigureUnit::PerSecond, pair, target, note)
     }
 
     /// A row of sizes.
-    pub fn size(name: impl Into<String>, pair: Pair, target: Target, note: impl Into<String>) -> Self {
-        Self::of(name, Unit::Bytes, pair, target, note)
+    pub fn size(
+        name: impl Into<String>,
+        pair: MedianPair,
+        target: FigureTarget,
+        note: impl Into<String>,
+    ) -> Self {
+        Self::of(name, FigureUnit::Bytes, pair, target, note)
     }
 
-    fn of(name: impl Into<String>, unit: Unit, pair: Pair, target: Target, note: impl Into<String>) -> Self {
+    fn of(
+        name: impl Into<String>,
+        unit: FigureUnit,
+        pair: MedianPair,
+        target: FigureTarget,
+        note: impl Into<String>,
+    ) -> Self {
         let (ours, bare) = (Some(pair.ours), pair.bare);
-        Self { name: name.into(), unit, ours, bare, target, note: note.into() }
+        Self {
+            name: name.into(),
+            unit,
+            ours,
+            bare,
+            target,
+            note: note.into(),
+        }
     }
 
     /// A row that could not be measured, and why.
-    pub fn left_out(name: impl Into<String>, why: impl Into<String>) -> Self {
+    pub fn skipped(name: impl Into<String>, why: impl Into<String>) -> Self {
         let (ours, bare) = (None, None);
-        Self { name: name.into(), unit: Unit::Seconds, ours, bare, target: Target::Watched, note: why.into() }
+        Self {
+            name: name.into(),
+            unit: FigureUnit::Seconds,
+            ours,
+            bare,
+            target: FigureTarget::Watched,
+            note: why.into(),
+        }
     }
 
     /// Ours in terms of bare.
@@ -75,10 +110,10 @@ impl Row {
     /// Whether the target is met; none if there is none or it cannot be told.
     pub fn is_met(&self) -> Option<bool> {
         match self.target {
-            Target::Watched => None,
-            Target::Times(times) => self.ratio().map(|ratio| ratio <= times),
-            Target::Share(share) => self.ratio().map(|ratio| ratio >= share),
-            Target::AtMost(most) => self.ours.map(|ours| ours <= most),
+            FigureTarget::Watched => None,
+            FigureTarget::Times(times) => self.ratio().map(|ratio| ratio <= times),
+            FigureTarget::Share(share) => self.ratio().map(|ratio| ratio >= share),
+            FigureTarget::AtMost(most) => self.ours.map(|ours| ours <= most),
         }
     }
 }
@@ -89,24 +124,39 @@ mod tests {
 
     #[test]
     fn a_target_is_met_by_ratio_by_share_or_by_the_figure_itself() {
-        let pair = Pair { ours: 3.0, bare: Some(2.0) };
+        let pair = MedianPair {
+            ours: 3.0,
+            bare: Some(2.0),
+        };
         for (target, met) in [
-            (Target::Watched, None),
-            (Target::Times(1.5), Some(true)),
-            (Target::Times(1.4), Some(false)),
-            (Target::Share(1.5), Some(true)),
-            (Target::Share(1.6), Some(false)),
-            (Target::AtMost(3.0), Some(true)),
-            (Target::AtMost(2.9), Some(false)),
+            (FigureTarget::Watched, None),
+            (FigureTarget::Times(1.5), Some(true)),
+            (FigureTarget::Times(1.4), Some(false)),
+            (FigureTarget::Share(1.5), Some(true)),
+            (FigureTarget::Share(1.6), Some(false)),
+            (FigureTarget::AtMost(3.0), Some(true)),
+            (FigureTarget::AtMost(2.9), Some(false)),
         ] {
-            assert_eq!(Row::time("x", pair, target, "").is_met(), met, "{target:?}");
+            assert_eq!(
+                BenchRow::time("x", pair, target, "").is_met(),
+                met,
+                "{target:?}"
+            );
         }
     }
 
     #[test]
     fn without_a_bare_figure_there_is_no_ratio_to_judge() {
-        let row = Row::time("x", Pair { ours: 3.0, bare: None }, Target::Times(1.0), "");
+        let row = BenchRow::time(
+            "x",
+            MedianPair {
+                ours: 3.0,
+                bare: None,
+            },
+            FigureTarget::Times(1.0),
+            "",
+        );
         assert_eq!((row.ratio(), row.is_met()), (None, None));
-        assert_eq!(Row::left_out("x", "why").is_met(), None);
+        assert_eq!(BenchRow::skipped("x", "why").is_met(), None);
     }
 }

@@ -1,15 +1,15 @@
 //! All rows, in the order of the table. One file per kind of figure.
 
-pub mod crowd;
 mod definitions;
 pub mod delegation;
 mod deltas;
 mod journal;
-mod list;
+pub mod many_sessions;
 mod policy;
 mod posts;
 mod search;
 mod search_index;
+mod session_list;
 mod shell;
 mod startup;
 mod turns;
@@ -17,21 +17,21 @@ mod wires;
 
 use anyhow::Result;
 
-use crate::{options::Options, place::Place, row::Row};
+use crate::{options::BenchOptions, program_dir::ProgramDir, row::BenchRow};
 
-type Measure = fn(&Place, &Options) -> Result<Vec<Row>>;
+type MeasureFn = fn(&ProgramDir, &BenchOptions) -> Result<Vec<BenchRow>>;
 
 /// What there is to measure, by the words `--only` finds it with.
-const GROUPS: &[(&str, Measure)] = &[
+const GROUPS: &[(&str, MeasureFn)] = &[
     ("startup", startup::measure),
     ("turns", turns::measure),
     ("wires", wires::measure),
     ("posts", posts::measure),
     ("journal", journal::measure),
-    ("crowd", crowd::measure),
+    ("crowd", many_sessions::measure),
     ("delegation", delegation::measure),
     ("deltas", deltas::measure),
-    ("list", list::measure),
+    ("list", session_list::measure),
     ("search", search::measure),
     ("search index", search_index::measure),
     ("shell", shell::measure),
@@ -40,7 +40,7 @@ const GROUPS: &[(&str, Measure)] = &[
 ];
 
 /// Measures what is wanted, one after the other: they would disturb each other.
-pub fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+pub fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let mut rows = Vec::new();
     for (name, group) in GROUPS.iter().filter(|(name, _)| options.wants(name)) {
         eprintln!("measuring {name} …");

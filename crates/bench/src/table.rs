@@ -4,17 +4,20 @@ use anyhow::Result;
 use serde_json::json;
 
 use crate::{
-    options::Options,
-    row::{Row, Target, Unit},
+    options::BenchOptions,
+    row::{BenchRow, FigureTarget, FigureUnit},
 };
 
 const HEAD: [&str; 7] = ["", "ours", "bare", "ratio", "target", "", "beside"];
 
 /// The rows as a table in Markdown, which also reads well on a terminal.
-pub fn render(rows: &[Row]) -> String {
-    let cells: Vec<[String; 7]> =
-        std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
-    let widths: Vec<usize> = (0..HEAD.len()).map(|column| width(&cells, column)).collect();
+pub fn render(rows: &[BenchRow]) -> String {
+    let cells: Vec<[String; 7]> = std::iter::once(HEAD.map(str::to_owned))
+        .chain(rows.iter().map(cells))
+        .collect();
+    let widths: Vec<usize> = (0..HEAD.len())
+        .map(|column| width(&cells, column))
+        .collect();
     let mut text = String::new();
     for (index, line) in cells.iter().enumerate() {
         text.push_str(&joined(line, &widths));
@@ -27,17 +30,26 @@ pub fn render(rows: &[Row]) -> String {
 }
 
 fn joined(cells: &[String], widths: &[usize]) -> String {
-    let padded: Vec<String> =
-        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+    let padded: Vec<String> = cells
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| format!("{cell:<width$}"))
+        .collect();
     format!("| {} |\n", padded.join(" | "))
 }
 
 fn width(cells: &[[String; 7]], column: usize) -> usize {
-    cells.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    cells
+        .iter()
+        .filter_map(|line| line.get(column))
+        .map(|cell| cell.chars().count())
+        .max()
+        .unwrap_or(0)
 }
 
-fn cells(row: &Row) -> [String; 7] {
-    let figure = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| shown(value, row.unit));
+fn cells(row: &BenchRow) -> [String; 7] {
+    let figure =
+        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| shown(value, row.unit));
     let mark = match row.is_met() {
         Some(true) => "✓",
         Some(false) => "✗",
@@ -47,31 +59,32 @@ fn cells(row: &Row) -> [String; 7] {
         row.name.clone(),
         figure(row.ours),
         figure(row.bare),
-        row.ratio().map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}")),
+        row.ratio()
+            .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}")),
         wanted(row.target, row.unit),
         mark.to_owned(),
         row.note.clone(),
     ]
 }
 
-fn wanted(target: Target, unit: Unit) -> String {
+fn wanted(target: FigureTarget, unit: FigureUnit) -> String {
     match target {
-        Target::Watched => String::new(),
-        Target::Times(times) => format!("≤ {times} ×"),
-        Target::Share(share) => format!("≥ {share} ×"),
-        Target::AtMost(most) => format!("≤ {}", shown(most, unit)),
+        FigureTarget::Watched => String::new(),
+        FigureTarget::Times(times) => format!("≤ {times} ×"),
+        FigureTarget::Share(share) => format!("≥ {share} ×"),
+        FigureTarget::AtMost(most) => format!("≤ {}", shown(most, unit)),
     }
 }
 
 /// A figure with three digits that matter.
-fn shown(value: f64, unit: Unit) -> String {
+fn shown(value: f64, unit: FigureUnit) -> String {
     match unit {
-        Unit::Seconds if value < 1e-3 => format!("{} µs", digits(value * 1e6)),
-        Unit::Seconds if value < 1.0 => format!("{} ms", digits(value * 1e3)),
-        Unit::Seconds => format!("{} s", digits(value)),
-        Unit::Bytes if value < 1e6 => format!("{} KB", digits(value / 1e3)),
-        Unit::Bytes => format!("{} MB", digits(value / 1e6)),
-        Unit::PerSecond => format!("{value:.0} /s"),
+        FigureUnit::Seconds if value < 1e-3 => format!("{} µs", digits(value * 1e6)),
+        FigureUnit::Seconds if value < 1.0 => format!("{} ms", digits(value * 1e3)),
+        FigureUnit::Seconds => format!("{} s", digits(value)),
+        FigureUnit::Bytes if value < 1e6 => format!("{} KB", digits(value / 1e3)),
+        FigureUnit::Bytes => format!("{} MB", digits(value / 1e6)),
+        FigureUnit::PerSecond => format!("{value:.0} /s"),
     }
 }
 
@@ -84,7 +97,7 @@ fn digits(value: f64) -> String {
 }
 
 /// The rows for programs, with ratio and verdict worked out.
-pub fn json(rows: &[Row], options: &Options) -> Result<String> {
+pub fn json(rows: &[BenchRow], options: &BenchOptions) -> Result<String> {
     let mut told = Vec::new();
     for row in rows {
         let mut value = serde_json::to_value(row)?;
@@ -100,17 +113,17 @@ pub fn json(rows: &[Row], options: &Options) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contest::Pair;
+    use crate::compare::MedianPair;
 
     #[test]
     fn figures_are_shown_in_the_unit_one_would_say() {
         for (value, unit, words) in [
-            (0.000_012_3, Unit::Seconds, "12.3 µs"),
-            (0.0045, Unit::Seconds, "4.50 ms"),
-            (2.5, Unit::Seconds, "2.50 s"),
-            (66_000.0, Unit::Bytes, "66.0 KB"),
-            (15_000_000.0, Unit::Bytes, "15.0 MB"),
-            (4321.4, Unit::PerSecond, "4321 /s"),
+            (0.000_012_3, FigureUnit::Seconds, "12.3 µs"),
+            (0.0045, FigureUnit::Seconds, "4.50 ms"),
+            (2.5, FigureUnit::Seconds, "2.50 s"),
+            (66_000.0, FigureUnit::Bytes, "66.0 KB"),
+            (15_000_000.0, FigureUnit::Bytes, "15.0 MB"),
+            (4321.4, FigureUnit::PerSecond, "4321 /s"),
         ] {
             assert_eq!(shown(value, unit), words);
         }
@@ -118,15 +131,29 @@ mod tests {
 
     #[test]
     fn a_row_says_ratio_target_and_verdict() {
-        let pair = Pair { ours: 0.003, bare: Some(0.002) };
-        let table = render(&[Row::time("start", pair, Target::Times(1.2), "an empty program")]);
+        let pair = MedianPair {
+            ours: 0.003,
+            bare: Some(0.002),
+        };
+        let table = render(&[BenchRow::time(
+            "start",
+            pair,
+            FigureTarget::Times(1.2),
+            "an empty program",
+        )]);
         let line = table.lines().nth(2).unwrap();
-        assert_eq!(line, "| start | 3.00 ms | 2.00 ms | 1.50  | ≤ 1.2 × | ✗ | an empty program |");
+        assert_eq!(
+            line,
+            "| start | 3.00 ms | 2.00 ms | 1.50  | ≤ 1.2 × | ✗ | an empty program |"
+        );
     }
 
     #[test]
     fn what_was_left_out_says_why() {
-        let table = render(&[Row::left_out("Grep", "rg missing")]);
-        assert!(table.contains("rg missing") && !table.contains('✗'), "{table}");
+        let table = render(&[BenchRow::skipped("Grep", "rg missing")]);
+        assert!(
+            table.contains("rg missing") && !table.contains('✗'),
+            "{table}"
+        );
     }
 }

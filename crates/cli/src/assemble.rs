@@ -4,34 +4,36 @@ use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
-    Asking, Clock, Definitions, Hooks, Lookout, Options, Runtime, Secrets, SystemClock, delegation, exposure,
-    memory::Shelves, people_tools, remember, skill_tools, workspace::Place,
+    AgentRuntime, ApprovalSource, Clock, ContextWatcher, Definitions, Hooks, RuntimeOptions,
+    SecretRedactor, SystemClock, delegation, exposure, memory::MemoryDirs, memory_tools,
+    people_tools, skill_tools, workspace::WorkspaceConfig,
 };
 use rooftree_store::Store;
 use rooftree_tools::{
-    Policy, Processes, Rule, SemanticSearch, Toolset,
-    mcp::{Servers, Setup},
+    BackgroundProcesses, PermissionRule, Policy, SemanticSearchTool, Toolset,
+    mcp::{McpServerPool, McpSetup},
 };
 
 use crate::{
-    confining::confining,
-    environment::Private,
-    minds::Minds,
-    scenario, secrets,
+    configured_models::ConfiguredModels,
+    demo_models,
+    environment::PrivateDirs,
+    sandbox::confining,
+    secrets,
     settings::{Settings, WARY},
-    web::Online,
+    web::WebAccess,
 };
 
 /// What was asked for on the command line; it goes before what the settings say.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub struct CliOverrides {
     /// The model for agents and sessions that name none, wherever it was named.
     pub model: Option<ModelChoice>,
     /// Models to turn to.
     pub fallbacks: Vec<ModelChoice>,
     pub mode: Option<PermissionMode>,
-    pub allow: Vec<Rule>,
-    pub deny: Vec<Rule>,
+    pub allow: Vec<PermissionRule>,
+    pub deny: Vec<PermissionRule>,
     pub sandbox: Option<SandboxMode>,
     pub network: Option<Network>,
     pub max_turns: Option<u32>,
@@ -39,15 +41,17 @@ pub struct Wishes {
     pub max_cost: Option<f64>,
 }
 
-impl Wishes {
+impl CliOverrides {
     /// What is left of them where somebody has pinned settings, which nobody can wish away; and what people
     /// should know about that.
-    pub fn within(mut self, settings: &Settings) -> (Self, Vec<String>) {
+    pub fn without_pinned(mut self, settings: &Settings) -> (Self, Vec<String>) {
         let mut remarks = Vec::new();
         let mut refuse = |key: &str, flag: &str, is_said: bool| {
             let is_refused = is_said && settings.is_pinned(key);
             if is_refused {
-                remarks.push(format!("{flag} is ignored: {key} is pinned for this machine"));
+                remarks.push(format!(
+                    "{flag} is ignored: {key} is pinned for this machine"
+                ));
             }
             is_refused
         };
@@ -77,39 +81,39 @@ impl Wishes {
 }
 
 /// Everything that was read and found, before anything runs.
-pub struct Plan {
+pub struct RuntimePlan {
     pub store: Arc<dyn Store>,
-    pub minds: Arc<Minds>,
+    pub minds: Arc<ConfiguredModels>,
     pub definitions: Definitions,
-    pub surroundings: Lookout,
+    pub surroundings: ContextWatcher,
     pub settings: Settings,
-    pub wishes: Wishes,
-    pub search: SemanticSearch,
-    pub online: Online,
-    pub asking: Asking,
+    pub wishes: CliOverrides,
+    pub search: SemanticSearchTool,
+    pub online: WebAccess,
+    pub asking: ApprovalSource,
     /// Directories of ours that no command sees, and where commands have their `/tmp`.
-    pub private: Private,
+    pub private: PrivateDirs,
     /// Where agents remember what does not belong to a project.
-    pub memory: Shelves,
+    pub memory: MemoryDirs,
     /// Where working copies of children are kept.
-    pub workspaces: Place,
+    pub workspaces: WorkspaceConfig,
     /// Where commands of agents find their way back.
-    pub calls: exposure::Place,
+    pub calls: exposure::CallSocketConfig,
     /// The servers whose tools agents have.
-    pub servers: Setup,
+    pub servers: McpSetup,
     /// Who is asked before and after everything.
     pub hooks: Hooks,
     /// The widest permission mode that may be used.
     pub widest_mode: Option<PermissionMode>,
     /// What must never be kept, told or passed on.
-    pub secrets: Arc<Secrets>,
+    pub secrets: Arc<SecretRedactor>,
     /// What messages of the runtime are marked with.
-    pub mark: rooftree_runtime::Mark,
+    pub mark: rooftree_runtime::MessageMark,
 }
 
-impl Plan {
+impl RuntimePlan {
     /// A runtime with everything in it.
-    pub fn start(self) -> Runtime {
+    pub fn start(self) -> AgentRuntime {
         let Self {
             store,
             minds,
@@ -131,19 +135,23 @@ impl Plan {
             mark,
         } = self;
         let sandbox = confining(wishes.sandbox, wishes.network, &settings, private);
-        let servers = Servers::new(Setup { confining: sandbox.clone(), ..servers });
+        let servers = McpServerPool::new(McpSetup {
+            confining: sandbox.clone(),
+            ..servers
+        });
         let inheritance = secrets::inheritance(&secrets, &settings);
-        let processes = Processes::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
+        let processes =
+            BackgroundProcesses::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
         let processes = Arc::new(processes);
         hooks.inheritance = inheritance;
         let mode = wishes.mode.or(settings.mode).unwrap_or_default();
-        Runtime::start(Options {
+        AgentRuntime::start(RuntimeOptions {
             store,
             clock: Arc::new(SystemClock),
             catalog: minds.catalog.clone(),
             tools: needed(tools(&processes, search, online), asking),
             processes,
-            definitions: scenario::with_agents(definitions),
+            definitions: demo_models::with_agents(definitions),
             surroundings,
             policy: Policy {
                 mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
@@ -175,44 +183,59 @@ impl Plan {
 }
 
 /// The tools there are.
-pub fn tools(processes: &Arc<Processes>, search: SemanticSearch, online: Online) -> Toolset {
-    let builtin = rooftree_tools::builtin_with(processes.clone(), search, &online.web, online.service);
-    people_tools::added_to(&skill_tools::added_to(&remember::added_to(&delegation::tools::added_to(
-        &builtin,
-    ))))
+pub fn tools(
+    processes: &Arc<BackgroundProcesses>,
+    search: SemanticSearchTool,
+    online: WebAccess,
+) -> Toolset {
+    let builtin =
+        rooftree_tools::builtin_with(processes.clone(), search, &online.web, online.service);
+    people_tools::with_tools(&skill_tools::with_tools(&memory_tools::with_tools(
+        &delegation::tools::with_tools(&builtin),
+    )))
 }
 
 /// Those of them that can do something here.
-fn needed(tools: Toolset, asking: Asking) -> Toolset {
-    if asking == Asking::Nobody { people_tools::without_questions(&tools) } else { tools }
+fn needed(tools: Toolset, asking: ApprovalSource) -> Toolset {
+    if asking == ApprovalSource::Nobody {
+        people_tools::without_questions(&tools)
+    } else {
+        tools
+    }
 }
 
 /// The runtime counts whole seconds, and none of them would mean no limit.
 fn in_whole_seconds(limit: Duration) -> Duration {
-    Duration::from_secs(limit.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX))
+    Duration::from_secs(
+        limit
+            .as_millis()
+            .div_ceil(1_000)
+            .try_into()
+            .unwrap_or(u64::MAX),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn wished() -> Wishes {
-        Wishes {
+    fn wished() -> CliOverrides {
+        CliOverrides {
             mode: Some(PermissionMode::Bypass),
-            allow: vec![Rule::parse("Bash").unwrap()],
-            deny: vec![Rule::parse("Write").unwrap()],
+            allow: vec![PermissionRule::parse("Bash").unwrap()],
+            deny: vec![PermissionRule::parse("Write").unwrap()],
             sandbox: Some(SandboxMode::Off),
             network: Some(Network::On),
             max_turns: Some(9),
             timeout: Some(Duration::from_secs(9)),
             max_cost: Some(9.0),
-            ..Wishes::default()
+            ..CliOverrides::default()
         }
     }
 
     #[test]
     fn nobody_wishes_away_what_is_pinned_and_all_else_is_left() {
-        type Says = fn(&Wishes) -> bool;
+        type Says = fn(&CliOverrides) -> bool;
         let keys: [(&str, Says); 7] = [
             ("permission.mode", |wishes| wishes.mode.is_some()),
             ("permission.allow", |wishes| !wishes.allow.is_empty()),
@@ -223,15 +246,31 @@ mod tests {
             ("limits.max_cost", |wishes| wishes.max_cost.is_some()),
         ];
         for (pinned, _) in keys {
-            let settings = Settings { pinned: vec![pinned.to_owned()], ..Settings::default() };
-            let (left, remarks) = wished().within(&settings);
+            let settings = Settings {
+                pinned: vec![pinned.to_owned()],
+                ..Settings::default()
+            };
+            let (left, remarks) = wished().without_pinned(&settings);
             for (key, is_said) in keys {
-                assert_eq!(is_said(&left), key != pinned, "{key} where {pinned} is pinned");
+                assert_eq!(
+                    is_said(&left),
+                    key != pinned,
+                    "{key} where {pinned} is pinned"
+                );
             }
-            assert!(remarks.len() == 1 && remarks[0].contains(pinned), "{remarks:?}");
+            assert!(
+                remarks.len() == 1 && remarks[0].contains(pinned),
+                "{remarks:?}"
+            );
             assert_eq!(left.deny.len(), 1, "more may be denied");
-            assert!(Wishes::default().within(&settings).1.is_empty(), "nothing was wished");
+            assert!(
+                CliOverrides::default()
+                    .without_pinned(&settings)
+                    .1
+                    .is_empty(),
+                "nothing was wished"
+            );
         }
-        assert!(wished().within(&Settings::default()).1.is_empty());
+        assert!(wished().without_pinned(&Settings::default()).1.is_empty());
     }
 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use rooftree_protocol::Problem;
 
-pub use self::key::Key;
+pub use self::key::ApiKey;
 use crate::environment::{Environment, variable};
 
 /// The keys there are.
@@ -20,14 +20,14 @@ pub struct Credentials {
 
 /// A key and where it was found.
 #[derive(Clone, Debug)]
-pub struct Found {
-    pub key: Key,
-    pub source: Source,
+pub struct FoundKey {
+    pub key: ApiKey,
+    pub source: KeySource,
 }
 
 /// Where a key was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum KeySource {
     /// In this variable.
     Variable(String),
     /// In the file.
@@ -37,7 +37,9 @@ pub enum Source {
 impl Credentials {
     /// Those of this user; nothing is read yet.
     pub fn of(environment: &Environment) -> Self {
-        Self { path: environment.settings.with_file_name("credentials.toml") }
+        Self {
+            path: environment.settings.with_file_name("credentials.toml"),
+        }
     }
 
     /// Those in this file.
@@ -52,26 +54,34 @@ impl Credentials {
     }
 
     /// The key of an account: the first variable that is set, else the stored one.
-    pub fn find(&self, account: &str, variables: &[String]) -> Result<Option<Found>, Problem> {
-        let set = variables.iter().find_map(|name| Some((name, Key::new(variable(name)?)?)));
+    pub fn find(&self, account: &str, variables: &[String]) -> Result<Option<FoundKey>, Problem> {
+        let set = variables
+            .iter()
+            .find_map(|name| Some((name, ApiKey::new(variable(name)?)?)));
         if let Some((name, key)) = set {
-            return Ok(Some(Found { key, source: Source::Variable(name.clone()) }));
+            return Ok(Some(FoundKey {
+                key,
+                source: KeySource::Variable(name.clone()),
+            }));
         }
-        Ok(self.stored()?.remove(account).map(|key| Found { key, source: Source::File }))
+        Ok(self.stored()?.remove(account).map(|key| FoundKey {
+            key,
+            source: KeySource::File,
+        }))
     }
 
     /// The stored keys, by account.
-    pub fn stored(&self) -> Result<BTreeMap<String, Key>, Problem> {
+    pub fn stored(&self) -> Result<BTreeMap<String, ApiKey>, Problem> {
         file::read(&self.path)
     }
 
     /// Stores a key, in place of the one that was there.
-    pub fn keep(&self, account: &str, key: Key) -> Result<(), Problem> {
+    pub fn store(&self, account: &str, key: ApiKey) -> Result<(), Problem> {
         file::change(&self.path, |keys| keys.insert(account.to_owned(), key)).map(|_| ())
     }
 
     /// Removes a stored key; says whether there was one.
-    pub fn forget(&self, account: &str) -> Result<bool, Problem> {
+    pub fn remove(&self, account: &str) -> Result<bool, Problem> {
         if !self.stored()?.contains_key(account) {
             return Ok(false);
         }

@@ -7,14 +7,14 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::{exposure, memory::Shelves, workspace::Place};
+use rooftree_runtime::{exposure, memory::MemoryDirs, workspace::WorkspaceConfig};
 
 /// Where whoever keeps the machine sets things for everybody.
 const SYSTEM: &str = "/etc/rooftree";
 
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
-pub struct Everywhere {
+pub struct GlobalFlags {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Everywhere {
     pub verbose: u8,
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub color: Color,
+    pub color: ColorChoice,
     /// Use what the project's folder brings: agents, rules, skills, instructions
     #[arg(long, global = true)]
     pub trust: bool,
@@ -46,7 +46,7 @@ pub struct Everywhere {
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Color {
+pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR says otherwise
     #[default]
     Auto,
@@ -68,12 +68,12 @@ pub struct Environment {
     /// Where indexes of what was searched are kept; they can be made again.
     pub search_cache: PathBuf,
     /// As typed.
-    pub everywhere: Everywhere,
+    pub everywhere: GlobalFlags,
 }
 
 /// Directories of ours.
 #[derive(Debug, Default)]
-pub struct Private {
+pub struct PrivateDirs {
     /// No command sees them.
     pub directories: Vec<PathBuf>,
     /// Commands have their `/tmp` in it.
@@ -82,7 +82,7 @@ pub struct Private {
 
 impl Environment {
     /// Reads flags and variables; touches no file but the working directory.
-    pub fn read(everywhere: &Everywhere) -> Result<Self, Problem> {
+    pub fn read(everywhere: &GlobalFlags) -> Result<Self, Problem> {
         let cwd = working_directory(everywhere.cwd.as_deref())?;
         let home = directory_named_by("ROOFTREE_HOME").map(|home| cwd_of_process().join(home));
         let below = |xdg: &str, fallback: &str| match &home {
@@ -100,37 +100,54 @@ impl Environment {
     }
 
     /// Where agents remember what does not belong to a project.
-    pub fn memory(&self) -> Shelves {
-        Shelves { user: Some(self.database.with_file_name("agent-memory")) }
+    pub fn memory(&self) -> MemoryDirs {
+        MemoryDirs {
+            user: Some(self.database.with_file_name("agent-memory")),
+        }
     }
 
     /// What no command sees, and where commands have their `/tmp`.
-    pub fn private(&self) -> Private {
+    pub fn private(&self) -> PrivateDirs {
         let files = [&self.database, &self.settings, &self.search_cache];
-        let directories = files.iter().filter_map(|file| Some(file.parent()?.to_owned())).collect();
-        Private { directories, scratch: Some(self.search_cache.with_file_name("scratch")) }
+        let directories = files
+            .iter()
+            .filter_map(|file| Some(file.parent()?.to_owned()))
+            .collect();
+        PrivateDirs {
+            directories,
+            scratch: Some(self.search_cache.with_file_name("scratch")),
+        }
     }
 
     /// Where commands of agents find their way back, by this very program.
-    pub fn calls(&self) -> exposure::Place {
+    pub fn calls(&self) -> exposure::CallSocketConfig {
         let directory = self.search_cache.with_file_name("calls");
-        exposure::Place { directory, program: env::current_exe().ok() }
+        exposure::CallSocketConfig {
+            directory,
+            program: env::current_exe().ok(),
+        }
     }
 
     /// Where working copies of children are kept, and how large they may be where there is no git.
-    pub fn workspaces(&self) -> Place {
+    pub fn workspaces(&self) -> WorkspaceConfig {
         let directory = self.database.with_file_name("workspaces");
-        Place { directory, copy_limit_bytes: 500 * 1024 * 1024, copy_limit_files: 20_000 }
+        WorkspaceConfig {
+            directory,
+            copy_limit_bytes: 500 * 1024 * 1024,
+            copy_limit_files: 20_000,
+        }
     }
 
     /// Whether to colour what goes to a stream that is a terminal or not.
     pub fn colours(&self, is_terminal: bool) -> bool {
         match self.everywhere.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto if variable("NO_COLOR").is_some() => false,
-            Color::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
-            Color::Auto => is_terminal && variable("TERM").is_none_or(|term| term != "dumb"),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto if variable("NO_COLOR").is_some() => false,
+            ColorChoice::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => {
+                true
+            }
+            ColorChoice::Auto => is_terminal && variable("TERM").is_none_or(|term| term != "dumb"),
         }
     }
 }
@@ -143,13 +160,19 @@ pub fn variable(name: &str) -> Option<String> {
 /// Where the machine's settings are. Whoever tests says where; a program that people have lets nobody
 /// move what it is held to.
 fn system() -> PathBuf {
-    let moved = if cfg!(debug_assertions) { directory_named_by("ROOFTREE_TEST_SYSTEM") } else { None };
+    let moved = if cfg!(debug_assertions) {
+        directory_named_by("ROOFTREE_TEST_SYSTEM")
+    } else {
+        None
+    };
     moved.unwrap_or_else(|| SYSTEM.into())
 }
 
 /// Names of directories need not be text.
 fn directory_named_by(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env::var_os(variable)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 fn cwd_of_process() -> PathBuf {
@@ -160,10 +183,15 @@ fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
     let directory = asked.unwrap_or(Path::new("."));
     let found = directory.canonicalize().ok().filter(|found| found.is_dir());
     found.ok_or_else(|| {
-        let place = asked.map_or("the current directory".into(), |asked| format!("`{}`", asked.display()));
-        Problem::new(ErrorCode::InvalidArguments, format!("cannot work in {place}"))
-            .cause("there is no such directory, or it cannot be entered")
-            .fix("name an existing one with -C DIR")
+        let place = asked.map_or("the current directory".into(), |asked| {
+            format!("`{}`", asked.display())
+        });
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("cannot work in {place}"),
+        )
+        .cause("there is no such directory, or it cannot be entered")
+        .fix("name an existing one with -C DIR")
     })
 }
 
@@ -172,8 +200,11 @@ fn xdg_directory(variable_name: &str, below_home: &str) -> Result<PathBuf, Probl
     let named = directory_named_by(variable_name).filter(|path| path.is_absolute());
     let base = named.or_else(|| Some(directory_named_by("HOME")?.join(below_home)));
     base.map(|base| base.join("rooftree")).ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidConfig, "cannot tell where to keep sessions")
-            .cause(format!("neither HOME nor {variable_name} is set"))
-            .fix("set ROOFTREE_HOME to a directory")
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            "cannot tell where to keep sessions",
+        )
+        .cause(format!("neither HOME nor {variable_name} is set"))
+        .fix("set ROOFTREE_HOME to a directory")
     })
 }

@@ -70,7 +70,8 @@ pub const NOBODY_LEFT: &str = "standard input is closed, so nobody can be asked"
 /// Whether a call was refused because somebody would have had to say yes and nobody could. A rule
 /// or a person that says no is an answer.
 pub fn is_unanswered(denial: &Denial) -> bool {
-    denial.reason.starts_with("[auto-rejected") || denial.reason == format!("[rejected: {NOBODY_LEFT}]")
+    denial.reason.starts_with("[auto-rejected")
+        || denial.reason == format!("[rejected: {NOBODY_LEFT}]")
 }
 
 impl Exit {
@@ -80,15 +81,20 @@ impl Exit {
             RunStatus::Completed if end.is_refuted() => Self::NOT_VERIFIED,
             RunStatus::Completed if end.denials.iter().any(is_unanswered) => Self::PERMISSION,
             RunStatus::Completed => Self::DONE,
-            RunStatus::Failed => match end.error.as_ref().map(|problem| Self::for_error(problem.code)) {
+            RunStatus::Failed => match end
+                .error
+                .as_ref()
+                .map(|problem| Self::for_error(problem.code))
+            {
                 // Wrong usage is what was typed, not what happened in a run.
                 None | Some(Self::DONE | Self::USAGE) => Self::FAILED,
                 Some(exit) => exit,
             },
             RunStatus::Cancelled => Self::INTERRUPTED,
-            RunStatus::MaxTurns | RunStatus::Budget | RunStatus::TimedOut | RunStatus::Truncated => {
-                Self::LIMIT
-            }
+            RunStatus::MaxTurns
+            | RunStatus::Budget
+            | RunStatus::TimedOut
+            | RunStatus::Truncated => Self::LIMIT,
             RunStatus::Interrupted => Self::FAILED,
         }
     }
@@ -107,7 +113,10 @@ mod tests {
     use super::*;
 
     fn end(status: RunStatus, error: Option<ErrorCode>) -> RunEnd {
-        RunEnd { error: error.map(|code| Problem::new(code, "x")), ..RunEnd::new(status) }
+        RunEnd {
+            error: error.map(|code| Problem::new(code, "x")),
+            ..RunEnd::new(status)
+        }
     }
 
     #[test]
@@ -130,13 +139,22 @@ mod tests {
             (RunStatus::Interrupted, None, 1),
         ];
         for (status, error, code) in table {
-            assert_eq!(Exit::for_run(&end(status, error)), Exit(code), "{status:?} {error:?}");
+            assert_eq!(
+                Exit::for_run(&end(status, error)),
+                Exit(code),
+                "{status:?} {error:?}"
+            );
         }
     }
 
     #[test]
     fn r1_d1_completed_work_that_was_not_verified_has_a_number_of_its_own() {
-        let checked = |status, verified| Exit::for_run(&RunEnd { verified, ..RunEnd::new(status) });
+        let checked = |status, verified| {
+            Exit::for_run(&RunEnd {
+                verified,
+                ..RunEnd::new(status)
+            })
+        };
         assert_eq!(checked(RunStatus::Completed, Some(false)), Exit(10));
         assert_eq!(checked(RunStatus::Completed, Some(true)), Exit::DONE);
         assert_eq!(checked(RunStatus::MaxTurns, Some(false)), Exit::LIMIT);
@@ -147,19 +165,35 @@ mod tests {
     fn a_denial_counts_only_if_nobody_could_have_said_yes() {
         let denied = |status, reason: &str| {
             let (call, tool, title) = (CallId::from_entropy(1), "Write".into(), "x".into());
-            let denials = vec![Denial { call, tool, title, reason: reason.into() }];
-            Exit::for_run(&RunEnd { denials, ..end(status, None) })
+            let denials = vec![Denial {
+                call,
+                tool,
+                title,
+                reason: reason.into(),
+            }];
+            Exit::for_run(&RunEnd {
+                denials,
+                ..end(status, None)
+            })
         };
         for reason in [
             "[auto-rejected: nobody can be asked] Write changes files",
             "[auto-rejected: nobody answered in time]",
         ] {
-            assert_eq!(denied(RunStatus::Completed, reason), Exit::PERMISSION, "{reason}");
+            assert_eq!(
+                denied(RunStatus::Completed, reason),
+                Exit::PERMISSION,
+                "{reason}"
+            );
             assert_eq!(denied(RunStatus::MaxTurns, reason), Exit::LIMIT, "{reason}");
         }
         let closed = format!("[rejected: {NOBODY_LEFT}]");
         assert_eq!(denied(RunStatus::Completed, &closed), Exit::PERMISSION);
-        for reason in ["[denied] the deny rule `Write` refuses it", "[rejected by user]", "[rejected: no]"] {
+        for reason in [
+            "[denied] the deny rule `Write` refuses it",
+            "[rejected by user]",
+            "[rejected: no]",
+        ] {
             assert_eq!(denied(RunStatus::Completed, reason), Exit::DONE, "{reason}");
         }
     }

@@ -13,18 +13,18 @@ use std::{
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
-    catalog::Opener,
-    external_agent::{self, Callbacks, Door},
+    catalog::ModelOpener,
+    external_agent::{self, CallbackBaseUrlFn, CallbackRegistry},
 };
-use rooftree_runtime::{Clock, Mark, SystemClock};
+use rooftree_runtime::{Clock, MessageMark, SystemClock};
 use rooftree_server as server;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     environment::Environment,
-    providers::Connections,
-    settings::{Settings, Waits},
+    providers::SharedHttpClient,
+    settings::{ProviderTimeouts, Settings},
 };
 
 /// Where `rooftree serve` listens unless it is told otherwise.
@@ -38,15 +38,19 @@ pub const PROVIDER: &str = "external";
 
 /// How the catalog opens the external agents of the settings. Their callbacks come in at a door of
 /// this process's own. No secret is made and no door opens before somebody needs an agent.
-pub fn opener(environment: &Environment, settings: &Settings, connections: Connections) -> Opener {
+pub fn opener(
+    environment: &Environment,
+    settings: &Settings,
+    connections: SharedHttpClient,
+) -> ModelOpener {
     let (environment, agents) = (environment.clone(), settings.external.clone());
     let ready = OnceLock::new();
     Arc::new(move |choice| {
         if let Some(open) = ready.get() {
-            let open: &Opener = open;
+            let open: &ModelOpener = open;
             return open(choice);
         }
-        let callbacks = at_own_door(&secret(&environment)?)?;
+        let callbacks = own_callbacks(&secret(&environment)?)?;
         let open = opener_with(agents.clone(), &connections, callbacks)?;
         ready.get_or_init(|| open)(choice)
     })
@@ -54,40 +58,54 @@ pub fn opener(environment: &Environment, settings: &Settings, connections: Conne
 
 /// The same, with callbacks that come in here.
 pub fn opener_with(
-    agents: BTreeMap<String, external_agent::Options>,
-    connections: &Connections,
-    callbacks: Callbacks,
-) -> Result<Opener, Problem> {
-    Ok(external_agent::opener(connections.client(Waits::default())?, agents, callbacks))
+    agents: BTreeMap<String, external_agent::ExternalAgentOptions>,
+    connections: &SharedHttpClient,
+    callbacks: CallbackRegistry,
+) -> Result<ModelOpener, Problem> {
+    Ok(external_agent::opener(
+        connections.client(ProviderTimeouts::default())?,
+        agents,
+        callbacks,
+    ))
 }
 
-fn at_own_door(secret: &str) -> Result<Callbacks, Problem> {
-    let own = Arc::new(OwnDoor::default());
-    let door: Door = {
+fn own_callbacks(secret: &str) -> Result<CallbackRegistry, Problem> {
+    let own = Arc::new(OwnCallbackListener::default());
+    let door: CallbackBaseUrlFn = {
         let own = own.clone();
         Arc::new(move |base| {
             let own = own.clone();
             async move { own.open(base).await }.boxed()
         })
     };
-    let callbacks = Callbacks::new(secret, door);
+    let callbacks = CallbackRegistry::new(secret, door);
     // Only a clone of the handle: the door does not keep what it opens for alive.
-    own.callbacks.set(callbacks.clone()).map_err(|_| unexpected())?;
+    own.callbacks
+        .set(callbacks.clone())
+        .map_err(|_| unexpected())?;
     Ok(callbacks)
 }
 
 /// Gives callbacks that reach a server to whoever waits for them.
-pub fn deliver(callbacks: Callbacks) -> server::Deliver {
+pub fn deliver(callbacks: CallbackRegistry) -> server::CallbackHandler {
     Arc::new(move |callback| {
-        let server::Callback { token, message, body } = &callback;
-        let callback = external_agent::Callback { token, message: message.as_deref(), body };
+        let server::IncomingCallback {
+            token,
+            message,
+            body,
+        } = &callback;
+        let callback = external_agent::AgentCallback {
+            token,
+            message: message.as_deref(),
+            body,
+        };
         match callbacks.deliver(callback) {
-            external_agent::Receipt::Taken => server::Receipt::Taken,
-            external_agent::Receipt::Repeated => server::Receipt::Repeated,
-            external_agent::Receipt::Over => server::Receipt::Over,
-            external_agent::Receipt::Unknown => server::Receipt::Unknown,
-            external_agent::Receipt::TooLarge => server::Receipt::TooLarge,
-            external_agent::Receipt::Unreadable => server::Receipt::Unreadable,
+            external_agent::CallbackReceipt::Taken => server::CallbackOutcome::Taken,
+            external_agent::CallbackReceipt::Repeated => server::CallbackOutcome::Repeated,
+            external_agent::CallbackReceipt::Over => server::CallbackOutcome::Over,
+            external_agent::CallbackReceipt::Unknown => server::CallbackOutcome::Unknown,
+            external_agent::CallbackReceipt::TooLarge => server::CallbackOutcome::TooLarge,
+            external_agent::CallbackReceipt::Unreadable => server::CallbackOutcome::Unreadable,
         }
     })
 }
@@ -97,23 +115,35 @@ pub fn deliver(callbacks: Callbacks) -> server::Deliver {
 pub fn secret(environment: &Environment) -> Result<String, Problem> {
     let path = environment.database.with_file_name("callback.key");
     kept(&path).map_err(|error| {
-        Problem::new(ErrorCode::InvalidConfig, format!("cannot keep a secret in {}", path.display()))
-            .cause(error.to_string())
-            .fix("make it a file that you can read, or remove it")
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("cannot keep a secret in {}", path.display()),
+        )
+        .cause(error.to_string())
+        .fix("make it a file that you can read, or remove it")
     })?
 }
 
 /// What messages of the runtime are marked with: it follows from the same secret. Where that cannot be kept,
 /// a process has a mark of its own.
-pub fn mark(environment: &Environment) -> Mark {
-    secret(environment)
-        .map_or_else(|_| Mark::random(SystemClock.entropy()), |secret| Mark::derived(secret.as_bytes()))
+pub fn mark(environment: &Environment) -> MessageMark {
+    secret(environment).map_or_else(
+        |_| MessageMark::random(SystemClock.entropy()),
+        |secret| MessageMark::derived(secret.as_bytes()),
+    )
 }
 
 fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
     match fs::read_to_string(path) {
-        Ok(text) if text.trim().len() >= SECRET_CHARACTERS => return Ok(Ok(text.trim().to_owned())),
-        Ok(_) => return Err(std::io::Error::new(ErrorKind::InvalidData, "it holds no secret")),
+        Ok(text) if text.trim().len() >= SECRET_CHARACTERS => {
+            return Ok(Ok(text.trim().to_owned()));
+        }
+        Ok(_) => {
+            return Err(std::io::Error::new(
+                ErrorKind::InvalidData,
+                "it holds no secret",
+            ));
+        }
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         Err(_) => {}
     }
@@ -126,7 +156,12 @@ fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&draft)?;
     file.write_all(secret.as_bytes())?;
     file.sync_all()?;
     let linked = fs::hard_link(&draft, path);
@@ -139,13 +174,13 @@ fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
 
 /// The door of a process that is no server.
 #[derive(Default)]
-struct OwnDoor {
-    callbacks: OnceLock<Callbacks>,
+struct OwnCallbackListener {
+    callbacks: OnceLock<CallbackRegistry>,
     nearby: OnceCell<SocketAddr>,
     public: OnceCell<SocketAddr>,
 }
 
-impl OwnDoor {
+impl OwnCallbackListener {
     /// Agents on this machine reach any port. Those elsewhere come through whatever leads from their
     /// base URL to where a server would listen.
     async fn open(&self, base: Option<String>) -> Result<String, Problem> {
@@ -164,9 +199,15 @@ impl OwnDoor {
     async fn listen(&self, port: u16) -> Result<SocketAddr, Problem> {
         let callbacks = self.callbacks.get().ok_or_else(unexpected)?.clone();
         let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        let options =
-            server::Options { address, token: None, hosts: Vec::new(), deliver: deliver(callbacks) };
-        let server = server::Server::listen(options).await.map_err(|error| error.problem())?;
+        let options = server::HttpServerOptions {
+            address,
+            token: None,
+            hosts: Vec::new(),
+            deliver: deliver(callbacks),
+        };
+        let server = server::HttpServer::listen(options)
+            .await
+            .map_err(|error| error.problem())?;
         let address = server.address();
         // Ends with the program.
         tokio::spawn(server.run(CancellationToken::new()));
@@ -175,7 +216,10 @@ impl OwnDoor {
 }
 
 fn unexpected() -> Problem {
-    Problem::new(ErrorCode::Internal, "the door for callbacks was set up twice or not at all")
+    Problem::new(
+        ErrorCode::Internal,
+        "the door for callbacks was set up twice or not at all",
+    )
 }
 
 #[cfg(test)]
@@ -190,8 +234,15 @@ mod tests {
         let path = home.path().join("data/callback.key");
         let first = kept(&path).unwrap().unwrap();
         assert_eq!(kept(&path).unwrap().unwrap(), first);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "no draft is left");
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        assert_eq!(
+            fs::read_dir(path.parent().unwrap()).unwrap().count(),
+            1,
+            "no draft is left"
+        );
         fs::write(&path, "short").unwrap();
         assert!(kept(&path).is_err());
     }

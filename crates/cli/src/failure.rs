@@ -3,15 +3,15 @@
 use std::io::Write;
 
 use rooftree_protocol::Problem;
-use rooftree_runtime::Secrets;
+use rooftree_runtime::SecretRedactor;
 
-use crate::{exit::Exit, terminal::clean::clean};
+use crate::{exit::Exit, terminal::sanitize::clean};
 
 /// A problem in the form people read.
 pub fn in_words(problem: &Problem) -> String {
     let mut problem = problem.clone();
     // What a provider or a program said about its failure may repeat what it was given.
-    Secrets::default().clean_problem(&mut problem);
+    SecretRedactor::default().clean_problem(&mut problem);
     let problem = &problem;
     let mut text = format!("error[{}]: {}\n", problem.code.number(), problem.message);
     let mut add = |label: &str, what: &Option<String>| {

@@ -10,47 +10,60 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_protocol::{ErrorCode, Level, Problem};
+use rooftree_protocol::{DefinitionLevel, ErrorCode, Problem};
 use rooftree_runtime::{
     Hooks,
-    definitions::{Library, Places, Trust},
-    hooks::{Hook, Written, read},
+    definitions::{DefinitionLibrary, ProjectTrust, SearchDirs},
+    hooks::{ConfiguredHook, ParsedHooks, read},
 };
 use serde_json::Value;
 
-use self::files::{File, Manner};
-use crate::{environment::Environment, settings::Settings, wording::place};
+use self::files::{HookFile, HookFileOrigin};
+use crate::{environment::Environment, human_format::place, settings::Settings};
 
 /// The hooks there are, and what people should know about them.
-pub struct Found {
+pub struct ConfiguredHooks {
     pub hooks: Hooks,
     pub remarks: Vec<String>,
 }
 
 /// Reads all of them, the user's first, and looks at what they run.
-pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> Result<Found, Problem> {
-    let mut found = Found { hooks: Hooks::default(), remarks: Vec::new() };
+pub fn find(
+    environment: &Environment,
+    settings: &Settings,
+    places: &SearchDirs,
+) -> Result<ConfiguredHooks, Problem> {
+    let mut found = ConfiguredHooks {
+        hooks: Hooks::default(),
+        remarks: Vec::new(),
+    };
     found.hooks.project = places.root().map(ToOwned::to_owned);
     found.hooks.cwd = Some(environment.cwd.clone());
     found.hooks.confined = settings.confined.unwrap_or_default();
-    found.hooks.web.allow_private.clone_from(&settings.web.allow_private);
-    let tables = settings.hooks.iter().map(|table| File {
+    found
+        .hooks
+        .web
+        .allow_private
+        .clone_from(&settings.web.allow_private);
+    let tables = settings.hooks.iter().map(|table| HookFile {
         path: table.path.clone(),
         level: table.level,
-        manner: Manner::Ours,
+        manner: HookFileOrigin::Ours,
         hooks: table.hooks.clone(),
     });
     let mut all = files::user(environment)?;
     all.extend(tables);
-    if places.trust == Trust::Given {
+    if places.trust == ProjectTrust::Given {
         let project = files::project(places)?;
         found.remarks.extend(project.remarks);
         all.extend(project.files);
     }
     for file in all {
-        if file.level == Level::Project && places.trust == Trust::Missing {
+        if file.level == DefinitionLevel::Project && places.trust == ProjectTrust::Missing {
             let here = place(&file.path);
-            found.remarks.push(format!("this folder is not trusted, so the hooks in {here} are not asked"));
+            found.remarks.push(format!(
+                "this folder is not trusted, so the hooks in {here} are not asked"
+            ));
             continue;
         }
         found.add(&file)?;
@@ -59,27 +72,33 @@ pub fn find(environment: &Environment, settings: &Settings, places: &Places) -> 
     Ok(found)
 }
 
-impl Found {
+impl ConfiguredHooks {
     /// Leaves out those that the project brings, and says so.
     pub fn without_projects(&mut self) {
         let all = self.hooks.hooks.len();
-        self.hooks.hooks.retain(|hook| hook.level != Level::Project);
+        self.hooks
+            .hooks
+            .retain(|hook| hook.level != DefinitionLevel::Project);
         if self.hooks.hooks.len() < all {
             let words = "what this folder's hooks run has changed just now, so they are not asked";
             self.remarks.push(words.to_owned());
         }
     }
 
-    fn add(&mut self, file: &File) -> Result<(), Problem> {
-        let Written { hooks, complaints } = read(&file.hooks, file.level, &file.path);
+    fn add(&mut self, file: &HookFile) -> Result<(), Problem> {
+        let ParsedHooks { hooks, complaints } = read(&file.hooks, file.level, &file.path);
         let here = place(&file.path);
         match (file.manner, complaints.first()) {
-            (Manner::Ours, Some(first)) => {
+            (HookFileOrigin::Ours, Some(first)) => {
                 let message = format!("{here}: hooks: {first}");
                 let fix = "rooftree hooks list shows what is read; docs/hooks.md says what can be written";
                 return Err(Problem::new(ErrorCode::InvalidConfig, message).fix(fix));
             }
-            _ => self.remarks.extend(complaints.iter().map(|what| format!("{here}: hooks: {what}"))),
+            _ => self.remarks.extend(
+                complaints
+                    .iter()
+                    .map(|what| format!("{here}: hooks: {what}")),
+            ),
         }
         self.hooks.hooks.extend(hooks);
         Ok(())
@@ -88,17 +107,39 @@ impl Found {
 
 /// All hooks that the project brings, whether it is trusted or not: those of its files and of its agents.
 /// What cannot be understood is nobody's hook, here and when they are asked.
-pub fn of_project(places: &Places) -> Vec<Hook> {
-    let files = files::project(places).map(|project| project.files).unwrap_or_default();
-    let written = |value: &Value, path: &Path| read(value, Level::Project, path).hooks;
-    let mut found: Vec<Hook> = files.iter().flat_map(|file| written(&file.hooks, &file.path)).collect();
-    for path in places.project.iter().map(|place| place.join(".rooftree/config.toml")) {
-        let table = fs::read_to_string(&path).ok().and_then(|text| text.parse::<toml::Table>().ok());
+pub fn of_project(places: &SearchDirs) -> Vec<ConfiguredHook> {
+    let files = files::project(places)
+        .map(|project| project.files)
+        .unwrap_or_default();
+    let written = |value: &Value, path: &Path| read(value, DefinitionLevel::Project, path).hooks;
+    let mut found: Vec<ConfiguredHook> = files
+        .iter()
+        .flat_map(|file| written(&file.hooks, &file.path))
+        .collect();
+    for path in places
+        .project
+        .iter()
+        .map(|place| place.join(".rooftree/config.toml"))
+    {
+        let table = fs::read_to_string(&path)
+            .ok()
+            .and_then(|text| text.parse::<toml::Table>().ok());
         let table = table.and_then(|table| serde_json::to_value(table.get("hooks")?).ok());
         found.extend(table.iter().flat_map(|table| written(table, &path)));
     }
-    let places = Places { user: None, home: None, ..places.clone() }.trusted(Trust::Given);
-    for agent in (Library { places, ..Library::default() }).load().definitions {
+    let places = SearchDirs {
+        user: None,
+        home: None,
+        ..places.clone()
+    }
+    .trusted(ProjectTrust::Given);
+    for agent in (DefinitionLibrary {
+        places,
+        ..DefinitionLibrary::default()
+    })
+    .load()
+    .definitions
+    {
         let path = agent.source.path.unwrap_or_default();
         found.extend(agent.hooks.iter().flat_map(|hooks| written(hooks, &path)));
     }
@@ -106,6 +147,6 @@ pub fn of_project(places: &Places) -> Vec<Hook> {
 }
 
 /// Files with hooks that the project brings, whether they are used or not.
-pub fn brought(places: &Places) -> Vec<PathBuf> {
+pub fn brought(places: &SearchDirs) -> Vec<PathBuf> {
     files::brought(places)
 }

@@ -9,12 +9,12 @@ use serde::Serialize;
 use crate::{
     environment::Environment,
     output,
-    table::{Look, Table},
+    table::{TableStyle, TextTable},
 };
 
 /// How a list is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ListFormat {
     /// Columns for people
     #[default]
     Table,
@@ -28,39 +28,55 @@ pub enum Format {
 
 /// The option every list takes.
 #[derive(Args, Clone, Copy, Debug)]
-pub struct Output {
+pub struct ListOutput {
     /// How to print the list
-    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
-    pub format: Format,
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
+    pub format: ListFormat,
 }
 
 /// Something that can be listed.
-pub trait Listed: Serialize {
+pub trait ListItem: Serialize {
     /// What it is asked for by.
     fn id(&self) -> String;
 }
 
 /// Prints a list; `table` is only made when people read it.
-pub fn print<T: Listed>(
+pub fn print<T: ListItem>(
     items: &[T],
-    format: Format,
-    look: Look,
-    table: impl FnOnce(&[T]) -> Table,
+    format: ListFormat,
+    look: TableStyle,
+    table: impl FnOnce(&[T]) -> TextTable,
 ) -> Result<(), Problem> {
     let text = match format {
-        Format::Table if items.is_empty() => String::new(),
-        Format::Table => table(items).text(look),
-        Format::Json => output::json_page(&items)?,
-        Format::Jsonl => items.iter().map(output::json_line).collect::<Result<String, Problem>>()?,
-        Format::Ids => items.iter().map(|item| item.id() + "\n").collect(),
+        ListFormat::Table if items.is_empty() => String::new(),
+        ListFormat::Table => table(items).text(look),
+        ListFormat::Json => output::json_page(&items)?,
+        ListFormat::Jsonl => items
+            .iter()
+            .map(output::json_line)
+            .collect::<Result<String, Problem>>()?,
+        ListFormat::Ids => items.iter().map(|item| item.id() + "\n").collect(),
     };
     output::print(&text)
 }
 
 /// How tables look on the standard output there is.
-pub fn look(environment: &Environment) -> Look {
+pub fn look(environment: &Environment) -> TableStyle {
     let is_terminal = io::stdout().is_terminal();
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| is_terminal);
-    let width = size.map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    Look { width, colours: environment.colours(is_terminal) }
+    let size = rustix::termios::tcgetwinsize(io::stdout())
+        .ok()
+        .filter(|_| is_terminal);
+    let width = size
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0);
+    TableStyle {
+        width,
+        colours: environment.colours(is_terminal),
+    }
 }

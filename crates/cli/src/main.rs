@@ -5,32 +5,32 @@
 
 mod arguments;
 mod assemble;
+mod atomic_replace;
 mod commands;
-mod confining;
+mod configured_models;
 mod credentials;
+mod demo_models;
 mod embeddings;
 mod environment;
 mod exit;
+mod explain_policy;
 mod external_agents;
 mod failure;
 mod hooks;
-mod household;
-mod judging;
+mod human_format;
 mod listing;
-mod minds;
+mod mcp_servers;
 mod output;
+mod project_agents;
 mod providers;
 mod rules;
-mod scenario;
+mod sandbox;
 mod secrets;
-mod servers;
 mod settings;
 mod table;
 mod terminal;
 mod trust;
 mod web;
-mod whole_file;
-mod wording;
 
 use std::process::ExitCode;
 
@@ -38,10 +38,11 @@ use clap::{CommandFactory, Parser};
 use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
-    arguments::{Command, Invocation, Later},
+    arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, auth, call, can, completions, config, demo, doctor, hooks as hooking, init, mcp, models,
-        permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage, version, why,
+        agents, auth, call, can, completions, config, demo, doctor, hooks as hooking, init, mcp,
+        models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage,
+        version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -50,54 +51,81 @@ use crate::{
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
-    let invocation = Invocation::parse_from(arguments::spelled_out(std::env::args_os()));
-    if let Command::Call(Later(arguments)) = invocation.command {
+    let invocation = CliInvocation::parse_from(arguments::expand_shorthand(std::env::args_os()));
+    if let CliCommand::Call(LazyArguments(arguments)) = invocation.command {
         // It needs nothing of this machine but the socket it is told of.
-        return call::execute(arguments).unwrap_or_else(|problem| failure::tell(&problem)).into();
+        return call::execute(arguments)
+            .unwrap_or_else(|problem| failure::tell(&problem))
+            .into();
     }
     if invocation.everywhere.raw {
-        output::keep_raw();
+        output::set_raw();
     }
     let environment = Environment::read(&invocation.everywhere);
     let done = environment.and_then(|environment| perform(invocation, &environment));
-    done.unwrap_or_else(|problem| failure::tell(&problem)).into()
+    done.unwrap_or_else(|problem| failure::tell(&problem))
+        .into()
 }
 
 /// One thread drives everything that waits; the store and the tools bring their own threads.
-fn perform(invocation: Invocation, environment: &Environment) -> Result<Exit, Problem> {
-    let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        Problem::new(ErrorCode::Internal, "cannot start the program's event loop").cause(error.to_string())
-    })?;
+fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit, Problem> {
+    let waiting = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
+                .cause(error.to_string())
+        })?;
     let done = waiting.block_on(execute(invocation.command, environment));
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();
     done
 }
 
-async fn execute(command: Command, environment: &Environment) -> Result<Exit, Problem> {
+async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
     match command {
-        Command::Run(Later(arguments)) => run::execute(*arguments, environment).await,
-        Command::Serve(Later(arguments)) => serve::execute(arguments, environment).await,
-        Command::Demo(Later(arguments)) => demo::execute(arguments, environment).await,
-        Command::Agents(Later(arguments)) => agents::execute(arguments, environment).await,
-        Command::Trust(Later(arguments)) => trusting::execute(arguments, environment).await,
-        Command::Permissions(Later(arguments)) => permissions::execute(arguments, environment).await,
-        Command::Can(Later(arguments)) => can::execute(arguments, environment).await,
-        Command::Why(Later(arguments)) => why::execute(arguments, environment).await,
-        Command::Sessions(Later(arguments)) => sessions::execute(arguments, environment).await,
-        Command::Runs(Later(arguments)) => runs::execute(arguments, environment).await,
-        Command::Tasks(Later(arguments)) => tasks::execute(arguments, environment).await,
-        Command::Doctor(Later(arguments)) => doctor::execute(arguments, environment).await,
-        Command::Config(Later(arguments)) => config::execute(arguments, environment).await,
-        Command::Init(Later(arguments)) => init::execute(arguments, environment).await,
-        Command::Mcp(Later(arguments)) => mcp::execute(arguments, environment).await,
-        Command::Models(Later(arguments)) => models::execute(arguments, environment).await,
-        Command::Auth(Later(arguments)) => auth::execute(arguments, environment).await,
-        Command::Usage(Later(arguments)) => usage::execute(arguments, environment).await,
-        Command::Call(Later(arguments)) => call::execute(arguments),
-        Command::Tools(Later(arguments)) => tools::execute(arguments, environment).await,
-        Command::Hooks(Later(arguments)) => hooking::execute(arguments, environment).await,
-        Command::Completions(Later(arguments)) => completions::execute(&arguments, Invocation::command()),
-        Command::Version(Later(arguments)) => version::execute(arguments, environment).await,
+        CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
+        CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
+        CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
+        CliCommand::Agents(LazyArguments(arguments)) => {
+            agents::execute(arguments, environment).await
+        }
+        CliCommand::Trust(LazyArguments(arguments)) => {
+            trusting::execute(arguments, environment).await
+        }
+        CliCommand::Permissions(LazyArguments(arguments)) => {
+            permissions::execute(arguments, environment).await
+        }
+        CliCommand::Can(LazyArguments(arguments)) => can::execute(arguments, environment).await,
+        CliCommand::Why(LazyArguments(arguments)) => why::execute(arguments, environment).await,
+        CliCommand::Sessions(LazyArguments(arguments)) => {
+            sessions::execute(arguments, environment).await
+        }
+        CliCommand::Runs(LazyArguments(arguments)) => runs::execute(arguments, environment).await,
+        CliCommand::Tasks(LazyArguments(arguments)) => tasks::execute(arguments, environment).await,
+        CliCommand::Doctor(LazyArguments(arguments)) => {
+            doctor::execute(arguments, environment).await
+        }
+        CliCommand::Config(LazyArguments(arguments)) => {
+            config::execute(arguments, environment).await
+        }
+        CliCommand::Init(LazyArguments(arguments)) => init::execute(arguments, environment).await,
+        CliCommand::Mcp(LazyArguments(arguments)) => mcp::execute(arguments, environment).await,
+        CliCommand::Models(LazyArguments(arguments)) => {
+            models::execute(arguments, environment).await
+        }
+        CliCommand::Auth(LazyArguments(arguments)) => auth::execute(arguments, environment).await,
+        CliCommand::Usage(LazyArguments(arguments)) => usage::execute(arguments, environment).await,
+        CliCommand::Call(LazyArguments(arguments)) => call::execute(arguments),
+        CliCommand::Tools(LazyArguments(arguments)) => tools::execute(arguments, environment).await,
+        CliCommand::Hooks(LazyArguments(arguments)) => {
+            hooking::execute(arguments, environment).await
+        }
+        CliCommand::Completions(LazyArguments(arguments)) => {
+            completions::execute(&arguments, CliInvocation::command())
+        }
+        CliCommand::Version(LazyArguments(arguments)) => {
+            version::execute(arguments, environment).await
+        }
     }
 }

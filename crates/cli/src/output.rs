@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use crate::{
     environment::Environment,
-    terminal::clean::{clean, with_colours, with_colours_kept},
+    terminal::sanitize::{clean, with_colours, with_colours_kept},
 };
 
 /// Whether anybody still reads what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum StdoutReader {
     There,
     /// The pipe is closed, as after `| head`: nothing more needs to be written.
     Gone,
@@ -26,7 +26,7 @@ pub enum Reader {
 static RAW: AtomicBool = AtomicBool::new(false);
 
 /// From now on text is written exactly as it is: the person asked for that with `--raw`.
-pub fn keep_raw() {
+pub fn set_raw() {
     RAW.store(true, Ordering::Relaxed);
 }
 
@@ -37,7 +37,7 @@ pub fn is_raw() -> bool {
 
 /// Writes a piece of a result at once. Invariant: a terminal obeys nothing of it but colours, also behind a
 /// pipe (`| tee log`) and from a file (`> log; cat log`), unless raw text was asked for.
-pub fn write(text: &str) -> Result<Reader, Problem> {
+pub fn write(text: &str) -> Result<StdoutReader, Problem> {
     let mut out = io::stdout().lock();
     let shown = match (is_raw(), out.is_terminal()) {
         (true, _) => Cow::from(text),
@@ -45,8 +45,8 @@ pub fn write(text: &str) -> Result<Reader, Problem> {
         (false, false) => Cow::from(with_colours_kept(text)),
     };
     match out.write_all(shown.as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(Reader::There),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Ok(()) => Ok(StdoutReader::There),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(StdoutReader::Gone),
         Err(error) => Err(Problem::new(ErrorCode::StoreFailed, "cannot write the result")
             .cause(format!("standard output: {error}"))
             .fix("make room where it goes, or send it somewhere else; what was done is kept in the session")),
@@ -59,7 +59,7 @@ pub fn print(text: &str) -> Result<(), Problem> {
 }
 
 /// Says something beside the result, unless only the result is wanted.
-pub fn mention(environment: &Environment, text: &str) {
+pub fn print_note(environment: &Environment, text: &str) {
     if !environment.everywhere.quiet {
         // Nobody reads standard error any more: there is nobody left to tell.
         let _ = writeln!(io::stderr(), "{}", clean(text));
@@ -68,16 +68,20 @@ pub fn mention(environment: &Environment, text: &str) {
 
 /// One value as one line of JSON.
 pub fn json_line(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map(|text| harmless(&text) + "\n").map_err(not_json)
+    serde_json::to_string(value)
+        .map(|text| escape_control_chars(&text) + "\n")
+        .map_err(not_json)
 }
 
 /// One value as JSON that people can read too.
 pub fn json_page(value: &impl Serialize) -> Result<String, Problem> {
-    serde_json::to_string_pretty(value).map(|text| harmless(&text) + "\n").map_err(not_json)
+    serde_json::to_string_pretty(value)
+        .map(|text| escape_control_chars(&text) + "\n")
+        .map_err(not_json)
 }
 
 /// The same JSON with what terminals obey written as `\u202e`: the value stays what it is.
-pub fn harmless(json: &str) -> String {
+pub fn escape_control_chars(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {

@@ -9,41 +9,41 @@ mod open;
 mod resolve;
 
 use rooftree_protocol::Problem;
-pub use rooftree_providers::vendors::Wire;
+pub use rooftree_providers::vendors::VendorWire;
 
 pub use self::{
     built_in::key_page,
-    open::{Connections, missing_key, opener, secret},
+    open::{SharedHttpClient, missing_key, opener, secret},
     resolve::resolve,
 };
 use crate::{
-    credentials::{Credentials, Found},
+    credentials::{Credentials, FoundKey},
     environment::variable,
-    settings::{Settings, Waits},
+    settings::{ProviderTimeouts, Settings},
 };
 
 /// One provider, as it is reached here.
 #[derive(Clone, Debug)]
-pub struct Profile {
+pub struct ProviderProfile {
     /// What stands before the slash.
     pub name: String,
     /// What people call it.
     pub title: String,
     /// Whose key it takes: two wires of one vendor share one.
     pub account: String,
-    pub wire: Wire,
+    pub wire: VendorWire,
     pub base_url: String,
     /// Where the base URL comes from, if not from us.
     pub base_url_from: Option<String>,
     /// The variables its key may be in, the usual one first.
     pub variables: Vec<String>,
-    pub need: Need,
-    pub waits: Waits,
+    pub need: KeyNeed,
+    pub waits: ProviderTimeouts,
 }
 
 /// Whether a provider wants a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum KeyNeed {
     /// It answers nobody without one.
     Key,
     /// It runs on one's own machine, and costs nothing.
@@ -52,15 +52,15 @@ pub enum Need {
     Perhaps,
 }
 
-impl Profile {
+impl ProviderProfile {
     /// Its key, if there is one.
-    pub fn key(&self, credentials: &Credentials) -> Result<Option<Found>, Problem> {
+    pub fn key(&self, credentials: &Credentials) -> Result<Option<FoundKey>, Problem> {
         credentials.find(&self.account, &self.variables)
     }
 }
 
 /// All providers that are reached over HTTP, with what settings and variables say about them.
-pub fn profiles(settings: &Settings) -> Result<Vec<Profile>, Problem> {
+pub fn profiles(settings: &Settings) -> Result<Vec<ProviderProfile>, Problem> {
     let mut profiles = built_in::profiles();
     for profile in &mut profiles {
         let set = built_in::base_url_variables(&profile.name)

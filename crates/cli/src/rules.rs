@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use rooftree_protocol::Problem;
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Processes, Rule, mcp::PREFIX};
+use rooftree_tools::{BackgroundProcesses, PermissionRule, mcp::PREFIX};
 
 /// The same rules under the tools' own names, so that one written with another name of a tool holds too.
-pub fn known(rules: Vec<Rule>) -> Result<Vec<Rule>, Problem> {
+pub fn known(rules: Vec<PermissionRule>) -> Result<Vec<PermissionRule>, Problem> {
     if rules.is_empty() {
         return Ok(rules);
     }
-    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| SystemClock.entropy())));
-    let known = |rule: Rule| match remote(&rule.tool) {
-        Some(tool) => Ok(Rule { tool, ..rule }),
+    let tools =
+        rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| SystemClock.entropy())));
+    let known = |rule: PermissionRule| match remote(&rule.tool) {
+        Some(tool) => Ok(PermissionRule { tool, ..rule }),
         None => rule.resolved(&tools),
     };
     rules.into_iter().map(known).collect()
@@ -24,7 +25,11 @@ fn remote(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let rest = lower.strip_prefix(PREFIX)?;
     let is_whole = rest.contains("__") || rest.contains('*');
-    Some(if is_whole { name.to_owned() } else { format!("{name}__*") })
+    Some(if is_whole {
+        name.to_owned()
+    } else {
+        format!("{name}__*")
+    })
 }
 
 #[cfg(test)]
@@ -33,11 +38,18 @@ mod tests {
 
     #[test]
     fn a_rule_for_a_server_is_one_for_all_its_tools() {
-        let table = [("mcp__git", "mcp__git__*"), ("mcp__git__push", "mcp__git__push"), ("mcp__*", "mcp__*")];
+        let table = [
+            ("mcp__git", "mcp__git__*"),
+            ("mcp__git__push", "mcp__git__push"),
+            ("mcp__*", "mcp__*"),
+        ];
         for (written, meant) in table {
-            let rules = known(vec![Rule::parse(written).unwrap()]).unwrap();
-            assert_eq!(rules.first().map(ToString::to_string).as_deref(), Some(meant));
+            let rules = known(vec![PermissionRule::parse(written).unwrap()]).unwrap();
+            assert_eq!(
+                rules.first().map(ToString::to_string).as_deref(),
+                Some(meant)
+            );
         }
-        assert!(known(vec![Rule::parse("mcp_git").unwrap()]).is_err());
+        assert!(known(vec![PermissionRule::parse("mcp_git").unwrap()]).is_err());
     }
 }

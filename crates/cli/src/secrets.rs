@@ -2,15 +2,15 @@
 
 use std::{env, sync::Arc};
 
-use rooftree_process::Inheritance;
+use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::Problem;
-use rooftree_runtime::{Secrets, secrets::GuardedStore};
+use rooftree_runtime::{SecretRedactor, secrets::RedactingStore};
 use rooftree_store::{SqliteStore, Store};
 
 use crate::{
     credentials::Credentials,
     environment::Environment,
-    providers, servers,
+    mcp_servers, providers,
     settings::{self, Settings},
 };
 
@@ -18,13 +18,13 @@ impl Environment {
     /// Opens the database; makes it if it is not there. No secret gets into it.
     pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
         let store = Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?);
-        Ok(Arc::new(GuardedStore::new(store, Arc::new(known(self)))))
+        Ok(Arc::new(RedactingStore::new(store, Arc::new(known(self)))))
     }
 }
 
 /// Everything that must not be kept, told or passed on. What cannot be read is not known: whoever needs
 /// it says why.
-pub fn known(environment: &Environment) -> Secrets {
+pub fn known(environment: &Environment) -> SecretRedactor {
     match settings::load(environment) {
         Ok(settings) => known_with(environment, &settings),
         Err(_) => known_with(environment, &Settings::default()),
@@ -32,7 +32,7 @@ pub fn known(environment: &Environment) -> Secrets {
 }
 
 /// The same, where the settings are read already.
-pub fn known_with(environment: &Environment, settings: &Settings) -> Secrets {
+pub fn known_with(environment: &Environment, settings: &Settings) -> SecretRedactor {
     known_besides(environment, settings, Vec::new())
 }
 
@@ -41,29 +41,39 @@ pub fn known_besides(
     environment: &Environment,
     settings: &Settings,
     besides: Vec<(String, String)>,
-) -> Secrets {
+) -> SecretRedactor {
     let credentials = Credentials::of(environment);
-    let named = Secrets::in_variables(variables());
-    let named = named.into_iter().map(|(name, value)| (format!("value of {name}"), value));
+    let named = SecretRedactor::in_variables(variables());
+    let named = named
+        .into_iter()
+        .map(|(name, value)| (format!("value of {name}"), value));
     let stored = credentials.stored().unwrap_or_default().into_iter();
-    let stored = stored.map(|(account, key)| (format!("key of {account}"), key.reveal().to_owned()));
+    let stored =
+        stored.map(|(account, key)| (format!("key of {account}"), key.reveal().to_owned()));
     let agents = settings.external.iter();
-    let agents =
-        agents.filter_map(|(name, agent)| Some((format!("secret of {name}"), agent.secret.reveal()?)));
+    let agents = agents
+        .filter_map(|(name, agent)| Some((format!("secret of {name}"), agent.secret.reveal()?)));
     // A provider's variable may have any name.
-    let profiles = providers::profiles(settings).unwrap_or_default().into_iter();
+    let profiles = providers::profiles(settings)
+        .unwrap_or_default()
+        .into_iter();
     let keys = profiles.filter_map(|profile| {
         let found = profile.key(&credentials).ok()??;
-        Some((format!("key of {}", profile.account), found.key.reveal().to_owned()))
+        Some((
+            format!("key of {}", profile.account),
+            found.key.reveal().to_owned(),
+        ))
     });
     // Whose key it is says more than which variable it is in.
-    let servers = servers::kept(environment, settings).into_iter().chain(besides);
-    Secrets::knowing(keys.chain(stored).chain(agents).chain(servers).chain(named))
+    let servers = mcp_servers::kept(environment, settings)
+        .into_iter()
+        .chain(besides);
+    SecretRedactor::knowing(keys.chain(stored).chain(agents).chain(servers).chain(named))
 }
 
 /// What programs started for agents find of our own variables.
-pub fn inheritance(secrets: &Secrets, settings: &Settings) -> Arc<Inheritance> {
-    Arc::new(Inheritance {
+pub fn inheritance(secrets: &SecretRedactor, settings: &Settings) -> Arc<EnvironmentFilter> {
+    Arc::new(EnvironmentFilter {
         keep: settings.environment.keep.clone(),
         withheld: secrets.withheld(variables()),
         only_listed: settings.environment.only_listed,
@@ -71,11 +81,12 @@ pub fn inheritance(secrets: &Secrets, settings: &Settings) -> Arc<Inheritance> {
 }
 
 /// The same, for whoever has read no settings yet.
-pub fn inheritance_here(environment: &Environment) -> Arc<Inheritance> {
+pub fn inheritance_here(environment: &Environment) -> Arc<EnvironmentFilter> {
     let settings = settings::load(environment).unwrap_or_default();
     inheritance(&known_with(environment, &settings), &settings)
 }
 
 fn variables() -> impl Iterator<Item = (String, String)> {
-    env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }

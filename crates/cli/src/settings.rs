@@ -1,19 +1,19 @@
 //! What was set: for the machine, by the user, by the project, which may only narrow what is permitted,
 //! on the command line, and by whoever keeps the machine.
 
+mod cli_layer;
+pub mod defaults;
 pub mod edit;
 mod external_agents;
+pub mod flatten;
 pub mod layer;
 pub mod layers;
-pub mod leaves;
-mod nearest;
+pub mod merge;
 pub mod other_programs;
-pub mod overlay;
+mod parse_file;
+mod parse_value;
 mod providers;
-mod read;
-mod reader;
-mod typed;
-pub mod usual;
+mod suggest;
 mod web;
 
 use std::{
@@ -22,15 +22,15 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Level, Network, PermissionMode, Problem, SandboxMode};
+use rooftree_protocol::{DefinitionLevel, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_providers::external_agent;
-use rooftree_runtime::{definitions::Document, hooks::Confined};
-use rooftree_tools::Rule;
+use rooftree_runtime::{definitions::DefinitionDocument, hooks::HookConfinement};
+use rooftree_tools::PermissionRule;
 
 #[cfg(test)]
-pub use self::read::text;
+pub use self::parse_file::text;
 pub use self::{
-    providers::{ProviderSettings, Waits, WireName},
+    providers::{ProviderSettings, ProviderTimeouts, WireName},
     web::WebSettings,
 };
 use crate::environment::Environment;
@@ -54,11 +54,11 @@ pub struct Settings {
     /// Whether an agent that has read something from outside is trusted less.
     pub wary: Option<bool>,
     /// Rules that allow.
-    pub allow: Vec<Rule>,
+    pub allow: Vec<PermissionRule>,
     /// Rules that have a person asked.
-    pub ask: Vec<Rule>,
+    pub ask: Vec<PermissionRule>,
     /// Rules that refuse.
-    pub deny: Vec<Rule>,
+    pub deny: Vec<PermissionRule>,
     /// Whether what agents run is confined.
     pub sandbox: Option<SandboxMode>,
     /// Whom it can reach then.
@@ -74,15 +74,15 @@ pub struct Settings {
     /// US dollars per run.
     pub max_cost: Option<f64>,
     /// Agents elsewhere, by the names they have as models.
-    pub external: BTreeMap<String, external_agent::Options>,
+    pub external: BTreeMap<String, external_agent::ExternalAgentOptions>,
     /// Servers of tools, as they are written.
     pub servers: serde_json::Map<String, serde_json::Value>,
     /// Agents that are defined in these files, as they are written there.
-    pub agents: Vec<Document>,
+    pub agents: Vec<DefinitionDocument>,
     /// Hooks in these files, as they are written there.
     pub hooks: Vec<HookTable>,
     /// Whose hooks run confined.
-    pub confined: Option<Confined>,
+    pub confined: Option<HookConfinement>,
     /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
@@ -102,7 +102,7 @@ pub struct HookTable {
     /// The file.
     pub path: PathBuf,
     /// Whose it is.
-    pub level: Level,
+    pub level: DefinitionLevel,
     /// The table, as JSON has it.
     pub hooks: serde_json::Value,
 }
@@ -118,13 +118,16 @@ pub struct EnvironmentSettings {
 
 /// Reads what there is. No file is no settings.
 pub fn load(environment: &Environment) -> Result<Settings, Problem> {
-    layers::together(&layers::all(environment)?)
+    layers::merged(&layers::all(environment)?)
 }
 
 /// What each place says by itself, the weakest first; of a project what counts, which is what narrows.
 pub fn sources(environment: &Environment) -> Result<Vec<(PathBuf, Settings)>, Problem> {
     let layers = layers::all(environment)?;
-    layers.into_iter().map(|layer| Ok((layer.path.clone(), Settings::default().with(&layer)?))).collect()
+    layers
+        .into_iter()
+        .map(|layer| Ok((layer.path.clone(), Settings::default().with(&layer)?)))
+        .collect()
 }
 
 impl Settings {
@@ -158,15 +161,25 @@ impl Settings {
             ));
         }
         if !project.servers.is_empty() {
-            self.remarks
-                .push(format!("mcp in {here} is ignored: a project's servers belong into its .mcp.json"));
+            self.remarks.push(format!(
+                "mcp in {here} is ignored: a project's servers belong into its .mcp.json"
+            ));
         }
         // They are used only if the folder is trusted.
         self.agents.extend(
-            project.agents.into_iter().map(|document| Document { level: Level::Project, ..document }),
+            project
+                .agents
+                .into_iter()
+                .map(|document| DefinitionDocument {
+                    level: DefinitionLevel::Project,
+                    ..document
+                }),
         );
         self.hooks
-            .extend(project.hooks.into_iter().map(|table| HookTable { level: Level::Project, ..table }));
+            .extend(project.hooks.into_iter().map(|table| HookTable {
+                level: DefinitionLevel::Project,
+                ..table
+            }));
         if project.embeddings.is_some() {
             self.remarks.push(format!(
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
@@ -193,7 +206,11 @@ impl Settings {
         self.ask.extend(project.ask);
         self.deny.extend(project.deny);
         let is_script = |name: &String| name.starts_with("scripted/");
-        let named = project.model.iter().chain(&project.fallbacks).chain(project.aliases.values());
+        let named = project
+            .model
+            .iter()
+            .chain(&project.fallbacks)
+            .chain(project.aliases.values());
         if named.clone().any(is_script) || project.aliases.keys().any(|name| name.contains('/')) {
             // A script is a program in all but name, and a name with a provider in it means that provider.
             self.remarks.push(format!(
@@ -201,7 +218,11 @@ impl Settings {
             ));
         }
         self.model = project.model.filter(|name| !is_script(name)).or(self.model);
-        let fallbacks: Vec<String> = project.fallbacks.into_iter().filter(|name| !is_script(name)).collect();
+        let fallbacks: Vec<String> = project
+            .fallbacks
+            .into_iter()
+            .filter(|name| !is_script(name))
+            .collect();
         let aliases = project.aliases.into_iter();
         let aliases = aliases.filter(|(name, means)| !is_script(means) && !name.contains('/'));
         if !fallbacks.is_empty() {
@@ -210,7 +231,10 @@ impl Settings {
         self.aliases.extend(aliases);
         self.max_turns = smaller(self.max_turns, project.max_turns);
         self.timeout = smaller(self.timeout, project.timeout);
-        self.max_cost = [self.max_cost, project.max_cost].into_iter().flatten().reduce(f64::min);
+        self.max_cost = [self.max_cost, project.max_cost]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min);
         self.remarks.extend(project.remarks);
         self
     }
@@ -219,9 +243,15 @@ impl Settings {
 impl Settings {
     /// What a project says about the sandbox only makes it tighter.
     fn confine(&mut self, project: &Self, path: &Path) {
-        let (mode, network) = (self.sandbox.unwrap_or_default(), self.network.clone().unwrap_or_default());
+        let (mode, network) = (
+            self.sandbox.unwrap_or_default(),
+            self.network.clone().unwrap_or_default(),
+        );
         let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
-            || project.network.as_ref().is_some_and(|wanted| !wanted.is_within(&network))
+            || project
+                .network
+                .as_ref()
+                .is_some_and(|wanted| !wanted.is_within(&network))
             || !(project.writable.is_empty() && project.readable.is_empty());
         let here = path.display();
         match project.confined {
@@ -231,10 +261,18 @@ impl Settings {
             wanted => self.confined = wanted.or(self.confined),
         }
         if is_looser {
-            self.remarks.push(format!("sandbox in {here} is ignored where it is looser than yours"));
+            self.remarks.push(format!(
+                "sandbox in {here} is ignored where it is looser than yours"
+            ));
         }
-        self.sandbox = project.sandbox.map(|wanted| wanted.max(mode)).or(self.sandbox);
-        let wanted = project.network.as_ref().map(|wanted| wanted.narrowed(&network));
+        self.sandbox = project
+            .sandbox
+            .map(|wanted| wanted.max(mode))
+            .or(self.sandbox);
+        let wanted = project
+            .network
+            .as_ref()
+            .map(|wanted| wanted.narrowed(&network));
         self.network = wanted.or_else(|| self.network.take());
     }
 }
@@ -251,13 +289,14 @@ mod tests {
     use super::*;
 
     fn settings(text: &str) -> Settings {
-        read::text(text, Path::new("config.toml")).unwrap()
+        parse_file::text(text, Path::new("config.toml")).unwrap()
     }
 
     #[test]
     fn a_project_narrows_and_never_widens() {
-        let user =
-            settings("[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10");
+        let user = settings(
+            "[permission]\nmode = 'accept-edits'\nallow = ['Bash(ls)']\n[limits]\nmax_turns = 10",
+        );
         let project = settings(
             "model = 'vendor/x'\nfallbacks = ['scripted/y']\n[aliases]\n'vendor/x' = 'scripted/z'\n\
              [permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
@@ -269,52 +308,92 @@ mod tests {
         );
         let both = user.narrowed_by(project, Path::new("p"));
         assert_eq!(both.mode, Some(PermissionMode::AcceptEdits));
-        assert_eq!(both.allow, [Rule::parse("Bash(ls)").unwrap()]);
-        assert_eq!(both.deny, [Rule::parse("Write").unwrap()]);
-        assert_eq!((both.max_turns, both.timeout), (Some(10), Some(Duration::from_secs(60))));
+        assert_eq!(both.allow, [PermissionRule::parse("Bash(ls)").unwrap()]);
+        assert_eq!(both.deny, [PermissionRule::parse("Write").unwrap()]);
+        assert_eq!(
+            (both.max_turns, both.timeout),
+            (Some(10), Some(Duration::from_secs(60)))
+        );
         assert_eq!(both.model.unwrap(), "vendor/x");
-        assert!(both.fallbacks.is_empty() && both.aliases.is_empty(), "a script is a program");
+        assert!(
+            both.fallbacks.is_empty() && both.aliases.is_empty(),
+            "a script is a program"
+        );
         assert!(both.external.is_empty());
         assert_eq!(both.embeddings, None);
         assert_eq!(both.web, WebSettings::default());
-        assert_eq!(both.environment, EnvironmentSettings { keep: Vec::new(), only_listed: true });
+        assert_eq!(
+            both.environment,
+            EnvironmentSettings {
+                keep: Vec::new(),
+                only_listed: true
+            }
+        );
         assert_eq!(both.remarks.len(), 8);
     }
 
     #[test]
     fn a_project_cannot_say_where_keys_are_sent() {
-        let user = settings("[providers.mine]\nbase_url = 'http://127.0.0.1:1/v1'\n[limits]\nmax_cost = 2");
+        let user = settings(
+            "[providers.mine]\nbase_url = 'http://127.0.0.1:1/v1'\n[limits]\nmax_cost = 2",
+        );
         let project = settings(
             "fallbacks = ['a/b']\n[aliases]\nfast = 'a/c'\n[providers.openai]\nbase_url = 'http://x.test'\n\
              [limits]\nmax_cost = 0.5",
         );
         let both = user.narrowed_by(project, Path::new("p"));
         assert_eq!(both.providers.keys().collect::<Vec<_>>(), ["mine"]);
-        assert_eq!((both.fallbacks.as_slice(), both.aliases.len()), (&["a/b".to_owned()][..], 1));
+        assert_eq!(
+            (both.fallbacks.as_slice(), both.aliases.len()),
+            (&["a/b".to_owned()][..], 1)
+        );
         assert_eq!(both.max_cost, Some(0.5));
-        assert!(both.remarks.iter().any(|remark| remark.contains("where your keys are sent")));
+        assert!(
+            both.remarks
+                .iter()
+                .any(|remark| remark.contains("where your keys are sent"))
+        );
     }
 
     #[test]
     fn a_project_makes_the_sandbox_tighter_and_never_looser() {
         let user = || settings("sandbox.mode = 'auto'\nsandbox.writable = ['/srv/cache']");
-        let tight = user()
-            .narrowed_by(settings("sandbox.mode = 'required'\nsandbox.network = 'off'"), Path::new("p"));
-        assert_eq!((tight.sandbox, tight.network), (Some(SandboxMode::Required), Some(Network::Off)));
-        assert_eq!((tight.writable.len(), tight.remarks.len()), (1, 0));
-        let loose = user().narrowed_by(
-            settings("sandbox.mode = 'off'\nsandbox.writable = ['/']\nsandbox.readable = ['/root']"),
+        let tight = user().narrowed_by(
+            settings("sandbox.mode = 'required'\nsandbox.network = 'off'"),
             Path::new("p"),
         );
-        assert_eq!((loose.sandbox, loose.network), (Some(SandboxMode::Auto), None));
-        assert_eq!((loose.writable.len(), loose.readable.len(), loose.remarks.len()), (1, 0, 1));
+        assert_eq!(
+            (tight.sandbox, tight.network),
+            (Some(SandboxMode::Required), Some(Network::Off))
+        );
+        assert_eq!((tight.writable.len(), tight.remarks.len()), (1, 0));
+        let loose = user().narrowed_by(
+            settings(
+                "sandbox.mode = 'off'\nsandbox.writable = ['/']\nsandbox.readable = ['/root']",
+            ),
+            Path::new("p"),
+        );
+        assert_eq!(
+            (loose.sandbox, loose.network),
+            (Some(SandboxMode::Auto), None)
+        );
+        assert_eq!(
+            (
+                loose.writable.len(),
+                loose.readable.len(),
+                loose.remarks.len()
+            ),
+            (1, 0, 1)
+        );
     }
 
     #[test]
     fn a_project_may_ask_for_less_than_the_usual_mode() {
-        let both = Settings::default().narrowed_by(settings("permission.mode = 'plan'"), Path::new("p"));
+        let both =
+            Settings::default().narrowed_by(settings("permission.mode = 'plan'"), Path::new("p"));
         assert_eq!(both.mode, Some(PermissionMode::Plan));
-        let both = Settings::default().narrowed_by(settings("permission.mode = 'auto'"), Path::new("p"));
+        let both =
+            Settings::default().narrowed_by(settings("permission.mode = 'auto'"), Path::new("p"));
         assert_eq!(both.mode, None);
     }
 }

@@ -1,25 +1,25 @@
 //! What people see and type: lines, colours, the live view, the card that asks.
 
-pub mod agent;
-pub mod agents;
-pub mod card;
-pub mod chosen;
-pub mod clean;
+pub mod agent_tree;
 pub mod confirm;
-pub mod flow;
-pub mod foot;
+pub mod delegated_run;
+pub mod delegated_run_list;
+pub mod footer;
 pub mod keys;
 pub mod line;
 pub mod live;
+pub mod permission_prompt;
 pub mod plain;
-pub mod question;
+pub mod question_prompt;
+pub mod run_text;
+pub mod sanitize;
 pub mod screen;
+pub mod select_view;
 pub mod status;
 pub mod todos;
 pub mod tools;
-pub mod tree;
 pub mod view;
-pub mod wording;
+pub mod wrap;
 
 use rustix::termios;
 
@@ -29,5 +29,8 @@ const USUAL_WIDTH: usize = 80;
 /// Columns of the terminal standard error goes to.
 pub fn width() -> usize {
     let size = termios::tcgetwinsize(rustix::stdio::stderr());
-    size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
+    size.ok()
+        .map(|size| usize::from(size.ws_col))
+        .filter(|columns| *columns > 0)
+        .unwrap_or(USUAL_WIDTH)
 }

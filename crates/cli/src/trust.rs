@@ -5,28 +5,28 @@
 
 pub mod content;
 mod ledger;
-pub mod question;
+pub mod trust_prompt;
 
 use std::path::{Path, PathBuf};
 
 use rooftree_protocol::Problem;
-use rooftree_runtime::definitions::{Places, Trust};
+use rooftree_runtime::definitions::{ProjectTrust, SearchDirs};
 
 use self::{
-    content::{Change, Content},
-    ledger::{Entry, Ledger},
+    content::{ContentChange, ProjectContent},
+    ledger::{TrustEntry, TrustLedger},
 };
 use crate::environment::Environment;
 
 /// How a project stands with the person.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStatus {
     /// All it brings is trusted.
     Trusted,
     /// Nobody was asked about what it brings.
     Unknown,
     /// It was trusted, and has changed since then.
-    Changed(Vec<Change>),
+    Changed(Vec<ContentChange>),
     /// The person does not want what it brings.
     Refused,
     /// It brings more than can be looked at.
@@ -35,38 +35,42 @@ pub enum Standing {
 
 /// Whether the project around a directory is trusted: it was said on the command line, or once before
 /// about what lies there now.
-pub fn of(environment: &Environment, places: &Places) -> Trust {
-    if environment.everywhere.trust || standing(environment, places) == Standing::Trusted {
-        Trust::Given
+pub fn of(environment: &Environment, places: &SearchDirs) -> ProjectTrust {
+    if environment.everywhere.trust || status(environment, places) == TrustStatus::Trusted {
+        ProjectTrust::Given
     } else {
-        Trust::Missing
+        ProjectTrust::Missing
     }
 }
 
 /// How the project around a directory stands, whatever was said on the command line.
-pub fn standing(environment: &Environment, places: &Places) -> Standing {
-    let Some(root) = places.root() else { return Standing::Unknown };
-    let mut ledger = Ledger::read(&file(environment));
+pub fn status(environment: &Environment, places: &SearchDirs) -> TrustStatus {
+    let Some(root) = places.root() else {
+        return TrustStatus::Unknown;
+    };
+    let mut ledger = TrustLedger::read(&file(environment));
     let entry = ledger.entry(root);
     if entry.is_none() {
-        return Standing::Unknown;
+        return TrustStatus::Unknown;
     }
-    let Some(content) = Content::of(places) else { return Standing::TooMuch };
+    let Some(content) = ProjectContent::of(places) else {
+        return TrustStatus::TooMuch;
+    };
     match entry {
         // Trusted when only the folder counted: what lies there now is what is meant.
-        Some(Entry::Whatever) => {
+        Some(TrustEntry::Whatever) => {
             ledger.trust(root, &content);
             // If it cannot be written, it is taken for meant the next time too.
             let _ = ledger.write(&file(environment));
-            Standing::Trusted
+            TrustStatus::Trusted
         }
-        Some(Entry::Trusted(known)) => match content.changes_since(known) {
-            changes if changes.is_empty() => Standing::Trusted,
-            _ if ledger.has_refused(root, &content) => Standing::Refused,
-            changes => Standing::Changed(changes),
+        Some(TrustEntry::Trusted(known)) => match content.changes_since(known) {
+            changes if changes.is_empty() => TrustStatus::Trusted,
+            _ if ledger.has_refused(root, &content) => TrustStatus::Refused,
+            changes => TrustStatus::Changed(changes),
         },
-        _ if ledger.has_refused(root, &content) => Standing::Refused,
-        _ => Standing::Unknown,
+        _ if ledger.has_refused(root, &content) => TrustStatus::Refused,
+        _ => TrustStatus::Unknown,
     }
 }
 
@@ -74,15 +78,17 @@ pub fn standing(environment: &Environment, places: &Places) -> Standing {
 /// The rest must have been trusted before, or there was nothing else: what others changed still needs a look.
 pub fn with_own_file<T>(
     environment: &Environment,
-    places: &Places,
+    places: &SearchDirs,
     write: impl FnOnce() -> Result<(T, PathBuf), Problem>,
 ) -> Result<T, Problem> {
-    let is_new = Content::of(places).is_some_and(|content| content.is_empty());
-    let was_trusted = is_new || standing(environment, places) == Standing::Trusted;
+    let is_new = ProjectContent::of(places).is_some_and(|content| content.is_empty());
+    let was_trusted = is_new || status(environment, places) == TrustStatus::Trusted;
     let (done, path) = write()?;
-    let Some(root) = places.root().filter(|root| path.starts_with(root)) else { return Ok(done) };
+    let Some(root) = places.root().filter(|root| path.starts_with(root)) else {
+        return Ok(done);
+    };
     if was_trusted {
-        let mut content = Content::of(places).unwrap_or_default();
+        let mut content = ProjectContent::of(places).unwrap_or_default();
         let name = content::from(root, &path);
         content.acting.retain(|known, _| *known == name);
         give(environment, root, &content)?;
@@ -92,16 +98,24 @@ pub fn with_own_file<T>(
 
 /// The folders that are trusted.
 pub fn folders(environment: &Environment) -> Vec<PathBuf> {
-    Ledger::read(&file(environment)).trusted()
+    TrustLedger::read(&file(environment)).trusted()
 }
 
 /// Trusts from now on what a folder brings.
-pub fn give(environment: &Environment, root: &Path, content: &Content) -> Result<(), Problem> {
+pub fn give(
+    environment: &Environment,
+    root: &Path,
+    content: &ProjectContent,
+) -> Result<(), Problem> {
     change(environment, |ledger| ledger.trust(root, content))
 }
 
 /// Does not want what a folder brings, and is not asked about it again.
-pub fn refuse(environment: &Environment, root: &Path, content: &Content) -> Result<(), Problem> {
+pub fn refuse(
+    environment: &Environment,
+    root: &Path,
+    content: &ProjectContent,
+) -> Result<(), Problem> {
     change(environment, |ledger| ledger.refuse(root, content))
 }
 
@@ -110,9 +124,9 @@ pub fn withdraw(environment: &Environment, root: &Path) -> Result<(), Problem> {
     change(environment, |ledger| ledger.forget(root))
 }
 
-fn change(environment: &Environment, change: impl FnOnce(&mut Ledger)) -> Result<(), Problem> {
+fn change(environment: &Environment, change: impl FnOnce(&mut TrustLedger)) -> Result<(), Problem> {
     let path = file(environment);
-    let mut ledger = Ledger::read(&path);
+    let mut ledger = TrustLedger::read(&path);
     change(&mut ledger);
     ledger.write(&path)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::Catalog;
-use rooftree_tools::{Backend, Charge, Key, Service, Web};
+use rooftree_providers::ModelCatalog;
+use rooftree_tools::{KeyLookup, SearchBackend, SearchService, UsagePricer, WebConfig};
 
 use crate::{
     credentials::Credentials,
@@ -14,35 +14,58 @@ use crate::{
 
 /// What the settings and variables make of it.
 #[derive(Default)]
-pub struct Online {
-    pub web: Web,
-    pub service: Option<Service>,
+pub struct WebAccess {
+    pub web: WebConfig,
+    pub service: Option<SearchService>,
 }
 
-impl Online {
+impl WebAccess {
     /// Asks nobody and connects to nothing. Keys are looked up again for each search.
-    pub fn of(settings: &Settings, credentials: &Credentials, catalog: &Catalog) -> Result<Self, Problem> {
+    pub fn of(
+        settings: &Settings,
+        credentials: &Credentials,
+        catalog: &ModelCatalog,
+    ) -> Result<Self, Problem> {
         let said = &settings.web;
-        let web = Web { allow_private: said.allow_private.clone(), ..Web::default() };
+        let web = WebConfig {
+            allow_private: said.allow_private.clone(),
+            ..WebConfig::default()
+        };
         // Whoever gives nothing but a URL has a service of their own.
-        let backend = said.backend.or(said.url.as_ref().map(|_| Backend::SearXng));
+        let backend = said
+            .backend
+            .or(said.url.as_ref().map(|_| SearchBackend::SearXng));
         let service = match backend {
             Some(backend) => {
                 let service = chosen(backend, said, credentials)?;
-                Some(Service { charge: charge(&service, catalog), ..service })
+                Some(SearchService {
+                    charge: charge(&service, catalog),
+                    ..service
+                })
             }
-            None => Service::from_variables(variable).or_else(|| stored(credentials)),
+            None => SearchService::from_variables(variable).or_else(|| stored(credentials)),
         };
         Ok(Self { web, service })
     }
 }
 
-fn chosen(backend: Backend, said: &WebSettings, credentials: &Credentials) -> Result<Service, Problem> {
-    let own = || variable("SEARXNG_URL").filter(|_| backend == Backend::SearXng);
-    let base_url = said.url.clone().or_else(own).or_else(|| backend.base_url().map(str::to_owned));
+fn chosen(
+    backend: SearchBackend,
+    said: &WebSettings,
+    credentials: &Credentials,
+) -> Result<SearchService, Problem> {
+    let own = || variable("SEARXNG_URL").filter(|_| backend == SearchBackend::SearXng);
+    let base_url = said
+        .url
+        .clone()
+        .or_else(own)
+        .or_else(|| backend.base_url().map(str::to_owned));
     let base_url = base_url.ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidConfig, format!("nobody says where {} is", backend.title()))
-            .fix("write url = \"http://localhost:8888\" below [search], or set SEARXNG_URL")
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("nobody says where {} is", backend.title()),
+        )
+        .fix("write url = \"http://localhost:8888\" below [search], or set SEARXNG_URL")
     })?;
     let model = said.model.clone().unwrap_or_default();
     match (backend.is_model(), model.is_empty()) {
@@ -53,41 +76,65 @@ fn chosen(backend: Backend, said: &WebSettings, credentials: &Credentials) -> Re
         .fix("write model = \"…\" below [search]; a small one is enough")),
         (false, false) => Err(Problem::new(
             ErrorCode::InvalidConfig,
-            format!("`search.model` has no meaning with {}, which is no model", backend.title()),
+            format!(
+                "`search.model` has no meaning with {}, which is no model",
+                backend.title()
+            ),
         )
         .fix("remove it, or choose anthropic, openai or google as backend")),
-        _ => Ok(Service { backend, base_url, model, key: key(backend, credentials), charge: None }),
+        _ => Ok(SearchService {
+            backend,
+            base_url,
+            model,
+            key: key(backend, credentials),
+            charge: None,
+        }),
     }
 }
 
 /// The first service there is a stored key for. A file of keys that cannot be read is no reason not
 /// to work: whoever needs a key of it says so.
-fn stored(credentials: &Credentials) -> Option<Service> {
+fn stored(credentials: &Credentials) -> Option<SearchService> {
     let keys = credentials.stored().ok()?;
-    let backend = Backend::SEARCHING.into_iter().find(|backend| keys.contains_key(backend.name()))?;
+    let backend = SearchBackend::SEARCHING
+        .into_iter()
+        .find(|backend| keys.contains_key(backend.name()))?;
     let base_url = backend.base_url()?.to_owned();
-    Some(Service { backend, base_url, model: String::new(), key: key(backend, credentials), charge: None })
+    Some(SearchService {
+        backend,
+        base_url,
+        model: String::new(),
+        key: key(backend, credentials),
+        charge: None,
+    })
 }
 
 /// What the model that searches costs, by the same table as the models that think.
-fn charge(service: &Service, catalog: &Catalog) -> Option<Charge> {
+fn charge(service: &SearchService, catalog: &ModelCatalog) -> Option<UsagePricer> {
     let (known, provider) = (catalog.known(), service.backend.name());
     let mut price = known.find(provider, &service.model)?.price.clone()?;
     price.search = price.search.or(known.search_price(provider));
     Some(Arc::new(move |usage| price.charge(usage)))
 }
 
-fn key(backend: Backend, credentials: &Credentials) -> Key {
+fn key(backend: SearchBackend, credentials: &Credentials) -> KeyLookup {
     let (credentials, variables) = (credentials.clone(), variables(backend));
     Arc::new(move || {
-        let found = credentials.find(backend.name(), &variables).ok().flatten()?;
+        let found = credentials
+            .find(backend.name(), &variables)
+            .ok()
+            .flatten()?;
         Some(found.key.reveal().to_owned())
     })
 }
 
 /// The variables the key of a service may be in.
-pub fn variables(backend: Backend) -> Vec<String> {
-    backend.key_variable().map(str::to_owned).into_iter().collect()
+pub fn variables(backend: SearchBackend) -> Vec<String> {
+    backend
+        .key_variable()
+        .map(str::to_owned)
+        .into_iter()
+        .collect()
 }
 
 #[cfg(test)]
@@ -95,7 +142,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::{credentials::Key, settings};
+    use crate::{credentials::ApiKey, settings};
 
     fn settings(text: &str) -> Settings {
         settings::text(text, Path::new("c.toml")).unwrap()
@@ -110,25 +157,57 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let credentials = credentials(home.path());
         let service = |text: &str| {
-            Online::of(&settings(text), &credentials, &Catalog::default()).map(|online| online.service)
+            WebAccess::of(&settings(text), &credentials, &ModelCatalog::default())
+                .map(|online| online.service)
         };
-        assert!(service("search.backend = 'searxng'").unwrap_err().fix.unwrap().contains("SEARXNG_URL"));
-        let own = service("search.url = 'http://localhost:8888'").unwrap().unwrap();
-        assert_eq!((own.backend, own.base_url.as_str()), (Backend::SearXng, "http://localhost:8888"));
-        credentials.keep("exa", Key::new("exa-key-in-file").unwrap()).unwrap();
+        assert!(
+            service("search.backend = 'searxng'")
+                .unwrap_err()
+                .fix
+                .unwrap()
+                .contains("SEARXNG_URL")
+        );
+        let own = service("search.url = 'http://localhost:8888'")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (own.backend, own.base_url.as_str()),
+            (SearchBackend::SearXng, "http://localhost:8888")
+        );
+        credentials
+            .store("exa", ApiKey::new("exa-key-in-file").unwrap())
+            .unwrap();
         let exa = service("search.backend = 'exa'").unwrap().unwrap();
         assert_eq!(
             (exa.base_url.as_str(), (exa.key)().unwrap().as_str()),
             ("https://api.exa.ai", "exa-key-in-file")
         );
-        let model = service("search = {backend = 'anthropic', model = 'claude-haiku-4-5'}").unwrap().unwrap();
-        assert_eq!((model.backend, model.model.as_str()), (Backend::Anthropic, "claude-haiku-4-5"));
-        assert!(service("search.backend = 'openai'").unwrap_err().message.contains("which model of OpenAI"));
-        assert!(
-            service("search = {backend = 'exa', model = 'x'}").unwrap_err().message.contains("no meaning")
+        let model = service("search = {backend = 'anthropic', model = 'claude-haiku-4-5'}")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (model.backend, model.model.as_str()),
+            (SearchBackend::Anthropic, "claude-haiku-4-5")
         );
-        let tavily = service("search = {backend = 'tavily', url = 'http://localhost:1'}").unwrap().unwrap();
-        assert_eq!((tavily.base_url.as_str(), (tavily.key)()), ("http://localhost:1", None));
+        assert!(
+            service("search.backend = 'openai'")
+                .unwrap_err()
+                .message
+                .contains("which model of OpenAI")
+        );
+        assert!(
+            service("search = {backend = 'exa', model = 'x'}")
+                .unwrap_err()
+                .message
+                .contains("no meaning")
+        );
+        let tavily = service("search = {backend = 'tavily', url = 'http://localhost:1'}")
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (tavily.base_url.as_str(), (tavily.key)()),
+            ("http://localhost:1", None)
+        );
     }
 
     #[test]
@@ -136,7 +215,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let credentials = credentials(home.path());
         assert!(stored(&credentials).is_none());
-        credentials.keep("tavily", Key::new("tvly-1").unwrap()).unwrap();
-        assert_eq!(stored(&credentials).unwrap().backend, Backend::Tavily);
+        credentials
+            .store("tavily", ApiKey::new("tvly-1").unwrap())
+            .unwrap();
+        assert_eq!(stored(&credentials).unwrap().backend, SearchBackend::Tavily);
     }
 }

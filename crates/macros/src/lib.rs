@@ -3,9 +3,9 @@
 //! Use it through the crate `rooftree`, which re-exports it. `read.rs` takes the function apart
 //! and says what cannot be a tool; `write.rs` puts the tool together.
 
-mod options;
-mod read;
-mod write;
+mod attribute;
+mod expand;
+mod parse;
 
 use proc_macro::TokenStream;
 use syn::{ItemFn, parse_macro_input};
@@ -25,8 +25,8 @@ use syn::{ItemFn, parse_macro_input};
 /// `#[tool(name = "LookUp")]` calls it something else than the function.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
-    let options = parse_macro_input!(options as options::Options);
+    let options = parse_macro_input!(options as attribute::ToolAttribute);
     let function = parse_macro_input!(function as ItemFn);
-    let tool = read::read(options, function).map(|tool| write::write(&tool));
+    let tool = parse::parse_tool(options, function).map(|tool| expand::expand_tool(&tool));
     tool.unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -11,16 +11,16 @@ use nix::{
 };
 use tokio::io::unix::AsyncFd;
 
-use crate::{Ending, clone};
+use crate::{ExitReason, clone};
 
 /// A child that is not reaped yet, so its number is still its own. Dropping it kills and reaps it.
 #[derive(Debug)]
-pub(crate) struct Leader {
+pub(crate) struct GroupLeader {
     pid: Pid,
-    ending: Option<Ending>,
+    ending: Option<ExitReason>,
 }
 
-impl Leader {
+impl GroupLeader {
     pub(crate) fn new(pid: Pid) -> Self {
         Self { pid, ending: None }
     }
@@ -30,21 +30,23 @@ impl Leader {
     }
 
     /// How it ended, if it has.
-    fn reap(&mut self) -> Option<Ending> {
+    fn reap(&mut self) -> Option<ExitReason> {
         if self.ending.is_none() {
             self.ending = match waitpid(self.pid, Some(WaitPidFlag::WNOHANG)) {
-                Ok(WaitStatus::Exited(_, code)) => Some(Ending::Exited(code)),
-                Ok(WaitStatus::Signaled(_, signal, _)) => Some(Ending::Signalled(signal as i32)),
+                Ok(WaitStatus::Exited(_, code)) => Some(ExitReason::Exited(code)),
+                Ok(WaitStatus::Signaled(_, signal, _)) => {
+                    Some(ExitReason::Signalled(signal as i32))
+                }
                 Ok(_) => None,
                 // There is no such child: somebody else has reaped it, and knows how it ended.
-                Err(_) => Some(Ending::Signalled(0)),
+                Err(_) => Some(ExitReason::Signalled(0)),
             };
         }
         self.ending
     }
 }
 
-impl Drop for Leader {
+impl Drop for GroupLeader {
     fn drop(&mut self) {
         if self.reap().is_some() {
             return;
@@ -53,31 +55,38 @@ impl Drop for Leader {
         let _ = kill(pid, Signal::SIGKILL);
         // It dies in its own time, which nobody here should have to wait for.
         let reaping = move || waitpid(pid, None);
-        let _ = thread::Builder::new().name("reaper".to_owned()).spawn(reaping);
+        let _ = thread::Builder::new()
+            .name("reaper".to_owned())
+            .spawn(reaping);
     }
 }
 
 /// A leader that is waited for.
 #[derive(Debug)]
-pub(crate) struct Child {
-    leader: Leader,
+pub(crate) struct WatchedChild {
+    leader: GroupLeader,
     /// Readable once the leader has ended.
     watch: AsyncFd<OwnedFd>,
 }
 
-impl Child {
+impl WatchedChild {
     /// Only inside a tokio runtime.
-    pub(crate) fn new(leader: Leader, watch: OwnedFd) -> io::Result<Self> {
-        Ok(Self { leader, watch: clone::watched(watch)? })
+    pub(crate) fn new(leader: GroupLeader, watch: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            leader,
+            watch: clone::watch_exit(watch)?,
+        })
     }
 
     /// Waits for its end; may be asked again. Dropping the wait loses nothing.
-    pub(crate) async fn wait(&mut self) -> Ending {
+    pub(crate) async fn wait(&mut self) -> ExitReason {
         loop {
             if let Some(ending) = self.leader.ending {
                 return ending;
             }
-            let Ok(mut ready) = self.watch.readable().await else { return Ending::Signalled(0) };
+            let Ok(mut ready) = self.watch.readable().await else {
+                return ExitReason::Signalled(0);
+            };
             if self.leader.reap().is_none() {
                 ready.clear_ready();
             }

@@ -34,7 +34,7 @@ use nix::{
 
 use tokio::io::{Interest, unix::AsyncFd};
 
-use crate::plan::Plan;
+use crate::spawn_plan::SpawnPlan;
 
 /// What the child runs on until it is its program: a few calls, none of them deep.
 const STACK: usize = 32 * 1024;
@@ -43,8 +43,8 @@ const STACK: usize = 32 * 1024;
 const LAST_SIGNAL: c_int = 64;
 
 /// What the child has to do, and where it leaves the reason if it cannot.
-struct Errand<'a> {
-    plan: &'a Plan,
+struct ExecRequest<'a> {
+    plan: &'a SpawnPlan,
     arguments: Vec<*const c_char>,
     variables: Vec<*const c_char>,
     parent: Pid,
@@ -53,8 +53,8 @@ struct Errand<'a> {
 
 /// Starts a program: the leader of its own group, which dies with the calling thread. Says its
 /// number, and gives what becomes readable when it ends.
-pub(crate) fn start(plan: &Plan) -> io::Result<(Pid, OwnedFd)> {
-    let errand = Errand {
+pub(crate) fn start(plan: &SpawnPlan) -> io::Result<(Pid, OwnedFd)> {
+    let errand = ExecRequest {
         plan,
         arguments: pointers(&plan.arguments),
         variables: pointers(&plan.variables),
@@ -77,17 +77,21 @@ pub(crate) fn start(plan: &Plan) -> io::Result<(Pid, OwnedFd)> {
 }
 
 /// Lets the async runtime tell when a child has ended. Only inside one.
-pub(crate) fn watched(end: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn watch_exit(end: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an owned descriptor is the same one, and open, for as long as it lives.
     Ok(unsafe { AsyncFd::register_with_interest(end, Interest::READABLE) }?)
 }
 
 /// A list as `execve` reads it: pointers, then nothing.
 fn pointers(texts: &[CString]) -> Vec<*const c_char> {
-    texts.iter().map(|text| text.as_ptr()).chain([ptr::null()]).collect()
+    texts
+        .iter()
+        .map(|text| text.as_ptr())
+        .chain([ptr::null()])
+        .collect()
 }
 
-fn clone(errand: &Errand<'_>) -> io::Result<(Pid, OwnedFd)> {
+fn clone(errand: &ExecRequest<'_>) -> io::Result<(Pid, OwnedFd)> {
     let mut stack: Vec<u128> = Vec::with_capacity(STACK / mem::size_of::<u128>());
     let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
@@ -107,7 +111,7 @@ fn clone(errand: &Errand<'_>) -> io::Result<(Pid, OwnedFd)> {
 
 extern "C" fn run(errand: *mut c_void) -> c_int {
     // SAFETY: `clone` passes an errand, and its thread stands still as long as this runs.
-    let errand = unsafe { &*errand.cast::<Errand<'_>>() };
+    let errand = unsafe { &*errand.cast::<ExecRequest<'_>>() };
     let Err(reason) = become_program(errand);
     errand.failure.store(reason as i32, Ordering::Release);
     // SAFETY: ends the child alone, without anything this process has registered for its own end.
@@ -115,7 +119,7 @@ extern "C" fn run(errand: *mut c_void) -> c_int {
 }
 
 /// Runs in the child. Allocates nothing and takes no lock: whoever holds one may never go on.
-fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
+fn become_program(errand: &ExecRequest<'_>) -> Result<Infallible, Errno> {
     let plan = errand.plan;
     let own = Pid::from_raw(0);
     setpgid(own, own)?;
@@ -145,7 +149,14 @@ fn become_program(errand: &Errand<'_>) -> Result<Infallible, Errno> {
 fn close_others() {
     let first = libc::STDERR_FILENO + 1;
     // SAFETY: marks descriptors of the child, which has a table of its own. Kernels before 5.11 refuse it.
-    unsafe { libc::syscall(libc::SYS_close_range, first, c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
 }
 
 /// Lets every signal do what it does by default, except those this process was told to ignore by
@@ -167,12 +178,16 @@ fn forget_handlers() {
 }
 
 /// Tries one file after the other; returns only if none of them could be run.
-fn execute(errand: &Errand<'_>) -> Errno {
+fn execute(errand: &ExecRequest<'_>) -> Errno {
     let mut reason = Errno::ENOENT;
     for file in &errand.plan.files {
         // SAFETY: both lists end with nothing and point to texts that live in the plan.
         unsafe {
-            libc::execve(file.as_ptr(), errand.arguments.as_ptr(), errand.variables.as_ptr());
+            libc::execve(
+                file.as_ptr(),
+                errand.arguments.as_ptr(),
+                errand.variables.as_ptr(),
+            );
         }
         match Errno::last() {
             Errno::ENOENT | Errno::ENOTDIR => {}

@@ -12,9 +12,9 @@ use std::{
 
 /// What a child finds in its environment.
 #[derive(Clone, Debug, Default)]
-pub struct Environment {
+pub struct ChildEnvironment {
     /// What children of whoever starts it may inherit at all.
-    pub inheritance: Arc<Inheritance>,
+    pub inheritance: Arc<EnvironmentFilter>,
     /// If given, nothing is inherited but these names and those that begin like one ending in `*`.
     pub only: Option<Vec<String>>,
     /// Names that are passed on although they look like secrets.
@@ -26,7 +26,7 @@ pub struct Environment {
 /// What programs may inherit of this process's variables. A value like any other: two runtimes in one process
 /// each have their own, so none decides for the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inheritance {
+pub struct EnvironmentFilter {
     /// Names that are passed on although they look like secrets or hold one.
     pub keep: Vec<String>,
     /// Names of variables that hold a secret.
@@ -37,8 +37,9 @@ pub struct Inheritance {
 
 /// What every program needs to find its way and to speak; nothing of it says who somebody is. Names, and
 /// beginnings of names that end with `*`.
-pub(crate) const PLAIN: [&str; 9] =
-    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ"];
+pub(crate) const PLAIN: [&str; 9] = [
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ",
+];
 
 /// What programs commonly need besides.
 const LISTED: &[&str] = &[
@@ -122,31 +123,46 @@ const LISTED: &[&str] = &[
     "ROOFTREE_*",
 ];
 
-impl Inheritance {
+impl EnvironmentFilter {
     fn passes(&self, name: &str, keep: &[String]) -> bool {
         let is_kept = self.keep.iter().chain(keep).any(|kept| kept == name);
         let is_secret = looks_secret(name) || self.withheld.contains(name);
-        is_kept || (!is_secret && (!self.only_listed || is_listed(&PLAIN, name) || is_listed(LISTED, name)))
+        is_kept
+            || (!is_secret
+                && (!self.only_listed || is_listed(&PLAIN, name) || is_listed(LISTED, name)))
     }
 }
 
 fn is_listed(names: &[impl AsRef<str>], name: &str) -> bool {
-    names.iter().map(AsRef::as_ref).any(|listed| match listed.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => listed == name,
-    })
+    names
+        .iter()
+        .map(AsRef::as_ref)
+        .any(|listed| match listed.strip_suffix('*') {
+            Some(beginning) => name.starts_with(beginning),
+            None => listed == name,
+        })
 }
 
-impl Environment {
+impl ChildEnvironment {
     /// Whatever may be inherited.
-    pub fn inheriting(inheritance: Arc<Inheritance>) -> Self {
-        Self { inheritance, ..Self::default() }
+    pub fn inheriting(inheritance: Arc<EnvironmentFilter>) -> Self {
+        Self {
+            inheritance,
+            ..Self::default()
+        }
     }
 
     /// Nothing but what every program needs, and these.
     pub fn plain(more: &[&str]) -> Self {
-        let only = PLAIN.iter().chain(more).map(|name| (*name).to_owned()).collect();
-        Self { only: Some(only), ..Self::default() }
+        let only = PLAIN
+            .iter()
+            .chain(more)
+            .map(|name| (*name).to_owned())
+            .collect();
+        Self {
+            only: Some(only),
+            ..Self::default()
+        }
     }
 
     /// Adds a variable.
@@ -164,9 +180,14 @@ impl Environment {
             self.only.as_ref().is_none_or(|only| is_listed(only, name))
                 && self.inheritance.passes(name, &self.keep)
         };
-        let mut variables: BTreeMap<OsString, OsString> =
-            inherited.filter(|(name, _)| is_passed_on(&name.to_string_lossy())).collect();
-        variables.extend(self.set.iter().map(|(name, value)| (name.into(), value.into())));
+        let mut variables: BTreeMap<OsString, OsString> = inherited
+            .filter(|(name, _)| is_passed_on(&name.to_string_lossy()))
+            .collect();
+        variables.extend(
+            self.set
+                .iter()
+                .map(|(name, value)| (name.into(), value.into())),
+        );
         variables
     }
 }
@@ -186,7 +207,9 @@ pub fn looks_secret(name: &str) -> bool {
         "_PAT",
     ];
     let name = name.to_ascii_uppercase();
-    ["SECRET", "PASSWORD", "PASSWD"].iter().any(|word| name.contains(word))
+    ["SECRET", "PASSWORD", "PASSWD"]
+        .iter()
+        .any(|word| name.contains(word))
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || name == "TOKEN"
 }
@@ -209,7 +232,10 @@ mod tests {
             ("MY_SECRETS", false),
             ("KEPT_TOKEN", true),
         ];
-        let environment = Environment { keep: vec!["KEPT_TOKEN".to_owned()], ..Environment::default() };
+        let environment = ChildEnvironment {
+            keep: vec!["KEPT_TOKEN".to_owned()],
+            ..ChildEnvironment::default()
+        };
         for (name, is_there) in table {
             let variables = environment.resolve([(name.into(), "x".into())].into_iter());
             assert_eq!(variables.len() == 1, is_there, "{name}");
@@ -219,41 +245,75 @@ mod tests {
     #[test]
     fn with_a_list_of_its_own_a_program_inherits_nothing_else() {
         let only = Some(["PATH", "LC_*"].map(str::to_owned).to_vec());
-        let environment = Environment { only, ..Environment::default() }.with("OWN", "x");
+        let environment = ChildEnvironment {
+            only,
+            ..ChildEnvironment::default()
+        }
+        .with("OWN", "x");
         let inherited = ["PATH", "PATHS", "LC_ALL", "SSH_AUTH_SOCK", "LANG"];
-        let variables = environment.resolve(inherited.into_iter().map(|name| (name.into(), "x".into())));
-        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        let variables =
+            environment.resolve(inherited.into_iter().map(|name| (name.into(), "x".into())));
+        let names: Vec<_> = variables
+            .keys()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
         assert_eq!(names, ["LC_ALL", "OWN", "PATH"]);
     }
 
     #[test]
     fn what_is_set_wins_over_what_is_inherited() {
-        let environment = Environment::default().with("PAGER", "cat");
+        let environment = ChildEnvironment::default().with("PAGER", "cat");
         let variables = environment.resolve([("PAGER".into(), "less".into())].into_iter());
-        assert_eq!(variables.get(&OsString::from("PAGER")), Some(&OsString::from("cat")));
+        assert_eq!(
+            variables.get(&OsString::from("PAGER")),
+            Some(&OsString::from("cat"))
+        );
     }
 
     #[test]
     fn what_holds_a_secret_is_left_out_whatever_it_is_called() {
         let withheld = ["DATABASE_URL", "KEPT_URL"].map(str::to_owned).into();
         let keep = vec!["KEPT_URL".to_owned()];
-        let inheritance = Inheritance { keep, withheld, only_listed: false };
+        let inheritance = EnvironmentFilter {
+            keep,
+            withheld,
+            only_listed: false,
+        };
         let names = ["DATABASE_URL", "KEPT_URL", "MY_OWN", "PATH"];
         let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
-        let variables = Environment::inheriting(inheritance.into()).resolve(inherited);
-        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
+        let variables = ChildEnvironment::inheriting(inheritance.into()).resolve(inherited);
+        let names: Vec<_> = variables
+            .keys()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
         assert_eq!(names, ["KEPT_URL", "MY_OWN", "PATH"]);
     }
 
     #[test]
     fn with_a_list_only_what_is_on_it_or_kept_is_passed_on() {
-        let inheritance =
-            Inheritance { keep: vec!["MY_OWN".to_owned()], only_listed: true, ..Inheritance::default() };
-        let names =
-            ["CARGO_HOME", "CARGO_REGISTRY_TOKEN", "HOME", "LC_ALL", "MY_OTHER", "MY_OWN", "https_proxy"];
+        let inheritance = EnvironmentFilter {
+            keep: vec!["MY_OWN".to_owned()],
+            only_listed: true,
+            ..EnvironmentFilter::default()
+        };
+        let names = [
+            "CARGO_HOME",
+            "CARGO_REGISTRY_TOKEN",
+            "HOME",
+            "LC_ALL",
+            "MY_OTHER",
+            "MY_OWN",
+            "https_proxy",
+        ];
         let inherited = names.into_iter().map(|name| (name.into(), "x".into()));
-        let variables = Environment::inheriting(inheritance.into()).resolve(inherited);
-        let names: Vec<_> = variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
-        assert_eq!(names, ["CARGO_HOME", "HOME", "LC_ALL", "MY_OWN", "https_proxy"]);
+        let variables = ChildEnvironment::inheriting(inheritance.into()).resolve(inherited);
+        let names: Vec<_> = variables
+            .keys()
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(
+            names,
+            ["CARGO_HOME", "HOME", "LC_ALL", "MY_OWN", "https_proxy"]
+        );
     }
 }

@@ -8,7 +8,10 @@ use nix::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::tree::{Family, Identity, MARK, Seen, Tree, is_alive, members, numbers, owner_of, variable};
+use crate::process_tree::{
+    MARK, ProcessIdentity, ProcessStat, ProcessTree, TreeMembers, all_pids, environment_variable,
+    group_members, is_alive, owner_of,
+};
 
 /// How long a program may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
@@ -17,10 +20,10 @@ const GRACE: Duration = Duration::from_secs(2);
 const REAPING: Duration = Duration::from_secs(2);
 
 /// Ends everything that belongs to a leader. Returns when it is gone.
-pub(crate) async fn end_tree(tree: &Tree) {
-    let mut family = Family::new(tree);
+pub(crate) async fn end_tree(tree: &ProcessTree) {
+    let mut family = TreeMembers::new(tree);
     // Almost always the leader was alone: then this is one look and no waiting.
-    if family.look().is_empty() {
+    if family.living().is_empty() {
         return;
     }
     signal(&mut family, Signal::SIGTERM);
@@ -39,8 +42,8 @@ pub(crate) async fn end_tree(tree: &Tree) {
 }
 
 /// Kills everything that belongs to a leader, at once and without waiting.
-pub(crate) fn kill_tree(tree: &Tree) {
-    let mut family = Family::new(tree);
+pub(crate) fn kill_tree(tree: &ProcessTree) {
+    let mut family = TreeMembers::new(tree);
     // A few rounds, because a tree that is starting others may outrun one.
     for _ in 0..3 {
         if signal(&mut family, Signal::SIGKILL) == 0 {
@@ -52,20 +55,22 @@ pub(crate) fn kill_tree(tree: &Tree) {
 /// Kills everything that any crashed process of ours left behind; says how many there were.
 ///
 /// Invariant: only what bears our mark, with an owner that is dead, is killed.
-pub fn sweep() -> usize {
+pub fn kill_leftovers() -> usize {
     let is_orphan = |pid: &i32| {
-        let owner = variable(*pid, MARK).and_then(|mark| owner_of(&mark));
+        let owner = environment_variable(*pid, MARK).and_then(|mark| owner_of(&mark));
         owner.is_some_and(|owner| !is_alive(owner))
     };
     let mut swept = 0;
     // A few rounds, because what is being killed may be starting others.
     for _ in 0..3 {
-        let orphans: Vec<i32> = numbers().filter(is_orphan).collect();
+        let orphans: Vec<i32> = all_pids().filter(is_orphan).collect();
         if orphans.is_empty() {
             break;
         }
         swept += orphans.len();
-        orphans.into_iter().for_each(|pid| send(pid, Signal::SIGKILL));
+        orphans
+            .into_iter()
+            .for_each(|pid| send(pid, Signal::SIGKILL));
         thread::sleep(Duration::from_millis(5));
     }
     swept
@@ -80,23 +85,40 @@ pub fn kill_group(group: i32, leader_start: u64) -> bool {
     if group <= 1 {
         return false;
     }
-    let leader = Identity { group, start: leader_start };
-    let is_orphan = |seen: &Seen| {
-        let owner = variable(seen.pid, MARK).and_then(|mark| owner_of(&mark));
+    let leader = ProcessIdentity {
+        group,
+        start: leader_start,
+    };
+    let is_orphan = |seen: &ProcessStat| {
+        let owner = environment_variable(seen.pid, MARK).and_then(|mark| owner_of(&mark));
         seen.start >= leader_start && owner.is_some_and(|owner| !is_alive(owner))
     };
     let is_leader_ours = is_alive(leader);
-    let ours: Vec<Seen> =
-        members(group).into_iter().filter(|seen| is_leader_ours || is_orphan(seen)).collect();
-    let marks: Vec<String> = ours.iter().filter_map(|seen| variable(seen.pid, MARK)).collect();
+    let ours: Vec<ProcessStat> = group_members(group)
+        .into_iter()
+        .filter(|seen| is_leader_ours || is_orphan(seen))
+        .collect();
+    let marks: Vec<String> = ours
+        .iter()
+        .filter_map(|seen| environment_variable(seen.pid, MARK))
+        .collect();
     for seen in &ours {
         send(seen.pid, Signal::SIGKILL);
     }
     for mark in marks {
-        kill_tree(&Tree { leader, mark, is_kept: false });
+        kill_tree(&ProcessTree {
+            leader,
+            mark,
+            is_kept: false,
+        });
     }
     for _ in 0..100 {
-        if ours.iter().all(|seen| !is_alive(Identity { group: seen.pid, start: seen.start })) {
+        if ours.iter().all(|seen| {
+            !is_alive(ProcessIdentity {
+                group: seen.pid,
+                start: seen.start,
+            })
+        }) {
             break;
         }
         thread::sleep(Duration::from_millis(5));
@@ -105,17 +127,22 @@ pub fn kill_group(group: i32, leader_start: u64) -> bool {
 }
 
 /// Signals the group and all relatives outside of it; says how many there were.
-fn signal(family: &mut Family<'_>, signal: Signal) -> usize {
-    let Tree { leader, is_kept, .. } = family.tree();
+fn signal(family: &mut TreeMembers<'_>, signal: Signal) -> usize {
+    let ProcessTree {
+        leader, is_kept, ..
+    } = family.tree();
     // Looked at before anyone dies: afterwards nobody can tell whose children they were.
-    let found = family.look();
+    let found = family.living();
     // With a keeper everything inside dies at once, so it is spared as long as one is polite.
     let is_spared = *is_kept && signal != Signal::SIGKILL;
     // The group in one call, which also reaches members that are being born right now.
     if !is_spared && is_alive(*leader) {
         let _ = killpg(Pid::from_raw(leader.group), signal);
     }
-    for seen in found.iter().filter(|seen| !is_spared || seen.pid != leader.group) {
+    for seen in found
+        .iter()
+        .filter(|seen| !is_spared || seen.pid != leader.group)
+    {
         send(seen.pid, signal);
     }
     found.len()
@@ -126,11 +153,11 @@ fn send(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-async fn is_gone_within(family: &mut Family<'_>, while_: Duration) -> bool {
+async fn is_gone_within(family: &mut TreeMembers<'_>, while_: Duration) -> bool {
     let deadline = Instant::now() + while_;
     let mut pause = Duration::from_millis(1);
     loop {
-        if family.look().is_empty() {
+        if family.living().is_empty() {
             return true;
         }
         if Instant::now() >= deadline {

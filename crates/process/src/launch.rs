@@ -13,65 +13,106 @@ use nix::unistd::Pid;
 use tokio::{io::AsyncWriteExt, net::unix::pipe, sync::oneshot};
 
 use crate::{
-    Error, Identity, Input, Process, Spawn, Streamed,
-    child::{Child, Leader},
+    Error, Process, ProcessIdentity, ProcessInput, SpawnRequest, StreamedProcess,
+    child::{GroupLeader, WatchedChild},
     clone,
-    plan::{Outlets, Plan},
-    sandbox::{Backend, Before, GitGuard},
-    spawner,
-    tree::Tree,
+    process_tree::ProcessTree,
+    sandbox::{GitGuard, GitSnapshot, SandboxBackend},
+    spawn_plan::{OutputPipes, SpawnPlan},
+    spawn_thread,
 };
 
 /// Starts a program whose standard output and error are one stream. Confines it this way, if it has a sandbox.
-pub(crate) async fn launch(spawn: &Spawn, backend: Option<Backend>) -> Result<Process, Error> {
-    let (output, writer) = outlet(spawn)?;
-    let errors = writer.try_clone().map_err(|source| failed(spawn, source))?;
-    begin(spawn, backend, output, Outlets { output: writer, errors }).await
+pub(crate) async fn launch(
+    spawn: &SpawnRequest,
+    backend: Option<SandboxBackend>,
+) -> Result<Process, Error> {
+    let (output, writer) = output_pipe(spawn)?;
+    let errors = writer
+        .try_clone()
+        .map_err(|source| start_error(spawn, source))?;
+    start_process(
+        spawn,
+        backend,
+        output,
+        OutputPipes {
+            output: writer,
+            errors,
+        },
+    )
+    .await
 }
 
 /// Starts a program the same way, with both apart.
-pub(crate) async fn launch_streamed(spawn: &Spawn, backend: Option<Backend>) -> Result<Streamed, Error> {
-    let (output, writer) = outlet(spawn)?;
-    let (heard, errors) = outlet(spawn)?;
-    let process = begin(spawn, backend, output, Outlets { output: writer, errors }).await?;
-    Ok(Streamed::new(process, heard))
+pub(crate) async fn launch_streamed(
+    spawn: &SpawnRequest,
+    backend: Option<SandboxBackend>,
+) -> Result<StreamedProcess, Error> {
+    let (output, writer) = output_pipe(spawn)?;
+    let (heard, errors) = output_pipe(spawn)?;
+    let process = start_process(
+        spawn,
+        backend,
+        output,
+        OutputPipes {
+            output: writer,
+            errors,
+        },
+    )
+    .await?;
+    Ok(StreamedProcess::new(process, heard))
 }
 
 /// A pipe out of the program: our end and its end.
-pub(crate) fn outlet(spawn: &Spawn) -> Result<(pipe::Receiver, OwnedFd), Error> {
+pub(crate) fn output_pipe(spawn: &SpawnRequest) -> Result<(pipe::Receiver, OwnedFd), Error> {
     let open = || {
         let (reader, writer) = io::pipe()?;
         Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
     };
-    open().map_err(|source| failed(spawn, source))
+    open().map_err(|source| start_error(spawn, source))
 }
 
-pub(crate) async fn begin(
-    spawn: &Spawn,
-    backend: Option<Backend>,
+pub(crate) async fn start_process(
+    spawn: &SpawnRequest,
+    backend: Option<SandboxBackend>,
     output: pipe::Receiver,
-    outlets: Outlets,
+    outlets: OutputPipes,
 ) -> Result<Process, Error> {
     let mark = next_mark();
     let before = before(spawn, backend).await;
-    let (plan, feeding) =
-        Plan::new(spawn, backend, &mark, outlets).map_err(|source| failed(spawn, source))?;
-    let (leader, watch) = start(plan).await?.map_err(|source| failed(spawn, source))?;
+    let (plan, feeding) = SpawnPlan::new(spawn, backend, &mark, outlets)
+        .map_err(|source| start_error(spawn, source))?;
+    let (leader, watch) = start(plan)
+        .await?
+        .map_err(|source| start_error(spawn, source))?;
     // Nobody has reaped it yet, so it can be looked at even if it has ended already.
-    let identity = Identity::of(leader.pid()).unwrap_or(Identity { group: leader.pid(), start: 0 });
-    let child = Child::new(leader, watch).map_err(|source| failed(spawn, source))?;
-    feed(feeding, &spawn.input).map_err(|source| failed(spawn, source))?;
-    let tree = Tree { leader: identity, mark, is_kept: backend == Some(Backend::Bubblewrap) };
-    Ok(Process::new(child, output, tree).confined(spawn.sandbox.clone(), before))
+    let identity = ProcessIdentity::of(leader.pid()).unwrap_or(ProcessIdentity {
+        group: leader.pid(),
+        start: 0,
+    });
+    let child = WatchedChild::new(leader, watch).map_err(|source| start_error(spawn, source))?;
+    feed(feeding, &spawn.input).map_err(|source| start_error(spawn, source))?;
+    let tree = ProcessTree {
+        leader: identity,
+        mark,
+        is_kept: backend == Some(SandboxBackend::Bubblewrap),
+    };
+    Ok(Process::new(child, output, tree).with_sandbox(spawn.sandbox.clone(), before))
 }
 
 /// What decides what git runs, read before a confined program can change it.
-async fn before(spawn: &Spawn, backend: Option<Backend>) -> Option<Before> {
-    let sandbox = spawn.sandbox.clone().filter(|sandbox| sandbox.git != GitGuard::default())?;
-    tokio::task::spawn_blocking(move || Before::of(&sandbox, backend)).await.ok().flatten()
+async fn before(spawn: &SpawnRequest, backend: Option<SandboxBackend>) -> Option<GitSnapshot> {
+    let sandbox = spawn
+        .sandbox
+        .clone()
+        .filter(|sandbox| sandbox.git != GitGuard::default())?;
+    tokio::task::spawn_blocking(move || GitSnapshot::of(&sandbox, backend))
+        .await
+        .ok()
+        .flatten()
 }
 
-pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {
+pub(crate) fn start_error(spawn: &SpawnRequest, source: io::Error) -> Error {
     Error::Start {
         program: spawn.program.to_string_lossy().into_owned(),
         directory: spawn.cwd.display().to_string(),
@@ -81,31 +122,39 @@ pub(crate) fn failed(spawn: &Spawn, source: io::Error) -> Error {
 
 fn next_mark() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    static OWN: LazyLock<Identity> = LazyLock::new(|| {
+    static OWN: LazyLock<ProcessIdentity> = LazyLock::new(|| {
         let own = Pid::this().as_raw();
-        Identity::of(own).unwrap_or(Identity { group: own, start: 0 })
+        ProcessIdentity::of(own).unwrap_or(ProcessIdentity {
+            group: own,
+            start: 0,
+        })
     });
-    format!("{}.{}.{}", OWN.group, OWN.start, NEXT.fetch_add(1, Ordering::Relaxed))
+    format!(
+        "{}.{}.{}",
+        OWN.group,
+        OWN.start,
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 /// The outer error: there is no thread to start it; the inner one: it did not start.
-async fn start(plan: Plan) -> Result<io::Result<(Leader, OwnedFd)>, Error> {
+async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Error> {
     let (tx, rx) = oneshot::channel();
     let job = move || {
-        let started = clone::start(&plan).map(|(pid, watch)| (Leader::new(pid), watch));
+        let started = clone::start(&plan).map(|(pid, watch)| (GroupLeader::new(pid), watch));
         // Before anybody hears of it: its output ends when the program's own ends are closed.
         drop(plan);
         // If nobody waits any more, dropping the leader kills it.
         let _ = tx.send(started);
     };
-    if !spawner::run(job) {
+    if !spawn_thread::run(job) {
         return Err(Error::Gone);
     }
     rx.await.map_err(|_| Error::Gone)
 }
 
-fn feed(feeding: Option<OwnedFd>, input: &Input) -> io::Result<()> {
-    if let (Some(feeding), Input::Bytes(bytes)) = (feeding, input) {
+fn feed(feeding: Option<OwnedFd>, input: &ProcessInput) -> io::Result<()> {
+    if let (Some(feeding), ProcessInput::Bytes(bytes)) = (feeding, input) {
         let (mut stdin, bytes) = (pipe::Sender::from_owned_fd(feeding)?, bytes.clone());
         // A program that does not read its input is free not to.
         tokio::spawn(async move { stdin.write_all(&bytes).await });

@@ -8,36 +8,36 @@
 //! it even after they changed group, session and parent. A child that also cleared its
 //! environment is found only while its parents live; a [`sandbox`] catches that one too.
 
+mod bounded_output;
 mod child;
 mod clone;
-mod confined;
-mod converse;
-mod crowd;
-mod ending;
 mod environment;
-mod inherited;
-mod kept;
+mod exit_reason;
+mod inherited_fds;
+mod interactive;
 mod kill;
 mod launch;
-mod plan;
 mod process;
-mod request;
+mod process_limit;
+mod process_tree;
 pub mod sandbox;
+pub mod sandbox_probe;
+mod sandboxed_spawn;
 mod spawn;
-mod spawner;
-pub mod standing;
-mod tree;
+mod spawn_plan;
+mod spawn_request;
+mod spawn_thread;
 
-pub use converse::{Conversation, converse};
-pub use ending::Ending;
-pub use environment::{Environment, Inheritance, looks_secret};
-pub use kept::Kept;
-pub use kill::{kill_group, sweep};
-pub use process::{Bounds, Finished, Process, Streamed};
-pub use request::{Input, Spawn};
+pub use bounded_output::BoundedOutput;
+pub use environment::{ChildEnvironment, EnvironmentFilter, looks_secret};
+pub use exit_reason::ExitReason;
+pub use interactive::{InteractiveProcess, spawn_interactive};
+pub use kill::{kill_group, kill_leftovers};
+pub use process::{FinishedProcess, Process, ProcessBounds, StreamedProcess};
+pub use process_tree::{ProcessIdentity, is_alive};
 pub use sandbox::Sandbox;
 pub use spawn::{spawn, spawn_streamed};
-pub use tree::{Identity, is_alive};
+pub use spawn_request::{ProcessInput, SpawnRequest};
 
 /// What can go wrong when a program is started.
 #[derive(Debug, thiserror::Error)]

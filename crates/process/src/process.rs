@@ -11,9 +11,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{Ending, Identity, Kept, Sandbox, child::Child, crowd::Crowd, kill, sandbox::Before, tree::Tree};
+use crate::{
+    BoundedOutput, ExitReason, ProcessIdentity, Sandbox, child::WatchedChild, kill,
+    process_limit::ProcessLimiter, process_tree::ProcessTree, sandbox::GitSnapshot,
+};
 
-pub use streamed::Streamed;
+pub use streamed::StreamedProcess;
 
 /// How long output is awaited after everything that could write it is gone.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
@@ -21,22 +24,22 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// A program that was started. Dropping it kills it and all its descendants.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
+    child: WatchedChild,
     output: pipe::Receiver,
-    tree: Tree,
+    tree: ProcessTree,
     /// What decided what git runs, until it has been compared.
-    before: Option<Before>,
+    before: Option<GitSnapshot>,
     kept_out: Vec<String>,
     /// Its gate stays open as long as this is there.
     _sandbox: Option<Arc<Sandbox>>,
     /// Ends all of it if it becomes too many; gone with this.
-    _crowd: Option<Crowd>,
+    _crowd: Option<ProcessLimiter>,
     is_ended: bool,
 }
 
 /// Where a program ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct ProcessBounds {
     /// How long it may run; none: as long as it likes.
     pub time: Option<Duration>,
     /// How many bytes of its output are kept, half from each end.
@@ -45,17 +48,17 @@ pub struct Bounds {
 
 /// A program that ended, and what it wrote.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct FinishedProcess {
     /// How it ended.
-    pub ending: Ending,
+    pub ending: ExitReason,
     /// What it wrote.
-    pub output: Kept,
+    pub output: BoundedOutput,
     /// What it left that git would have run outside, and what was done about it, in words for people.
     pub kept_out: Vec<String>,
 }
 
 impl Process {
-    pub(crate) fn new(child: Child, output: pipe::Receiver, tree: Tree) -> Self {
+    pub(crate) fn new(child: WatchedChild, output: pipe::Receiver, tree: ProcessTree) -> Self {
         Self {
             child,
             output,
@@ -69,16 +72,22 @@ impl Process {
     }
 
     /// Confined: with a limit of processes, and with what is to be compared when it has ended.
-    pub(crate) fn confined(mut self, sandbox: Option<Arc<Sandbox>>, before: Option<Before>) -> Self {
-        let most = sandbox.as_ref().and_then(|sandbox| sandbox.limits.processes);
-        self._crowd = most.map(|most| Crowd::bounded(self.tree.clone(), most));
+    pub(crate) fn with_sandbox(
+        mut self,
+        sandbox: Option<Arc<Sandbox>>,
+        before: Option<GitSnapshot>,
+    ) -> Self {
+        let most = sandbox
+            .as_ref()
+            .and_then(|sandbox| sandbox.limits.processes);
+        self._crowd = most.map(|most| ProcessLimiter::start(self.tree.clone(), most));
         self._sandbox = sandbox;
         self.before = before;
         self
     }
 
     /// What to write down so that a later process can clean up after a crash of this one.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> ProcessIdentity {
         self.tree.leader
     }
 
@@ -87,19 +96,25 @@ impl Process {
     /// `on_output` sees everything as it is written, also what is not kept.
     pub async fn finish(
         mut self,
-        bounds: Bounds,
+        bounds: ProcessBounds,
         cancel: &CancellationToken,
         mut on_output: impl FnMut(&[u8]),
-    ) -> Finished {
-        let mut kept = Kept::new(bounds.output);
+    ) -> FinishedProcess {
+        let mut kept = BoundedOutput::new(bounds.output);
         let mut take = |bytes: &[u8]| {
             kept.push(bytes);
             on_output(bytes);
         };
         let mut buffer = vec![0; 64 * 1024];
-        let ending = self.until_end(bounds.time, cancel, &mut buffer, &mut take).await;
+        let ending = self
+            .until_end(bounds.time, cancel, &mut buffer, &mut take)
+            .await;
         self.end_all(&mut buffer, &mut take).await;
-        Finished { ending, output: kept, kept_out: self.kept_out.drain(..).collect() }
+        FinishedProcess {
+            ending,
+            output: kept,
+            kept_out: self.kept_out.drain(..).collect(),
+        }
     }
 
     async fn until_end(
@@ -108,15 +123,15 @@ impl Process {
         cancel: &CancellationToken,
         buffer: &mut [u8],
         take: &mut impl FnMut(&[u8]),
-    ) -> Ending {
+    ) -> ExitReason {
         let far_away = Duration::from_secs(60 * 60 * 24 * 365);
         let deadline = Instant::now() + time.unwrap_or(far_away);
         let mut is_open = true;
         loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ending::Cancelled,
-                () = sleep_until(deadline) => return Ending::TimedOut,
+                () = cancel.cancelled() => return ExitReason::Cancelled,
+                () = sleep_until(deadline) => return ExitReason::TimedOut,
                 // Before the output: a flood from a descendant must not hide the leader's end.
                 ending = self.child.wait() => return ending,
                 read = self.output.read(buffer), if is_open => {
@@ -147,7 +162,10 @@ impl Process {
         let rest = async {
             while is_open {
                 let read = self.output.read(buffer).await;
-                let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
+                let bytes = read
+                    .ok()
+                    .and_then(|length| buffer.get(..length))
+                    .unwrap_or_default();
                 is_open = !bytes.is_empty();
                 take(bytes);
             }
@@ -157,7 +175,7 @@ impl Process {
         self.is_ended = true;
         if let Some(before) = self.before.take() {
             // Continues even if the caller has dropped its handle.
-            let settled = tokio::task::spawn_blocking(move || before.settle()).await;
+            let settled = tokio::task::spawn_blocking(move || before.undo_unsafe_changes()).await;
             self.kept_out = settled.unwrap_or_default();
         }
     }
@@ -169,7 +187,7 @@ impl Drop for Process {
             kill::kill_tree(&self.tree);
         }
         if let Some(before) = self.before.take() {
-            before.settle();
+            before.undo_unsafe_changes();
         }
     }
 }

@@ -7,38 +7,40 @@
 
 mod backend;
 mod bubblewrap;
-mod entry;
-mod filter;
+mod default_profile;
 mod gate;
 mod git;
 mod git_config;
-mod git_named;
-mod ladder;
+mod git_named_files;
+mod helper_args;
+mod helper_entry;
 mod landlock;
-mod machine;
-mod nested;
-mod order;
-mod private;
+mod landlock_scope;
+mod nested_repositories;
+mod path_rules;
+mod private_paths;
 mod repository;
-mod scope;
+mod seccomp;
 
 use std::path::PathBuf;
 
-pub use backend::Backend;
-pub use entry::{enter_if_asked, use_helper};
-pub use gate::{Gate, Gatekeeper, gate};
+pub use backend::SandboxBackend;
+pub use default_profile::MachinePaths;
+pub use gate::{GateReceiver, SandboxGate, gate};
 pub use git::GitGuard;
-pub use machine::Machine;
-pub use nested::repositories_below;
-pub use private::{home, private_in_homes, private_places};
+pub use helper_entry::{enter_if_asked, use_helper};
+pub use nested_repositories::repositories_below;
+pub use private_paths::{home, private_in_homes, private_places};
 
-pub(crate) use backend::Kind;
+pub(crate) use backend::SeccompProfile;
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
-pub(crate) use entry::{command as helper_command, guarded, program as helper};
-pub(crate) use filter::{bytes, programs};
-pub(crate) use gate::passage;
-pub(crate) use git::Before;
-pub(crate) use scope::{entry as scope_entry, is_possible as is_scope_possible};
+pub(crate) use gate::gate_helper_prefix;
+pub(crate) use git::GitSnapshot;
+pub(crate) use helper_entry::{command as helper_command, program as helper, unconfined_command};
+pub(crate) use landlock_scope::{
+    is_possible as is_scope_possible, scope_helper_prefix as scope_entry,
+};
+pub(crate) use seccomp::{bpf_bytes, seccomp_programs};
 
 /// What a confined program may see and touch.
 ///
@@ -58,22 +60,22 @@ pub struct Sandbox {
     /// The directory it has as `/tmp`; none: an empty one of its own.
     pub temporary: Option<PathBuf>,
     /// Whom it can reach.
-    pub network: Network,
+    pub network: SandboxNetwork,
     /// Who answers for it where it has no network; none: nobody. Needs bubblewrap and a helper.
-    pub gate: Option<Gate>,
+    pub gate: Option<SandboxGate>,
     /// How much it may use.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// The variables it inherits; `*` at the end stands for any ending.
     pub environment: Vec<String>,
     /// Which repositories must not make git run something when the program has ended.
     pub git: GitGuard,
     /// How it is to be confined; none: however works best here.
-    pub backend: Option<Backend>,
+    pub backend: Option<SandboxBackend>,
 }
 
 /// Whom a confined program can reach. The order is one of trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Network {
+pub enum SandboxNetwork {
     /// Nobody.
     #[default]
     Off,
@@ -83,7 +85,7 @@ pub enum Network {
 
 /// How much a confined program may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SandboxLimits {
     /// Bytes of memory of its own, per process.
     pub memory: Option<u64>,
     /// Processes at the same time. More are noticed a moment later, and end all of them.
@@ -94,10 +96,15 @@ pub struct Limits {
     pub cpu_secs: Option<u64>,
 }
 
-impl Default for Limits {
+impl Default for SandboxLimits {
     /// Room for the builds of large programs, and none for a whole machine.
     fn default() -> Self {
         const GIB: u64 = 1024 * 1024 * 1024;
-        Self { memory: Some(16 * GIB), processes: Some(4_096), file_size: Some(16 * GIB), cpu_secs: None }
+        Self {
+            memory: Some(16 * GIB),
+            processes: Some(4_096),
+            file_size: Some(16 * GIB),
+            cpu_secs: None,
+        }
     }
 }

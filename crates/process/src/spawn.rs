@@ -1,47 +1,54 @@
 //! The ways to start a program: bare, or in a sandbox, which is had or the program is not started.
 
 use crate::{
-    Error, Process, Spawn, Streamed,
+    Error, Process, SpawnRequest, StreamedProcess,
     launch::{launch, launch_streamed},
-    sandbox::{Backend, helper},
-    standing::available,
+    sandbox::{SandboxBackend, helper},
+    sandbox_probe::available_backend,
 };
 
 /// Starts a program. Its standard output and error are one stream, in the order written.
 ///
 /// The program is the leader of its own group, and is killed when this process dies.
-pub async fn spawn(spawn: Spawn) -> Result<Process, Error> {
+pub async fn spawn(spawn: SpawnRequest) -> Result<Process, Error> {
     launch(&spawn, backend(&spawn).await?).await
 }
 
 /// Starts a program the same way, with its standard output and error apart, to be listened to.
-pub async fn spawn_streamed(spawn: Spawn) -> Result<Streamed, Error> {
+pub async fn spawn_streamed(spawn: SpawnRequest) -> Result<StreamedProcess, Error> {
     launch_streamed(&spawn, backend(&spawn).await?).await
 }
 
 /// How a program is to be confined, if it is.
-pub(crate) async fn backend(spawn: &Spawn) -> Result<Option<Backend>, Error> {
-    let Some(sandbox) = &spawn.sandbox else { return Ok(None) };
+pub(crate) async fn backend(spawn: &SpawnRequest) -> Result<Option<SandboxBackend>, Error> {
+    let Some(sandbox) = &spawn.sandbox else {
+        return Ok(None);
+    };
     let found = match sandbox.backend {
         Some(backend) => Ok(backend),
-        None => available().await,
+        None => available_backend().await,
     };
     let found = found.and_then(|backend| match &sandbox.gate {
         Some(_) => with_gate(backend),
         None => Ok(backend),
     });
     let program = || spawn.program.to_string_lossy().into_owned();
-    found.map(Some).map_err(|reason| Error::Unconfined { program: program(), reason })
+    found.map(Some).map_err(|reason| Error::Unconfined {
+        program: program(),
+        reason,
+    })
 }
 
 /// The same way, if a program confined so can have a gate: it needs a network of its own to listen in.
-fn with_gate(backend: Backend) -> Result<Backend, String> {
+fn with_gate(backend: SandboxBackend) -> Result<SandboxBackend, String> {
     let why = "it may reach only some hosts, and that";
     match backend {
-        Backend::Landlock => Err(format!("{why} needs bubblewrap (bwrap); Landlock cannot tell hosts apart")),
-        Backend::Bubblewrap if helper().is_none() => {
-            Err(format!("{why} needs a helper; this program is not made to be one (sandbox::enter_if_asked)"))
-        }
-        Backend::Bubblewrap => Ok(backend),
+        SandboxBackend::Landlock => Err(format!(
+            "{why} needs bubblewrap (bwrap); Landlock cannot tell hosts apart"
+        )),
+        SandboxBackend::Bubblewrap if helper().is_none() => Err(format!(
+            "{why} needs a helper; this program is not made to be one (sandbox::enter_if_asked)"
+        )),
+        SandboxBackend::Bubblewrap => Ok(backend),
     }
 }

@@ -5,14 +5,19 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId, ToolCall};
+use crate::{
+    ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId, ToolCall,
+};
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
 
 /// A wish of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "the large one, a post, is also the usual one")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one, a post, is also the usual one"
+)]
 pub enum Command {
     /// Put a message into a session's inbox.
     Post {
@@ -169,7 +174,7 @@ pub enum Delivery {
 /// What a command led to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reply", rename_all = "snake_case")]
-pub enum Reply {
+pub enum CommandReply {
     /// The message is stored and will be handled.
     Accepted {
         /// In which session.

@@ -27,7 +27,9 @@ pub struct Confinement {
 }
 
 /// What file tools of an agent may read without a rule, from the loosest to the strictest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
     /// What a confined command could read; the rest asks.
@@ -44,7 +46,9 @@ impl Reading {
 }
 
 /// Whether programs are confined, from the loosest to the strictest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
     /// They are not.
@@ -64,8 +68,8 @@ impl Confinement {
         Self {
             mode: self.mode.max(other.mode),
             network: self.network.narrowed(&other.network),
-            writable: in_both(&self.writable, &other.writable),
-            readable: in_both(&self.readable, &other.readable),
+            writable: intersect_paths(&self.writable, &other.writable),
+            readable: intersect_paths(&self.readable, &other.readable),
             reading: self.reading.max(other.reading),
         }
     }
@@ -74,15 +78,25 @@ impl Confinement {
     pub fn with(&self, mode: Option<SandboxMode>, network: Option<&Network>) -> Self {
         let mode = self.mode.max(mode.unwrap_or(SandboxMode::Off));
         let network = self.network.narrowed(network.unwrap_or(&Network::On));
-        Self { mode, network, ..self.clone() }
+        Self {
+            mode,
+            network,
+            ..self.clone()
+        }
     }
 
     /// Whether everything this permits is permitted by another one too.
     pub fn is_within(&self, other: &Self) -> bool {
         self.mode >= other.mode
             && self.network.is_within(&other.network)
-            && self.writable.iter().all(|path| covers(&other.writable, path))
-            && self.readable.iter().all(|path| covers(&other.readable, path))
+            && self
+                .writable
+                .iter()
+                .all(|path| covers(&other.writable, path))
+            && self
+                .readable
+                .iter()
+                .all(|path| covers(&other.readable, path))
             && self.reading >= other.reading
     }
 }
@@ -92,8 +106,12 @@ fn covers(places: &[PathBuf], path: &Path) -> bool {
 }
 
 /// Paths of either list that lie in a path of the other.
-fn in_both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
-    let mut both: Vec<PathBuf> = one.iter().filter(|path| covers(other, path)).cloned().collect();
+fn intersect_paths(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
+    let mut both: Vec<PathBuf> = one
+        .iter()
+        .filter(|path| covers(other, path))
+        .cloned()
+        .collect();
     both.extend(other.iter().filter(|path| covers(one, path)).cloned());
     both.sort();
     both.dedup();

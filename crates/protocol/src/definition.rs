@@ -71,12 +71,12 @@ pub struct AgentDefinition {
     pub isolation: Isolation,
     /// Where it remembers things from session to session, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Memory>,
+    pub memory: Option<MemoryScope>,
     /// The first message when it is the main agent and nobody says anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_prompt: Option<String>,
     /// How tools reach it: as tools, as skills with a command line, or both.
-    pub exposure: Exposure,
+    pub exposure: ToolExposure,
     /// Whether people may choose it, other agents may ask it, or both.
     pub use_as: UseAs,
     /// Whether it is left out of lists for people.
@@ -91,13 +91,16 @@ pub struct AgentDefinition {
     /// Where it ends.
     pub limits: Limits,
     /// Where it is written.
-    pub source: Source,
+    pub source: DefinitionSource,
 }
 
 impl AgentDefinition {
     /// An agent of this name that is given everything else by whoever asks.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -152,14 +155,24 @@ pub struct McpServer {
 
 impl McpServer {
     /// A program of this machine, with its arguments.
-    pub fn program<S: Into<String>>(command: impl Into<String>, args: impl IntoIterator<Item = S>) -> Self {
+    pub fn program<S: Into<String>>(
+        command: impl Into<String>,
+        args: impl IntoIterator<Item = S>,
+    ) -> Self {
         let args = args.into_iter().map(Into::into).collect();
-        Self { command: Some(command.into()), args, ..Self::default() }
+        Self {
+            command: Some(command.into()),
+            args,
+            ..Self::default()
+        }
     }
 
     /// A server elsewhere, at this address.
     pub fn http(url: impl Into<String>) -> Self {
-        Self { url: Some(url.into()), ..Self::default() }
+        Self {
+            url: Some(url.into()),
+            ..Self::default()
+        }
     }
 
     /// Whether it only names a server that is set up elsewhere.
@@ -226,12 +239,18 @@ pub const VERIFIER_SECS: u64 = 120;
 impl Verifier {
     /// A command that is good if it ends with zero.
     pub fn command(command: impl Into<String>) -> Self {
-        Self::Command { command: command.into(), timeout_secs: VERIFIER_SECS, pass_on_exit_0: true }
+        Self::Command {
+            command: command.into(),
+            timeout_secs: VERIFIER_SECS,
+            pass_on_exit_0: true,
+        }
     }
 
     /// A model that is asked this about the work.
     pub fn judge(prompt: impl Into<String>) -> Self {
-        Self::Judge { prompt: prompt.into() }
+        Self::Judge {
+            prompt: prompt.into(),
+        }
     }
 }
 
@@ -251,7 +270,7 @@ pub enum Isolation {
 /// Where an agent remembers things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Memory {
+pub enum MemoryScope {
     /// With the user's settings: in all projects.
     User,
     /// With the project, shared with others.
@@ -263,7 +282,7 @@ pub enum Memory {
 /// How tools reach an agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Exposure {
+pub enum ToolExposure {
     /// As tools.
     #[default]
     Tools,
@@ -289,20 +308,22 @@ pub enum UseAs {
 /// Where a definition is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Source {
+pub struct DefinitionSource {
     /// Who wrote it, which decides what goes before what.
-    pub level: Level,
+    pub level: DefinitionLevel,
     /// In whose manner it is written, which decides what absent fields mean.
-    pub dialect: Dialect,
+    pub dialect: AgentDialect,
     /// The file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
 }
 
 /// Who wrote a definition, from the weakest to the strongest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum DefinitionLevel {
     /// It comes with the program.
     Builtin,
     /// The user, for all projects.
@@ -319,7 +340,7 @@ pub enum Level {
 /// In whose manner something is written or said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Dialect {
+pub enum AgentDialect {
     /// Our own.
     #[default]
     Rooftree,

@@ -109,7 +109,12 @@ pub struct Problem {
 impl Problem {
     /// A failure with nothing but its name.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), cause: None, fix: None }
+        Self {
+            code,
+            message: message.into(),
+            cause: None,
+            fix: None,
+        }
     }
 
     /// Adds why it happened.

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::{
     CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
-    PermissionScope, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId, Timestamp, Todo,
-    ToolKind, command::Answer,
+    PermissionScope, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId, Timestamp,
+    Todo, ToolKind, command::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
@@ -26,8 +26,8 @@ pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use hook_records::HookNote;
 pub use run_records::{
-    ClearReason, Compaction, Denial, NoticeLevel, PolicyNote, Report, RunEnd, Shrinking, Verdict, WaitReason,
-    WorkspaceNote,
+    ClearReason, Compaction, CompactionKind, Denial, NoticeLevel, PolicyNote, Report, RunEnd,
+    Verdict, WaitReason, WorkspaceNote,
 };
 
 /// The version of the envelope and of everything in it.

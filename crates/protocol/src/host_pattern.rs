@@ -29,7 +29,7 @@ impl HostPattern {
     }
 
     /// Whether every host another one means is meant.
-    pub(crate) fn holds(&self, other: &Self) -> bool {
+    pub(crate) fn covers_pattern(&self, other: &Self) -> bool {
         // What is below a name that is below this one is below this one.
         self.covers(&other.0)
     }
@@ -50,15 +50,24 @@ impl FromStr for HostPattern {
         if plain == "*" {
             return Ok(Self(plain));
         }
-        if let Some(inner) = plain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let address: Ipv6Addr = inner.parse().map_err(|_| wrong("what is in brackets is no address"))?;
+        if let Some(inner) = plain
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+        {
+            let address: Ipv6Addr = inner
+                .parse()
+                .map_err(|_| wrong("what is in brackets is no address"))?;
             return Ok(Self(format!("[{address}]")));
         }
         if !name.is_ascii() {
-            return Err(wrong("letters beyond ASCII are written in their xn-- form here"));
+            return Err(wrong(
+                "letters beyond ASCII are written in their xn-- form here",
+            ));
         }
         if name.contains(['/', ':', '@']) {
-            return Err(wrong("it is more than a host; leave out scheme, port and path"));
+            return Err(wrong(
+                "it is more than a host; leave out scheme, port and path",
+            ));
         }
         let is_label = |label: &str| {
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -67,8 +76,10 @@ impl FromStr for HostPattern {
         if name.len() > 253 || !name.split('.').all(is_label) {
             return Err(wrong("it is not the name of a host"));
         }
-        let is_number =
-            name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_number = name
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
         if is_number && (plain != name || name.parse::<Ipv4Addr>().is_err()) {
             return Err(wrong("it ends in a number and is no address"));
         }
@@ -81,7 +92,10 @@ impl TryFrom<String> for HostPattern {
 
     fn try_from(text: String) -> Result<Self, String> {
         text.parse().map_err(|problem: Problem| {
-            let cause = problem.cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+            let cause = problem
+                .cause
+                .map(|cause| format!(": {cause}"))
+                .unwrap_or_default();
             format!("{}{cause}", problem.message)
         })
     }
@@ -120,7 +134,11 @@ mod tests {
             ("[0::1]", "[::1]", true),
         ];
         for (pattern, host, is_meant) in table {
-            assert_eq!(pattern.parse::<HostPattern>().unwrap().covers(host), is_meant, "{pattern} {host}");
+            assert_eq!(
+                pattern.parse::<HostPattern>().unwrap().covers(host),
+                is_meant,
+                "{pattern} {host}"
+            );
         }
     }
 

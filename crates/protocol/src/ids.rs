@@ -24,7 +24,9 @@ fn spell(text: &mut String, entropy: u128) {
 fn digits(text: &mut String, mut rest: u64, count: usize) {
     const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     for _ in 0..count {
-        text.push(char::from(DIGITS.get((rest % 36) as usize).copied().unwrap_or(b'a')));
+        text.push(char::from(
+            DIGITS.get((rest % 36) as usize).copied().unwrap_or(b'a'),
+        ));
         rest /= 36;
     }
 }
@@ -60,7 +62,7 @@ macro_rules! id {
             }
 
             /// The id of this kind with the same tail as another one: one follows from the other.
-            pub fn akin_to(other: &str) -> Self {
+            pub fn derived_from(other: &str) -> Self {
                 let tail = other.split_once('_').map_or(other, |(_, tail)| tail);
                 Self(format!("{}{tail}", $prefix).into())
             }
@@ -94,19 +96,47 @@ macro_rules! id {
     };
 }
 
-id!(SessionId, "ses_", "Names a session: one conversation of one definition.");
-id!(RunId, "run_", "Names a run; the id of a delegated run is also its task id.");
+id!(
+    SessionId,
+    "ses_",
+    "Names a session: one conversation of one definition."
+);
+id!(
+    RunId,
+    "run_",
+    "Names a run; the id of a delegated run is also its task id."
+);
 id!(MessageId, "msg_", "Names a message posted to an inbox.");
-id!(CallId, "call_", "Names one tool call; unique within its session.");
-id!(PermissionId, "per_", "Names one question to a human about one call.");
-id!(QuestionId, "que_", "Names something an agent asks a human during one call.");
-id!(ProcessId, "prc_", "Names a background process, which is a task too.");
+id!(
+    CallId,
+    "call_",
+    "Names one tool call; unique within its session."
+);
+id!(
+    PermissionId,
+    "per_",
+    "Names one question to a human about one call."
+);
+id!(
+    QuestionId,
+    "que_",
+    "Names something an agent asks a human during one call."
+);
+id!(
+    ProcessId,
+    "prc_",
+    "Names a background process, which is a task too."
+);
 id!(BlobId, "blb_", "Names stored bytes by their content.");
 
 impl BlobId {
     /// Names bytes by a digest of them; 20 bytes of it are enough.
     pub fn from_digest(digest: &[u8]) -> Self {
-        let hex: String = digest.iter().take(20).map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = digest
+            .iter()
+            .take(20)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Self(format!("{}{hex}", Self::PREFIX).into())
     }
 }
@@ -126,15 +156,32 @@ mod tests {
 
     #[test]
     fn an_id_is_the_entropy_digit_by_digit() {
-        for entropy in [0, 1, 25, 26, 26 * 36, u128::MAX, 0x0123_4567_89ab_cdef_0fed_cba9_8765_4321] {
+        for entropy in [
+            0,
+            1,
+            25,
+            26,
+            26 * 36,
+            u128::MAX,
+            0x0123_4567_89ab_cdef_0fed_cba9_8765_4321,
+        ] {
             let mut rest = entropy;
             let mut digit = |base| {
                 let digit = u8::try_from(rest % base).unwrap();
                 rest /= base;
-                char::from(if digit < 26 { b'a' + digit } else { b'0' + digit - 26 })
+                char::from(if digit < 26 {
+                    b'a' + digit
+                } else {
+                    b'0' + digit - 26
+                })
             };
-            let spelled: String = std::iter::once(digit(26)).chain((0..23).map(|_| digit(36))).collect();
-            assert_eq!(SessionId::from_entropy(entropy).as_str(), format!("ses_{spelled}"));
+            let spelled: String = std::iter::once(digit(26))
+                .chain((0..23).map(|_| digit(36)))
+                .collect();
+            assert_eq!(
+                SessionId::from_entropy(entropy).as_str(),
+                format!("ses_{spelled}")
+            );
         }
     }
 

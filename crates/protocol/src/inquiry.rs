@@ -26,13 +26,23 @@ pub struct Answer {
 impl Answer {
     /// Yes, for so long.
     pub fn allow(scope: PermissionScope) -> Self {
-        Self { decision: PermissionDecision::Allow, scope, because: None, digest: None }
+        Self {
+            decision: PermissionDecision::Allow,
+            scope,
+            because: None,
+            digest: None,
+        }
     }
 
     /// No, with words to the model if there are any.
     pub fn deny(because: Option<String>) -> Self {
         let (decision, scope) = (PermissionDecision::Deny, PermissionScope::Once);
-        Self { decision, scope, because, digest: None }
+        Self {
+            decision,
+            scope,
+            because,
+            digest: None,
+        }
     }
 }
 
@@ -47,7 +57,9 @@ pub enum PermissionDecision {
 }
 
 /// For how long an answer holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionScope {
     /// This one call.
@@ -109,7 +121,7 @@ pub enum QuestionReply {
 /// An answer of either kind, as it is kept until the one who asked has read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Response {
+pub enum InquiryResponse {
     /// To a permission question.
     Permission(Answer),
     /// To an agent's questions.

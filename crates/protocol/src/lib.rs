@@ -25,7 +25,7 @@ pub mod run_bounds;
 pub mod scope;
 pub mod session;
 pub mod skill;
-pub mod texts;
+pub mod text_visitor;
 pub mod time;
 pub mod tool_call;
 pub mod usage;
@@ -34,13 +34,14 @@ pub use call::ToolCall;
 pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
 pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{
-    AgentDefinition, Dialect, Example, Isolation, Level, McpServer, Memory, Source, UseAs, Verifier,
+    AgentDefinition, AgentDialect, DefinitionLevel, DefinitionSource, Example, Isolation,
+    McpServer, MemoryScope, UseAs, Verifier,
 };
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
 pub use host_pattern::HostPattern;
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
-pub use inquiry::{Choice, Question, QuestionReply, Response};
+pub use inquiry::{Choice, InquiryResponse, Question, QuestionReply};
 pub use limits::Limits;
 pub use mandate::{Above, Mandate, Thoroughness};
 pub use media::media_type;

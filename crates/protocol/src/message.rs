@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, ToolCall, Usage, run::RunStatus,
+    BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, ToolCall, Usage,
+    run::RunStatus,
 };
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
@@ -61,7 +62,13 @@ impl Message {
 pub fn text_of(parts: &[Part]) -> String {
     let texts: Vec<&str> = parts
         .iter()
-        .filter_map(|part| if let Part::Text { text } = part { Some(text.as_str()) } else { None })
+        .filter_map(|part| {
+            if let Part::Text { text } = part {
+                Some(text.as_str())
+            } else {
+                None
+            }
+        })
         .collect();
     texts.join("\n")
 }
@@ -162,7 +169,9 @@ pub enum Origin {
 }
 
 /// How a message travels through the inbox. Order is kept within a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
     /// First in, first out; each message starts its own run.

@@ -47,7 +47,8 @@ impl FromStr for ModelChoice {
 
     fn from_str(text: &str) -> Result<Self, Problem> {
         let at = text.find(['/', ':']).filter(|at| *at > 0);
-        let Some((provider, rest)) = at.and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?))) else {
+        let Some((provider, rest)) = at.and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?)))
+        else {
             return Err(Problem::new(
                 ErrorCode::InvalidArguments,
                 format!("model `{text}` names no provider"),
@@ -67,7 +68,11 @@ impl FromStr for ModelChoice {
             )
             .fix("write provider/model, for example scripted/demo.toml"));
         }
-        Ok(Self { provider: provider.to_owned(), model: model.to_owned(), effort })
+        Ok(Self {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            effort,
+        })
     }
 }
 
@@ -79,7 +84,9 @@ impl Serialize for ModelChoice {
 
 impl<'de> Deserialize<'de> for ModelChoice {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(serde::de::Error::custom)
     }
 }
 
@@ -107,7 +114,11 @@ mod tests {
         for (text, provider, model, effort) in table {
             let choice: ModelChoice = text.parse().unwrap();
             assert_eq!(
-                (choice.provider.as_str(), choice.model.as_str(), choice.effort),
+                (
+                    choice.provider.as_str(),
+                    choice.model.as_str(),
+                    choice.effort
+                ),
                 (provider, model, effort)
             );
         }

@@ -11,8 +11,8 @@ use crate::{ErrorCode, HostPattern, Problem};
 ///
 /// Invariant: a list is sorted, names each pattern once and is not empty: an empty one is [`Network::Off`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "Written", into = "Written")]
-#[schemars(with = "Written")]
+#[serde(from = "NetworkForm", into = "NetworkForm")]
+#[schemars(with = "NetworkForm")]
 pub enum Network {
     /// Nobody. Holds only where they are confined.
     Off,
@@ -29,7 +29,7 @@ pub enum Network {
     untagged,
     expecting = "expected \"on\", \"off\" or a list of hosts such as [\"crates.io\", \"*.github.com\"]"
 )]
-enum Written {
+enum NetworkForm {
     Word(Word),
     Hosts(Vec<HostPattern>),
 }
@@ -47,7 +47,11 @@ impl Network {
         let mut patterns: Vec<HostPattern> = patterns.into_iter().collect();
         patterns.sort();
         patterns.dedup();
-        if patterns.is_empty() { Self::Off } else { Self::Hosts(patterns) }
+        if patterns.is_empty() {
+            Self::Off
+        } else {
+            Self::Hosts(patterns)
+        }
     }
 
     /// Whom both permit.
@@ -59,8 +63,8 @@ impl Network {
             (Self::Off, _) | (_, Self::Off) => Self::Off,
             (Self::On, same) | (same, Self::On) => same.clone(),
             (Self::Hosts(one), Self::Hosts(other)) => {
-                let here = one.iter().filter(|pattern| holds(other, pattern));
-                let there = other.iter().filter(|pattern| holds(one, pattern));
+                let here = one.iter().filter(|pattern| any_covers(other, pattern));
+                let there = other.iter().filter(|pattern| any_covers(one, pattern));
                 Self::hosts(here.chain(there).cloned())
             }
         }
@@ -70,14 +74,16 @@ impl Network {
     pub fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Off, _) | (_, Self::On) => true,
-            (Self::Hosts(one), Self::Hosts(other)) => one.iter().all(|pattern| holds(other, pattern)),
+            (Self::Hosts(one), Self::Hosts(other)) => {
+                one.iter().all(|pattern| any_covers(other, pattern))
+            }
             (Self::Hosts(_) | Self::On, _) => false,
         }
     }
 }
 
-fn holds(patterns: &[HostPattern], one: &HostPattern) -> bool {
-    patterns.iter().any(|pattern| pattern.holds(one))
+fn any_covers(patterns: &[HostPattern], one: &HostPattern) -> bool {
+    patterns.iter().any(|pattern| pattern.covers_pattern(one))
 }
 
 impl FromStr for Network {
@@ -90,26 +96,33 @@ impl FromStr for Network {
             "off" => Ok(Self::Off),
             // More likely a slip than a host.
             word if !word.contains(['.', ',', '*', '[']) && word != "localhost" => {
-                Err(Problem::new(ErrorCode::InvalidConfig, format!("`{word}` is neither on nor off"))
-                    .cause("alone, a word without a dot is no host")
-                    .fix("write on, off, or hosts between commas, for example crates.io,*.github.com"))
+                Err(Problem::new(
+                    ErrorCode::InvalidConfig,
+                    format!("`{word}` is neither on nor off"),
+                )
+                .cause("alone, a word without a dot is no host")
+                .fix("write on, off, or hosts between commas, for example crates.io,*.github.com"))
             }
-            list => Ok(Self::hosts(list.split(',').map(str::parse).collect::<Result<Vec<_>, Problem>>()?)),
+            list => Ok(Self::hosts(
+                list.split(',')
+                    .map(str::parse)
+                    .collect::<Result<Vec<_>, Problem>>()?,
+            )),
         }
     }
 }
 
-impl From<Written> for Network {
-    fn from(written: Written) -> Self {
+impl From<NetworkForm> for Network {
+    fn from(written: NetworkForm) -> Self {
         match written {
-            Written::Word(Word::Off) => Self::Off,
-            Written::Word(Word::On) => Self::On,
-            Written::Hosts(patterns) => Self::hosts(patterns),
+            NetworkForm::Word(Word::Off) => Self::Off,
+            NetworkForm::Word(Word::On) => Self::On,
+            NetworkForm::Hosts(patterns) => Self::hosts(patterns),
         }
     }
 }
 
-impl From<Network> for Written {
+impl From<Network> for NetworkForm {
     fn from(network: Network) -> Self {
         match network {
             Network::Off => Self::Word(Word::Off),

@@ -4,11 +4,11 @@
 //! any case, full-width letters, look-alike letters, invisible characters, white space and character
 //! references. Only the bracket changes, to `&lt;`; text without a reserved tag stays as it is.
 
-mod folding;
+mod char_folding;
 
 use std::{borrow::Cow, ops::Range};
 
-use self::folding::{Class, Unit, unit_at};
+use self::char_folding::{CharClass, FoldedChar, unit_at};
 
 /// A tag that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +23,23 @@ impl ReservedTag {
 
     /// The opening and the closing tag of this name, in lower case.
     pub const fn any(name: &'static str) -> Self {
-        Self { name, is_closing: false }
+        Self {
+            name,
+            is_closing: false,
+        }
     }
 
     /// Only the closing tag of this name: text inside of the element must not end it.
     pub const fn closing(name: &'static str) -> Self {
-        Self { name, is_closing: true }
+        Self {
+            name,
+            is_closing: true,
+        }
     }
 }
 
 /// The text with the bracket of each reserved tag replaced by `&lt;`. Takes time linear in its length.
-pub fn neutralise<'a>(text: &'a str, tags: &[ReservedTag]) -> Cow<'a, str> {
+pub fn escape_tags<'a>(text: &'a str, tags: &[ReservedTag]) -> Cow<'a, str> {
     let found = brackets(text, tags);
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -54,20 +60,21 @@ fn brackets(text: &str, tags: &[ReservedTag]) -> Vec<Range<usize>> {
     let (mut found, mut pending, mut has_slash, mut at) = (Vec::new(), Vec::new(), false, 0);
     while let Some(unit) = unit_at(text, at) {
         match unit.class {
-            Class::Bracket => {
+            CharClass::Bracket => {
                 has_slash &= !pending.is_empty();
                 pending.push(at..unit.end);
             }
-            Class::Slash => has_slash = true,
-            Class::Letter if !pending.is_empty() => {
-                let rest =
-                    |tag: &&ReservedTag| (has_slash || !tag.is_closing) && is_named(text, at, tag.name);
+            CharClass::Slash => has_slash = true,
+            CharClass::Letter if !pending.is_empty() => {
+                let rest = |tag: &&ReservedTag| {
+                    (has_slash || !tag.is_closing) && is_named(text, at, tag.name)
+                };
                 if tags.iter().any(|tag| rest(&tag)) {
                     found.append(&mut pending);
                 }
                 pending.clear();
             }
-            Class::Letter | Class::Space | Class::Invisible | Class::Other => {}
+            CharClass::Letter | CharClass::Space | CharClass::Invisible | CharClass::Other => {}
         }
         at = unit.end;
     }
@@ -83,17 +90,22 @@ fn is_named(text: &str, mut at: usize, name: &str) -> bool {
         }
     }
     let mut next = unit_at(text, at);
-    while let Some(Unit { class: Class::Invisible, end, .. }) = next {
+    while let Some(FoldedChar {
+        class: CharClass::Invisible,
+        end,
+        ..
+    }) = next
+    {
         next = unit_at(text, end);
     }
-    next.is_none_or(|unit| unit.class != Class::Letter && !matches!(unit.letter, '_' | '-'))
+    next.is_none_or(|unit| unit.class != CharClass::Letter && !matches!(unit.letter, '_' | '-'))
 }
 
 /// The next character of a name; invisible ones and white space do not count.
-fn letter_at(text: &str, mut at: usize) -> Option<Unit> {
+fn letter_at(text: &str, mut at: usize) -> Option<FoldedChar> {
     loop {
         let unit = unit_at(text, at)?;
-        if !matches!(unit.class, Class::Invisible | Class::Space) {
+        if !matches!(unit.class, CharClass::Invisible | CharClass::Space) {
             return Some(unit);
         }
         at = unit.end;
@@ -129,9 +141,12 @@ mod tests {
             "<s\u{301}ystem_message>",
         ];
         for text in forged {
-            let neutral = neutralise(text, &TAGS);
-            assert!(neutral.contains("&lt;") && neutral != text, "{text:?} became {neutral:?}");
-            assert_eq!(neutralise(&neutral, &TAGS), neutral, "twice is once");
+            let neutral = escape_tags(text, &TAGS);
+            assert!(
+                neutral.contains("&lt;") && neutral != text,
+                "{text:?} became {neutral:?}"
+            );
+            assert_eq!(escape_tags(&neutral, &TAGS), neutral, "twice is once");
         }
     }
 
@@ -149,13 +164,13 @@ mod tests {
             "",
         ];
         for text in benign {
-            assert_eq!(neutralise(text, &TAGS), text);
+            assert_eq!(escape_tags(text, &TAGS), text);
         }
     }
 
     #[test]
     fn a_megabyte_of_brackets_takes_linear_time() {
         let text = format!("{}system_message", "<".repeat(1_000_000));
-        assert_eq!(neutralise(&text, &TAGS).len(), text.len() + 3_000_000);
+        assert_eq!(escape_tags(&text, &TAGS).len(), text.len() + 3_000_000);
     }
 }

@@ -37,7 +37,11 @@ impl RunBounds {
         Self {
             mode: PermissionMode::Ask,
             tools: None,
-            sandbox: Confinement { mode: SandboxMode::Auto, network: Network::Off, ..Confinement::default() },
+            sandbox: Confinement {
+                mode: SandboxMode::Auto,
+                network: Network::Off,
+                ..Confinement::default()
+            },
             max_turns: limits.max_turns,
             run_timeout_secs: limits.run_timeout_secs,
             max_cost_usd: limits.max_cost_usd,
@@ -52,7 +56,11 @@ impl RunBounds {
         let costs = [limits.max_cost_usd, self.max_cost_usd];
         Limits {
             max_turns: limits.max_turns.min(self.max_turns),
-            run_timeout_secs: timeouts.into_iter().filter(|timeout| *timeout > 0).min().unwrap_or(0),
+            run_timeout_secs: timeouts
+                .into_iter()
+                .filter(|timeout| *timeout > 0)
+                .min()
+                .unwrap_or(0),
             max_cost_usd: costs.into_iter().flatten().reduce(f64::min),
             depth: limits.depth.min(self.depth),
             ..limits.clone()
@@ -66,13 +74,32 @@ mod tests {
 
     #[test]
     fn every_limit_is_the_lower_of_both_and_no_limit_is_the_highest() {
-        let bounds = RunBounds { max_turns: 3, run_timeout_secs: 60, ..RunBounds::unrecorded() };
-        let wide = Limits { max_turns: 9, max_cost_usd: Some(2.0), depth: 7, ..Limits::default() };
+        let bounds = RunBounds {
+            max_turns: 3,
+            run_timeout_secs: 60,
+            ..RunBounds::unrecorded()
+        };
+        let wide = Limits {
+            max_turns: 9,
+            max_cost_usd: Some(2.0),
+            depth: 7,
+            ..Limits::default()
+        };
         let limited = bounds.limit(&wide);
-        assert_eq!((limited.max_turns, limited.run_timeout_secs, limited.depth), (3, 60, 1));
+        assert_eq!(
+            (limited.max_turns, limited.run_timeout_secs, limited.depth),
+            (3, 60, 1)
+        );
         assert_eq!(limited.max_cost_usd, Some(2.0));
-        let narrow = Limits { max_turns: 2, run_timeout_secs: 5, ..Limits::default() };
-        let bounds = RunBounds { max_cost_usd: Some(0.5), ..bounds };
+        let narrow = Limits {
+            max_turns: 2,
+            run_timeout_secs: 5,
+            ..Limits::default()
+        };
+        let bounds = RunBounds {
+            max_cost_usd: Some(0.5),
+            ..bounds
+        };
         let limited = bounds.limit(&narrow);
         assert_eq!((limited.max_turns, limited.run_timeout_secs), (2, 5));
         assert_eq!(limited.max_cost_usd, Some(0.5));
@@ -81,7 +108,10 @@ mod tests {
     #[test]
     fn what_was_not_recorded_has_no_network_and_asks() {
         let bounds = RunBounds::unrecorded();
-        assert_eq!((bounds.mode, bounds.sandbox.network), (PermissionMode::Ask, Network::Off));
+        assert_eq!(
+            (bounds.mode, bounds.sandbox.network),
+            (PermissionMode::Ask, Network::Off)
+        );
         assert!(bounds.sandbox.mode >= SandboxMode::Auto);
     }
 }

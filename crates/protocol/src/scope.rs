@@ -20,12 +20,17 @@ pub struct Scope {
 impl Scope {
     /// Only these.
     pub fn only<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
-        Self { allow: Some(names.into_iter().map(Into::into).collect()), deny: Vec::new() }
+        Self {
+            allow: Some(names.into_iter().map(Into::into).collect()),
+            deny: Vec::new(),
+        }
     }
 }
 
 /// How much may happen without asking. The order is one of trust.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// Only looking.

@@ -12,7 +12,10 @@ pub struct Timestamp(pub i64);
 impl Timestamp {
     /// This moment and a while.
     pub fn after(self, while_: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(while_.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(while_.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 
     /// How long after `earlier` this is; zero if it is not.

@@ -35,7 +35,10 @@ fn is_zero(count: &u64) -> bool {
 impl Usage {
     /// Nothing used, nothing unknown: where adding up starts.
     pub fn none() -> Self {
-        Self { cost_complete: true, ..Self::default() }
+        Self {
+            cost_complete: true,
+            ..Self::default()
+        }
     }
 
     /// Tokens read and written together.

@@ -5,16 +5,16 @@
 //! one was recorded; what differs between two runs of the same work (ids, times, the working
 //! directory) is written down by its order or its name instead (`names.rs`).
 
-mod answer;
-mod difference;
-mod line;
-mod names;
-mod question;
+mod diff;
+mod file_format;
+mod placeholders;
 mod record;
+mod recorded_answer;
+mod recording_mode;
 mod replay;
-mod tape;
+mod request;
 
-pub use names::Names;
-pub use record::{Recorder, Recording};
-pub use replay::{Player, Replaying};
-pub use tape::Tape;
+pub use placeholders::Placeholders;
+pub use record::{CassetteRecorder, RecordingProvider};
+pub use recording_mode::RecordingMode;
+pub use replay::{CassettePlayer, ReplayProvider};

@@ -1,20 +1,20 @@
 //! Finds the provider for a model choice, and what is known about the model.
 
-mod facts;
-mod known;
-mod profile;
+mod known_models;
+mod model_info;
+mod model_profile;
 mod resolve;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
 
-use crate::{Provider, lean::Lean};
+use crate::{Provider, lean::LeanProvider};
 
-pub use facts::{Facts, LongPrice, Price, Tier};
-pub use known::Known;
-pub use profile::Profile;
-pub use resolve::Resolved;
+pub use known_models::KnownModels;
+pub use model_info::{LongRequestPrice, ModelInfo, ModelPrice, ModelTier};
+pub use model_profile::ModelProfile;
+pub use resolve::ResolvedModel;
 
 /// A model ready to be asked.
 #[derive(Clone)]
@@ -28,50 +28,58 @@ pub struct Model {
     /// Tokens it can write, if known.
     pub output: Option<u64>,
     /// What it costs, if known.
-    pub price: Option<Price>,
+    pub price: Option<ModelPrice>,
 }
 
 impl Model {
     /// A model of which nothing is known yet. The catalog fills in what it knows.
     pub fn new(choice: &ModelChoice, provider: Arc<dyn Provider>) -> Self {
-        Self { choice: choice.clone(), provider, window: None, output: None, price: None }
+        Self {
+            choice: choice.clone(),
+            provider,
+            window: None,
+            output: None,
+            price: None,
+        }
     }
 
     /// The same usage with what it costs, as far as that is known.
     pub fn charge(&self, usage: Usage) -> Usage {
-        self.price.as_ref().map_or(usage, |price| price.charge(usage))
+        self.price
+            .as_ref()
+            .map_or(usage, |price| price.charge(usage))
     }
 
-    fn learn(mut self, facts: &Facts) -> Self {
+    fn learn(mut self, facts: &ModelInfo) -> Self {
         self.window = self.window.or(facts.window);
         self.output = self.output.or(facts.output);
         self.price = self.price.or_else(|| facts.price.clone());
-        if facts.asked() == Profile::Lean {
-            self.provider = Arc::new(Lean::new(self.provider, self.window));
+        if facts.effective_profile() == ModelProfile::Lean {
+            self.provider = Arc::new(LeanProvider::new(self.provider, self.window));
         }
         self
     }
 }
 
 /// Opens a provider's model by the name behind the slash.
-pub type Opener = Arc<dyn Fn(&ModelChoice) -> Result<Model, Problem> + Send + Sync>;
+pub type ModelOpener = Arc<dyn Fn(&ModelChoice) -> Result<Model, Problem> + Send + Sync>;
 
 /// The providers there are, by the name before the slash.
 #[derive(Clone, Default)]
-pub struct Catalog {
-    openers: BTreeMap<String, Opener>,
-    known: Arc<Known>,
+pub struct ModelCatalog {
+    openers: BTreeMap<String, ModelOpener>,
+    known: Arc<KnownModels>,
 }
 
-impl Catalog {
+impl ModelCatalog {
     /// Adds a provider.
-    pub fn with(mut self, name: impl Into<String>, opener: Opener) -> Self {
+    pub fn with(mut self, name: impl Into<String>, opener: ModelOpener) -> Self {
         self.openers.insert(name.into(), opener);
         self
     }
 
     /// Lets the catalog know these models.
-    pub fn knowing(mut self, known: impl Into<Arc<Known>>) -> Self {
+    pub fn with_known(mut self, known: impl Into<Arc<KnownModels>>) -> Self {
         self.known = known.into();
         self
     }
@@ -82,12 +90,12 @@ impl Catalog {
     }
 
     /// The models it knows something about.
-    pub fn known(&self) -> &Known {
+    pub fn known(&self) -> &KnownModels {
         &self.known
     }
 
     /// Which model a name means: with its provider, by a short name, or by its own name alone.
-    pub fn resolve(&self, text: &str) -> Result<Resolved, Problem> {
+    pub fn resolve(&self, text: &str) -> Result<ResolvedModel, Problem> {
         let providers: Vec<&str> = self.providers().collect();
         resolve::resolve(text, &self.known, &providers)
     }
@@ -100,7 +108,10 @@ impl Catalog {
                 ErrorCode::InvalidConfig,
                 format!("there is no provider `{}`", choice.provider),
             )
-            .cause(format!("model `{choice}` names it; known providers: {}", known.join(", ")))
+            .cause(format!(
+                "model `{choice}` names it; known providers: {}",
+                known.join(", ")
+            ))
             .fix("rooftree run -m scripted/FILE.toml … works without any key"));
         };
         let model = opener(choice)?;

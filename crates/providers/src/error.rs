@@ -45,7 +45,10 @@ pub enum Error {
 impl Error {
     /// Whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_))
+        matches!(
+            self,
+            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_)
+        )
     }
 
     /// How long the provider wants us to wait.
@@ -70,7 +73,9 @@ impl Error {
         };
         let problem = Problem::new(code, self.to_string());
         match code {
-            ErrorCode::Unauthorized => problem.fix("rooftree auth login PROVIDER stores another key"),
+            ErrorCode::Unauthorized => {
+                problem.fix("rooftree auth login PROVIDER stores another key")
+            }
             _ => problem,
         }
     }

@@ -4,25 +4,25 @@
 //! only this question has. The agent keeps the conversation by itself and gets only what is new;
 //! it sees no tools and no system prompt. `docs/external-agents.md` is what its authors read.
 
+mod callback_token;
 mod callbacks;
-mod exchange;
-mod question;
-mod said;
-mod token;
+mod events;
+mod request;
+mod stream;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 
 use crate::{
-    Model, Provider, ReplyStream, Request, Workplace,
-    catalog::Opener,
-    http::{self, Client, Secret},
+    Model, ModelRequest, Provider, ReplyStream, Workplace,
+    catalog::ModelOpener,
+    http::{self, HttpClient, Secret},
 };
 
-pub use callbacks::{Callback, Callbacks, Door, Receipt};
-pub use said::BODY_BYTES;
-pub use token::new_secret;
+pub use callback_token::new_secret;
+pub use callbacks::{AgentCallback, CallbackBaseUrlFn, CallbackReceipt, CallbackRegistry};
+pub use events::BODY_BYTES;
 
 /// Tokens of a window that never fills: the agent keeps the conversation, and what it is sent does
 /// not grow with it, so there is nothing to make smaller.
@@ -36,7 +36,7 @@ pub const PROMISE: Duration = Duration::from_secs(3600);
 
 /// How an agent answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum AnswerMode {
     /// In its response.
     #[default]
     Sync,
@@ -46,7 +46,7 @@ pub enum Mode {
 
 /// How to reach one agent.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ExternalAgentOptions {
     /// Where questions go.
     pub input_url: String,
     /// What questions are signed with.
@@ -58,12 +58,12 @@ pub struct Options {
     /// For a promised answer.
     pub promise: Duration,
     /// How it answers.
-    pub mode: Mode,
+    pub mode: AnswerMode,
     /// Where the agent reaches our callbacks, if that is not where we listen.
     pub callback_base: Option<String>,
 }
 
-impl Options {
+impl ExternalAgentOptions {
     /// An agent that answers at once, with the usual patience.
     pub fn new(input_url: impl Into<String>, secret: Secret, variable: impl Into<String>) -> Self {
         Self {
@@ -72,62 +72,96 @@ impl Options {
             variable: variable.into(),
             timeout: TIMEOUT,
             promise: PROMISE,
-            mode: Mode::Sync,
+            mode: AnswerMode::Sync,
             callback_base: None,
         }
     }
 }
 
 /// How the catalog finds agents by their names.
-pub fn opener(client: Client, agents: BTreeMap<String, Options>, callbacks: Callbacks) -> Opener {
+pub fn opener(
+    client: HttpClient,
+    agents: BTreeMap<String, ExternalAgentOptions>,
+    callbacks: CallbackRegistry,
+) -> ModelOpener {
     Arc::new(move |choice| {
-        let options = agents.get(&choice.model).ok_or_else(|| unknown(choice, &agents))?;
+        let options = agents
+            .get(&choice.model)
+            .ok_or_else(|| unknown(choice, &agents))?;
         if options.secret.reveal().is_none() {
             return Err(missing_secret(choice, &options.variable));
         }
-        let agent = ExternalAgent {
+        let agent = ExternalAgentProvider {
             client: client.clone(),
             options: Arc::new(options.clone()),
             callbacks: callbacks.clone(),
         };
-        Ok(Model { window: Some(WINDOW), ..Model::new(choice, Arc::new(agent)) })
+        Ok(Model {
+            window: Some(WINDOW),
+            ..Model::new(choice, Arc::new(agent))
+        })
     })
 }
 
-fn unknown(choice: &ModelChoice, agents: &BTreeMap<String, Options>) -> Problem {
+fn unknown(choice: &ModelChoice, agents: &BTreeMap<String, ExternalAgentOptions>) -> Problem {
     let known: Vec<&str> = agents.keys().map(String::as_str).collect();
-    let problem =
-        Problem::new(ErrorCode::InvalidConfig, format!("there is no external agent `{}`", choice.model))
-            .fix(format!("write [external.{}] with input_url and secret_env into config.toml", choice.model));
-    if known.is_empty() { problem } else { problem.cause(format!("known ones: {}", known.join(", "))) }
+    let problem = Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("there is no external agent `{}`", choice.model),
+    )
+    .fix(format!(
+        "write [external.{}] with input_url and secret_env into config.toml",
+        choice.model
+    ));
+    if known.is_empty() {
+        problem
+    } else {
+        problem.cause(format!("known ones: {}", known.join(", ")))
+    }
 }
 
 fn missing_secret(choice: &ModelChoice, variable: &str) -> Problem {
-    Problem::new(ErrorCode::Unauthorized, format!("there is no secret for `{choice}`"))
-        .cause(format!("{variable} is not set, and questions must be signed"))
-        .fix(format!("export {variable}=… with what the agent checks signatures with"))
+    Problem::new(
+        ErrorCode::Unauthorized,
+        format!("there is no secret for `{choice}`"),
+    )
+    .cause(format!(
+        "{variable} is not set, and questions must be signed"
+    ))
+    .fix(format!(
+        "export {variable}=… with what the agent checks signatures with"
+    ))
 }
 
 /// One agent elsewhere.
 #[derive(Clone)]
-struct ExternalAgent {
-    client: Client,
-    options: Arc<Options>,
-    callbacks: Callbacks,
+struct ExternalAgentProvider {
+    client: HttpClient,
+    options: Arc<ExternalAgentOptions>,
+    callbacks: CallbackRegistry,
 }
 
-impl Provider for ExternalAgent {
-    fn stream(&self, request: Request) -> ReplyStream {
-        let waits = http::Timeouts {
+impl Provider for ExternalAgentProvider {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
+        let waits = http::HttpTimeouts {
             first_byte: self.options.timeout,
             total: self.options.timeout,
-            ..http::Timeouts::default()
+            ..http::HttpTimeouts::default()
         };
         let client = self.client.clone().with_timeouts(waits);
-        exchange::stream(Self { client, ..self.clone() }, request)
+        stream::stream(
+            Self {
+                client,
+                ..self.clone()
+            },
+            request,
+        )
     }
 
     fn unenforced(&self, _: &[&str], _: &Workplace) -> Vec<String> {
-        vec!["it is an agent elsewhere: what it does by itself is neither seen nor limited here".to_owned()]
+        vec![
+            "it is an agent elsewhere: what it does by itself is neither seen nor limited here"
+                .to_owned(),
+        ]
     }
 }

@@ -6,22 +6,22 @@
 //! thought keeps its signature itself; before any other signed part stands an opaque item with
 //! nothing but the signature (`signature.rs`).
 
-mod body;
-mod decode;
-mod encode;
+mod errors;
 mod events;
 mod generation;
-mod refuse;
+mod messages;
+mod request;
 mod signature;
+mod stream;
 
 use std::sync::Arc;
 
 use crate::{
-    Error, Model, Provider, ReplyStream, Request,
-    bounds::Bounds,
-    catalog::Opener,
-    http::{Client, Post, Secret, exchange, missing_key},
-    tool_names::Rule,
+    Error, Model, ModelRequest, Provider, ReplyStream,
+    catalog::ModelOpener,
+    http::{HttpClient, HttpPost, Secret, event_stream, missing_key},
+    tool_names::ToolNameRule,
+    vendor_limits::VendorLimits,
 };
 
 /// Where the vendor serves it.
@@ -31,62 +31,79 @@ pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
 const VERSION: &str = "v1beta";
 
 /// What the vendor takes.
-const BOUNDS: Bounds = Bounds { names: Rule { begins_with_any: false, ..Rule::USUAL }, bytes: 20_000_000 };
+const BOUNDS: VendorLimits = VendorLimits {
+    names: ToolNameRule {
+        begins_with_any: false,
+        ..ToolNameRule::USUAL
+    },
+    bytes: 20_000_000,
+};
 
 /// How to reach the wire.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct GeminiOptions {
     /// The key.
     pub key: Secret,
     /// Where it is served, with or without a version such as `/v1beta`.
     pub base_url: String,
     /// Connections and waits.
-    pub client: Client,
+    pub client: HttpClient,
 }
 
-impl Options {
+impl GeminiOptions {
     /// The vendor's own place.
-    pub fn new(client: Client, key: Secret) -> Self {
-        Self { key, base_url: BASE_URL.to_owned(), client }
+    pub fn new(client: HttpClient, key: Secret) -> Self {
+        Self {
+            key,
+            base_url: BASE_URL.to_owned(),
+            client,
+        }
     }
 }
 
 /// How the catalog finds models on this wire.
-pub fn opener(options: Options) -> Opener {
+pub fn opener(options: GeminiOptions) -> ModelOpener {
     Arc::new(move |choice| {
         // Whoever else speaks this wire may not want a key.
         if options.key.reveal().is_none() && options.base_url == BASE_URL {
             return Err(missing_key(&choice.provider, "GEMINI_API_KEY"));
         }
-        let provider = Arc::new(Gemini { name: choice.provider.as_str().into(), options: options.clone() });
+        let provider = Arc::new(GeminiProvider {
+            name: choice.provider.as_str().into(),
+            options: options.clone(),
+        });
         Ok(Model::new(choice, provider))
     })
 }
 
 /// A model behind this wire.
-struct Gemini {
+struct GeminiProvider {
     /// What the catalog calls the provider: marks whose thinking is whose.
     name: Arc<str>,
-    options: Options,
+    options: GeminiOptions,
 }
 
-impl Provider for Gemini {
-    fn stream(&self, request: Request) -> ReplyStream {
-        let Options { key, base_url, client } = &self.options;
+impl Provider for GeminiProvider {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
+        let GeminiOptions {
+            key,
+            base_url,
+            client,
+        } = &self.options;
         let key = key.reveal();
         if key.is_none() && base_url == BASE_URL {
-            return exchange::failed(Error::Unauthorized("there is no key any more".into()));
+            return event_stream::failed(Error::Unauthorized("there is no key any more".into()));
         }
-        let post = Post::to(url(base_url, &request.model));
+        let post = HttpPost::to(url(base_url, &request.model));
         let post = match key {
             // In a header, not in the query: URLs end up in logs.
             Some(key) => post.secret("x-goog-api-key", key),
             None => post,
         };
-        let spell = |request: &Request| body::spell(request, &self.name);
-        BOUNDS.ask(request, spell, |(body, dropped)| {
-            let answer = decode::Answer::new(self.name.clone(), dropped);
-            exchange::stream(client.clone(), post.body(body), answer)
+        let spell = |request: &ModelRequest| request::encode_request(request, &self.name);
+        BOUNDS.send_within_limits(request, spell, |(body, dropped)| {
+            let answer = stream::GeminiStream::new(self.name.clone(), dropped);
+            event_stream::stream(client.clone(), post.body(body), answer)
         })
     }
 }
@@ -111,8 +128,11 @@ fn url(base_url: &str, model: &str) -> String {
 
 /// Whether the last part of a base URL is a version: `v1`, `v1beta`, `v1alpha`.
 fn is_version(segment: &str) -> bool {
-    let behind = segment.strip_prefix('v').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-    behind.is_some_and(|rest| rest.len() + 1 < segment.len() && ["", "alpha", "beta"].contains(&rest))
+    let behind = segment
+        .strip_prefix('v')
+        .map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    behind
+        .is_some_and(|rest| rest.len() + 1 < segment.len() && ["", "alpha", "beta"].contains(&rest))
 }
 
 #[cfg(test)]
@@ -127,7 +147,10 @@ mod tests {
             ("tunedModels/mine", "tunedModels/mine"),
             ("a?b#c", "models/a-b-c"),
         ] {
-            assert_eq!(url("https://a.test", model), format!("https://a.test/v1beta/{place}{end}"));
+            assert_eq!(
+                url("https://a.test", model),
+                format!("https://a.test/v1beta/{place}{end}")
+            );
         }
     }
 
@@ -142,7 +165,11 @@ mod tests {
             ("https://a.test/v", "https://a.test/v/v1beta"),
             ("https://a.test/video", "https://a.test/video/v1beta"),
         ] {
-            assert!(url(base, "m").starts_with(&format!("{place}/models/m:")), "{base}: {}", url(base, "m"));
+            assert!(
+                url(base, "m").starts_with(&format!("{place}/models/m:")),
+                "{base}: {}",
+                url(base, "m")
+            );
         }
     }
 }

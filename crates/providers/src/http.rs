@@ -2,25 +2,25 @@
 //!
 //! A wire makes a [`Post`] and a `Decoder`; `exchange` does the rest. Nothing here knows a vendor.
 
-pub(crate) mod exchange;
-mod failure;
-mod look;
+pub(crate) mod error_response;
+mod errors;
+pub(crate) mod event_stream;
+pub(crate) mod full_response;
 mod post;
-pub(crate) mod refusal;
-mod retry;
+mod probe;
+mod retry_after;
 mod secret;
-pub(crate) mod whole;
 
 use std::time::Duration;
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-pub use post::Post;
+pub use post::HttpPost;
 pub use secret::Secret;
 
 /// How long to wait for what. Running out of patience is [`crate::Error::Broken`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct HttpTimeouts {
     /// For a connection. Fixed when the client is made, because its pool makes connections.
     pub connect: Duration,
     /// From the question to the first event of the answer.
@@ -31,7 +31,7 @@ pub struct Timeouts {
     pub total: Duration,
 }
 
-impl Default for Timeouts {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(30),
@@ -44,14 +44,14 @@ impl Default for Timeouts {
 
 /// Sends posts. Clones share one pool of connections.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct HttpClient {
     inner: reqwest::Client,
-    timeouts: Timeouts,
+    timeouts: HttpTimeouts,
 }
 
-impl Client {
+impl HttpClient {
     /// A client with a pool of its own.
-    pub fn new(timeouts: Timeouts) -> Result<Self, Problem> {
+    pub fn new(timeouts: HttpTimeouts) -> Result<Self, Problem> {
         // Fails if somebody has chosen a provider before, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let inner = reqwest::Client::builder()
@@ -64,14 +64,14 @@ impl Client {
             .build()
             .map_err(|error| {
                 Problem::new(ErrorCode::InvalidConfig, "cannot set up HTTP")
-                    .cause(failure::words(&error))
+                    .cause(errors::words(&error))
                     .fix("check the proxy variables and the certificates of this machine")
             })?;
         Ok(Self { inner, timeouts })
     }
 
     /// The same pool with other waits; the one for connections stays.
-    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+    pub fn with_timeouts(mut self, timeouts: HttpTimeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
@@ -82,15 +82,23 @@ pub fn join(base: &str, path: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     let path = path.trim_start_matches('/');
     let version = path.split('/').next().unwrap_or_default();
-    let base = base.strip_suffix(version).and_then(|base| base.strip_suffix('/')).unwrap_or(base);
+    let base = base
+        .strip_suffix(version)
+        .and_then(|base| base.strip_suffix('/'))
+        .unwrap_or(base);
     format!("{base}/{path}")
 }
 
 /// There is no key: what to do about it.
 pub fn missing_key(provider: &str, variable: &str) -> Problem {
-    Problem::new(ErrorCode::Unauthorized, format!("there is no key for `{provider}`"))
-        .cause(format!("{variable} is not set and none is stored"))
-        .fix(format!("export {variable}=…, or `rooftree auth set {provider}`"))
+    Problem::new(
+        ErrorCode::Unauthorized,
+        format!("there is no key for `{provider}`"),
+    )
+    .cause(format!("{variable} is not set and none is stored"))
+    .fix(format!(
+        "export {variable}=…, or `rooftree auth set {provider}`"
+    ))
 }
 
 #[cfg(test)]
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_client_can_be_made_twice() {
-        assert!(Client::new(Timeouts::default()).is_ok());
-        assert!(Client::new(Timeouts::default()).is_ok());
+        assert!(HttpClient::new(HttpTimeouts::default()).is_ok());
+        assert!(HttpClient::new(HttpTimeouts::default()).is_ok());
     }
 }

@@ -1,26 +1,30 @@
 //! Shows the parts of a message to a model: text as it is, images and documents as base64, the rest in words.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use rooftree_protocol::{Part, ReservedTag, reserved_tags::neutralise};
+use rooftree_protocol::{Part, ReservedTag, reserved_tags::escape_tags};
 
-use crate::Media;
+use crate::MediaBytes;
 
 /// A part as a wire can send it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Shown<'a> {
+pub(crate) enum EncodedPart<'a> {
     /// Text of the message.
     Text(&'a str),
     /// An image.
     Image { media_type: &'a str, base64: String },
     /// A document that keeps its pages.
-    Document { name: &'a str, media_type: &'a str, base64: String },
+    Document {
+        name: &'a str,
+        media_type: &'a str,
+        base64: String,
+    },
     /// What stands for something that cannot be sent.
     Words(String),
 }
 
 /// What a wire takes besides text. One thing it refuses would make it refuse every later turn as well.
 #[derive(Clone, Copy)]
-pub(crate) struct Takes {
+pub(crate) struct MediaLimits {
     /// Media types of images.
     pub(crate) images: &'static [&'static str],
     /// Bytes of an image, before base64.
@@ -38,47 +42,74 @@ pub(crate) const PDF: &[&str] = &["application/pdf"];
 const TEXT_BYTES: usize = 64 * 1024;
 
 /// Whether some model could see more of a part than its name, so that its bytes are worth having.
-pub fn may_be_shown(part: &Part) -> bool {
+pub fn may_be_sent(part: &Part) -> bool {
     match part {
         Part::Text { .. } => false,
         Part::Image { .. } => true,
-        Part::File { media_type, bytes, .. } => {
-            PDF.contains(&media_type.as_str()) || *bytes <= TEXT_BYTES as u64
-        }
+        Part::File {
+            media_type, bytes, ..
+        } => PDF.contains(&media_type.as_str()) || *bytes <= TEXT_BYTES as u64,
     }
 }
 
 /// Shows a part to a model on a wire that takes this.
-pub(crate) fn show<'a>(part: &'a Part, media: &Media, takes: &Takes) -> Shown<'a> {
+pub(crate) fn encode_part<'a>(
+    part: &'a Part,
+    media: &MediaBytes,
+    takes: &MediaLimits,
+) -> EncodedPart<'a> {
     match part {
-        Part::Text { text } => Shown::Text(text),
-        Part::Image { blob, media_type, bytes } => {
+        Part::Text { text } => EncodedPart::Text(text),
+        Part::Image {
+            blob,
+            media_type,
+            bytes,
+        } => {
             let why = match media.get(blob) {
                 None => "no longer there",
                 Some(_) if !takes.images.contains(&media_type.as_str()) => "not a kind you can see",
                 Some(content) if content.len() > takes.image_bytes => "too large for you to see",
-                Some(content) => return Shown::Image { media_type, base64: STANDARD.encode(content) },
+                Some(content) => {
+                    return EncodedPart::Image {
+                        media_type,
+                        base64: STANDARD.encode(content),
+                    };
+                }
             };
-            Shown::Words(format!("[image, {media_type}, {bytes} bytes: {why}]"))
+            EncodedPart::Words(format!("[image, {media_type}, {bytes} bytes: {why}]"))
         }
-        Part::File { blob, name, media_type, bytes } => {
+        Part::File {
+            blob,
+            name,
+            media_type,
+            bytes,
+        } => {
             let content = media.get(blob).map(AsRef::as_ref);
             if let Some(text) = content.and_then(text_of) {
-                return Shown::Words(format!(
+                return EncodedPart::Words(format!(
                     "<file name=\"{}\">\n{}\n</file>",
                     name.replace('"', "'"),
-                    neutralise(text, &[ReservedTag::closing("file"), ReservedTag::SYSTEM_MESSAGE])
+                    escape_tags(
+                        text,
+                        &[ReservedTag::closing("file"), ReservedTag::SYSTEM_MESSAGE]
+                    )
                 ));
             }
             let why = match content {
                 None => "not shown",
-                Some(_) if !takes.documents.contains(&media_type.as_str()) => "not a kind you can see",
+                Some(_) if !takes.documents.contains(&media_type.as_str()) => {
+                    "not a kind you can see"
+                }
                 Some(content) if content.len() > takes.document_bytes => "too large for you to see",
                 Some(content) => {
-                    return Shown::Document { name, media_type, base64: STANDARD.encode(content) };
+                    return EncodedPart::Document {
+                        name,
+                        media_type,
+                        base64: STANDARD.encode(content),
+                    };
                 }
             };
-            Shown::Words(format!("[file {name}, {media_type}, {bytes} bytes: {why}]"))
+            EncodedPart::Words(format!("[file {name}, {media_type}, {bytes} bytes: {why}]"))
         }
     }
 }
@@ -91,9 +122,9 @@ fn text_of(content: &[u8]) -> Option<&str> {
 
 /// What of a conversation a model does not get, each thing once, in words for people.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dropped(Vec<String>);
+pub(crate) struct DroppedContent(Vec<String>);
 
-impl Dropped {
+impl DroppedContent {
     /// Notes one thing.
     pub(crate) fn note(&mut self, what: String) {
         if !self.0.contains(&what) {
@@ -109,7 +140,9 @@ impl Dropped {
 
 /// Whether `model`, written `provider/model`, is served by this provider.
 pub(crate) fn is_of(provider: &str, model: &str) -> bool {
-    model.split_once('/').is_some_and(|(owner, _)| owner == provider)
+    model
+        .split_once('/')
+        .is_some_and(|(owner, _)| owner == provider)
 }
 
 #[cfg(test)]
@@ -123,23 +156,42 @@ mod tests {
     #[test]
     fn an_image_is_sent_or_described() {
         let blob = BlobId::from_digest(b"x");
-        let image =
-            |media_type: &str| Part::Image { blob: blob.clone(), media_type: media_type.into(), bytes: 3 };
-        let media: Media = Arc::new(HashMap::from([(blob.clone(), Arc::from(*b"abc"))]));
-        let images = Takes { images: &["image/png"], image_bytes: 3, documents: PDF, document_bytes: 3 };
+        let image = |media_type: &str| Part::Image {
+            blob: blob.clone(),
+            media_type: media_type.into(),
+            bytes: 3,
+        };
+        let media: MediaBytes = Arc::new(HashMap::from([(blob.clone(), Arc::from(*b"abc"))]));
+        let images = MediaLimits {
+            images: &["image/png"],
+            image_bytes: 3,
+            documents: PDF,
+            document_bytes: 3,
+        };
         let png = image("image/png");
         assert_eq!(
-            show(&png, &media, &images),
-            Shown::Image { media_type: "image/png", base64: "YWJj".into() }
+            encode_part(&png, &media, &images),
+            EncodedPart::Image {
+                media_type: "image/png",
+                base64: "YWJj".into()
+            }
         );
-        let small = Takes { image_bytes: 2, ..images };
+        let small = MediaLimits {
+            image_bytes: 2,
+            ..images
+        };
         for (part, media, images, why) in [
             (&image("image/tiff"), &media, &images, "not a kind"),
-            (&png, &Media::default(), &images, "no longer there"),
+            (&png, &MediaBytes::default(), &images, "no longer there"),
             (&png, &media, &small, "too large"),
         ] {
-            let Shown::Words(words) = show(part, media, images) else { panic!("{part:?}") };
-            assert!(words.starts_with("[image, image/") && words.contains(why), "{words}");
+            let EncodedPart::Words(words) = encode_part(part, media, images) else {
+                panic!("{part:?}")
+            };
+            assert!(
+                words.starts_with("[image, image/") && words.contains(why),
+                "{words}"
+            );
         }
     }
 
@@ -147,16 +199,29 @@ mod tests {
     fn a_file_is_a_document_its_words_or_a_sentence() {
         let show_file = |content: &'static [u8], media_type: &str, documents| {
             let blob = BlobId::from_digest(b"x");
-            let media: Media = Arc::new(HashMap::from([(blob.clone(), Arc::from(content))]));
-            let part = Part::File { blob, name: "a.x".into(), media_type: media_type.into(), bytes: 3 };
-            let takes = Takes { images: &[], image_bytes: 0, documents, document_bytes: 9 };
-            match show(&part, &media, &takes) {
-                Shown::Document { name, base64, .. } => format!("{name}={base64}"),
-                Shown::Words(words) => words,
+            let media: MediaBytes = Arc::new(HashMap::from([(blob.clone(), Arc::from(content))]));
+            let part = Part::File {
+                blob,
+                name: "a.x".into(),
+                media_type: media_type.into(),
+                bytes: 3,
+            };
+            let takes = MediaLimits {
+                images: &[],
+                image_bytes: 0,
+                documents,
+                document_bytes: 9,
+            };
+            match encode_part(&part, &media, &takes) {
+                EncodedPart::Document { name, base64, .. } => format!("{name}={base64}"),
+                EncodedPart::Words(words) => words,
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(show_file(b"\xff\xfe\xfd", "application/pdf", PDF), "a.x=//79");
+        assert_eq!(
+            show_file(b"\xff\xfe\xfd", "application/pdf", PDF),
+            "a.x=//79"
+        );
         assert!(show_file(b"\xff\xfe\xfd", "application/pdf", &[]).contains("not a kind"));
         assert!(show_file(&[0xff; 10], "application/pdf", PDF).contains("too large"));
         assert!(show_file(b"a\0b", "text/plain", PDF).starts_with("[file a.x, text/plain"));

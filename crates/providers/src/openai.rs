@@ -3,31 +3,34 @@
 //! `openai/…` speaks Responses, `openai-chat/…` Chat Completions. Requests are stateless on both:
 //! nothing is kept by the vendor, the whole conversation is sent, with the vendor's own thinking in it.
 
-mod carry;
 pub mod chat;
-mod failure;
+mod errors;
+mod request;
 pub mod responses;
 
 use rooftree_protocol::{ModelChoice, Problem};
 
 use crate::{
-    bounds::Bounds,
-    http::{Post, Secret, missing_key},
-    tool_names::Rule,
+    http::{HttpPost, Secret, missing_key},
+    tool_names::ToolNameRule,
+    vendor_limits::VendorLimits,
 };
 
-pub use chat::{Chat, Dialect};
-pub use responses::Responses;
+pub use chat::{ChatDialect, ChatProvider};
+pub use responses::ResponsesProvider;
 
 /// What OpenAI takes.
-const BOUNDS: Bounds = Bounds { names: Rule::USUAL, bytes: 50_000_000 };
+const BOUNDS: VendorLimits = VendorLimits {
+    names: ToolNameRule::USUAL,
+    bytes: 50_000_000,
+};
 
 /// Where OpenAI itself is.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 
 /// Where to ask and as whom.
 #[derive(Clone, Debug)]
-pub struct Endpoint {
+pub struct OpenAiEndpoint {
     /// What it is called before the slash; its thinking is replayed only to this name.
     pub provider: String,
     /// Where, with the version: `https://api.openai.com/v1`.
@@ -40,7 +43,7 @@ pub struct Endpoint {
     pub headers: Vec<(String, String)>,
 }
 
-impl Endpoint {
+impl OpenAiEndpoint {
     /// An endpoint that needs no key and no headers of its own.
     pub fn new(provider: impl Into<String>, base_url: impl Into<String>) -> Self {
         Self {
@@ -67,12 +70,17 @@ impl Endpoint {
     /// The same for a choice of one of its models; refused without the key it needs.
     fn serving(&self, choice: &ModelChoice) -> Result<Self, Problem> {
         match &self.variable {
-            Some(variable) if self.key.reveal().is_none() => Err(missing_key(&choice.provider, variable)),
-            _ => Ok(Self { provider: choice.provider.clone(), ..self.clone() }),
+            Some(variable) if self.key.reveal().is_none() => {
+                Err(missing_key(&choice.provider, variable))
+            }
+            _ => Ok(Self {
+                provider: choice.provider.clone(),
+                ..self.clone()
+            }),
         }
     }
 
-    fn sign(&self, mut post: Post) -> Post {
+    fn sign(&self, mut post: HttpPost) -> HttpPost {
         for (name, value) in &self.headers {
             post = post.header(name, value);
         }

@@ -2,10 +2,10 @@
 
 use futures::stream::BoxStream;
 
-use crate::{Chunk, Error, Request, Workplace};
+use crate::{Error, ModelRequest, ReplyChunk, Workplace};
 
 /// What a provider gives back: chunks as they come, the last one a whole reply.
-pub type ReplyStream = BoxStream<'static, Result<Chunk, Error>>;
+pub type ReplyStream = BoxStream<'static, Result<ReplyChunk, Error>>;
 
 /// Speaks to one kind of model.
 ///
@@ -16,7 +16,7 @@ pub type ReplyStream = BoxStream<'static, Result<Chunk, Error>>;
 /// not retry; the caller does, because waiting must be visible and durable.
 pub trait Provider: Send + Sync {
     /// Starts answering.
-    fn stream(&self, request: Request) -> ReplyStream;
+    fn stream(&self, request: ModelRequest) -> ReplyStream;
 
     /// What a model that acts by itself may do beyond these tools (canonical names) at this workplace,
     /// in words for people. Nothing for models whose calls are made by the runtime, which checks each.

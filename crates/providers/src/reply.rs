@@ -9,7 +9,7 @@ use rooftree_protocol::{
 
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Chunk {
+pub enum ReplyChunk {
     /// More text.
     Text(String),
     /// More thinking.
@@ -33,12 +33,12 @@ pub enum Chunk {
         message: String,
     },
     /// The whole reply; always the last chunk.
-    Reply(Reply),
+    Reply(ModelReply),
 }
 
 /// A whole reply. Call ids in it are the provider's own; the runtime gives its own.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct ModelReply {
     /// Everything it consists of, in order.
     pub parts: Vec<ReplyPart>,
     /// Why it ended.

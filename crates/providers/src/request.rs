@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// One question to a model. Cheap to clone: the history is shared, not copied.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ModelRequest {
     /// What the provider calls the model.
     pub model: String,
     /// How hard it should think.
@@ -29,7 +29,7 @@ pub struct Request {
     /// Tokens it may write; the model's own limit if absent.
     pub max_output: Option<u64>,
     /// The bytes of the images the conversation names.
-    pub media: Media,
+    pub media: MediaBytes,
     /// Whose conversation this is: a stable name for providers that cache or resume by one.
     pub session: SessionId,
     /// How often this same question has failed before.
@@ -46,12 +46,12 @@ pub struct Workplace {
     /// What may happen without asking. A program cannot ask, so it gets nothing beyond this.
     pub mode: PermissionMode,
     /// What is allowed or refused whatever the mode says.
-    pub rules: Rules,
+    pub rules: CallRules,
 }
 
 /// Rules about calls, as people write them: `Tool` or `Tool(subject)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
+pub struct CallRules {
     /// Calls that need no question.
     pub allow: Vec<String>,
     /// Calls that are refused in every mode.
@@ -59,7 +59,7 @@ pub struct Rules {
 }
 
 /// The bytes behind the images of a conversation. What is missing is described in words instead.
-pub type Media = Arc<HashMap<BlobId, Arc<[u8]>>>;
+pub type MediaBytes = Arc<HashMap<BlobId, Arc<[u8]>>>;
 
 /// Whether and what a model must call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,23 +15,23 @@
 //!
 //! The way of an answer: `choose` finds the entry, `answer` fills it in, `play` streams it.
 
-mod answer;
-mod choose;
+mod build_reply;
+mod call_input;
 mod conversation;
 mod entry;
-mod exhausted;
-mod fields;
-mod filters;
-mod input;
-mod open;
-mod place;
-mod play;
-mod read;
-mod render;
-mod scene;
+mod entry_builder;
+mod errors;
+mod estimate_usage;
+mod open_script;
+mod parse;
 mod script;
-mod weigh;
-mod write;
+mod script_position;
+mod select_entry;
+mod stream;
+mod template_context;
+mod template_filters;
+mod templates;
+mod toml_fields;
 
 use std::{
     collections::VecDeque,
@@ -43,60 +43,77 @@ use std::{
 use futures::future::BoxFuture;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{Provider, ReplyStream, Request};
+use crate::{ModelRequest, Provider, ReplyStream};
 
-pub use entry::{Call, Entry, FaultKind};
-pub use open::opener;
-pub use write::{call, fail, say};
+pub use entry::{ScriptEntry, ScriptedCall, ScriptedFailureKind};
+pub use entry_builder::{call, fail, say};
+pub use open_script::opener;
 
 /// How a script waits; the runtime gives its own clock. Not called for pauses of no length.
-pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+pub type SleepFn = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Requests kept for [`Scripted::requests`]; older ones are dropped.
 const LOGGED_REQUESTS: usize = 1000;
 
 /// A scripted model. Clones share the script and the log of requests.
 #[derive(Clone)]
-pub struct Scripted {
-    script: Arc<script::Script>,
-    sleeper: Sleeper,
+pub struct ScriptedModel {
+    script: Arc<script::CompiledScript>,
+    sleeper: SleepFn,
     /// The requests seen, for tests; none if nobody will look.
-    log: Option<Arc<Mutex<VecDeque<Arc<Request>>>>>,
+    log: Option<Arc<Mutex<VecDeque<Arc<ModelRequest>>>>>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Reads a script from a file.
-    pub fn from_file(path: impl AsRef<Path>, sleeper: Sleeper) -> Result<Self, Problem> {
+    pub fn from_file(path: impl AsRef<Path>, sleeper: SleepFn) -> Result<Self, Problem> {
         let path = path.as_ref();
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| {
-            Problem::new(ErrorCode::InvalidConfig, format!("cannot read script {name}"))
-                .cause(error.to_string())
-                .fix("the model scripted/PATH names a TOML file; docs/scripted-models.md describes it")
+            Problem::new(
+                ErrorCode::InvalidConfig,
+                format!("cannot read script {name}"),
+            )
+            .cause(error.to_string())
+            .fix("the model scripted/PATH names a TOML file; docs/scripted-models.md describes it")
         })?;
         Self::from_text(&name, &text, sleeper)
     }
 
     /// Reads a script from its text; `name` is what errors call it.
-    pub fn from_text(name: &str, text: &str, sleeper: Sleeper) -> Result<Self, Problem> {
-        let script =
-            read::read(text).and_then(|(header, entries)| script::Script::compile(name, header, entries));
-        Ok(Self::playing(script.map_err(|flaw| flaw.problem(name))?, sleeper))
+    pub fn from_text(name: &str, text: &str, sleeper: SleepFn) -> Result<Self, Problem> {
+        let script = parse::read(text)
+            .and_then(|(header, entries)| script::CompiledScript::compile(name, header, entries));
+        Ok(Self::playing(
+            script.map_err(|flaw| flaw.problem(name))?,
+            sleeper,
+        ))
     }
 
     /// Takes entries written in Rust. Pauses have no length until [`Scripted::sleeping`] says how to wait.
-    pub fn from_replies(entries: impl IntoIterator<Item = Entry>) -> Result<Self, Problem> {
+    pub fn from_replies(entries: impl IntoIterator<Item = ScriptEntry>) -> Result<Self, Problem> {
         let name = "script in Rust";
-        let script = script::Script::compile(name, entry::Header::default(), entries.into_iter().collect());
-        Ok(Self::playing(script.map_err(|flaw| flaw.problem(name))?, no_wait()))
+        let script = script::CompiledScript::compile(
+            name,
+            entry::ScriptHeader::default(),
+            entries.into_iter().collect(),
+        );
+        Ok(Self::playing(
+            script.map_err(|flaw| flaw.problem(name))?,
+            no_wait(),
+        ))
     }
 
-    fn playing(script: script::Script, sleeper: Sleeper) -> Self {
-        Self { script: Arc::new(script), sleeper, log: Some(Arc::default()) }
+    fn playing(script: script::CompiledScript, sleeper: SleepFn) -> Self {
+        Self {
+            script: Arc::new(script),
+            sleeper,
+            log: Some(Arc::default()),
+        }
     }
 
     /// The same script, waiting this way.
-    pub fn sleeping(mut self, sleeper: Sleeper) -> Self {
+    pub fn with_sleep(mut self, sleeper: SleepFn) -> Self {
         self.sleeper = sleeper;
         self
     }
@@ -113,12 +130,18 @@ impl Scripted {
     }
 
     /// The newest requests, oldest first; at most a thousand.
-    pub fn requests(&self) -> Vec<Arc<Request>> {
-        let Some(log) = &self.log else { return Vec::new() };
-        log.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    pub fn requests(&self) -> Vec<Arc<ModelRequest>> {
+        let Some(log) = &self.log else {
+            return Vec::new();
+        };
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 
-    fn note(&self, request: &Arc<Request>) {
+    fn note(&self, request: &Arc<ModelRequest>) {
         let Some(log) = &self.log else { return };
         let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
         if log.len() == LOGGED_REQUESTS {
@@ -128,15 +151,18 @@ impl Scripted {
     }
 }
 
-impl Provider for Scripted {
-    fn stream(&self, request: Request) -> ReplyStream {
+impl Provider for ScriptedModel {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
         let request = Arc::new(request);
         self.note(&request);
-        play::play(answer::answer(&self.script, &request), Arc::clone(&self.sleeper))
+        stream::stream_steps(
+            build_reply::answer(&self.script, &request),
+            Arc::clone(&self.sleeper),
+        )
     }
 }
 
 /// Lets every pause be over at once.
-pub fn no_wait() -> Sleeper {
+pub fn no_wait() -> SleepFn {
     Arc::new(|_| Box::pin(std::future::ready(())))
 }

@@ -5,7 +5,7 @@
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Event {
+pub struct SseEvent {
     /// What its `event` line says; empty if there is none.
     pub name: String,
     /// Its `data` lines.
@@ -14,14 +14,14 @@ pub struct Event {
 
 /// More bytes than one event may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooLarge;
+pub struct SseEventTooLarge;
 
 /// A single event larger than this is a defect or an attack.
 const EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Turns pieces of a body into events.
 #[derive(Debug)]
-pub struct Decoder {
+pub struct SseDecoder {
     /// The line that is not whole yet.
     line: Vec<u8>,
     /// The event that is not whole yet; none before its first `data` line.
@@ -34,13 +34,13 @@ pub struct Decoder {
     limit: usize,
 }
 
-impl Default for Decoder {
+impl Default for SseDecoder {
     fn default() -> Self {
         Self::with_limit(EVENT_BYTES)
     }
 }
 
-impl Decoder {
+impl SseDecoder {
     /// A decoder that refuses events of more bytes than this.
     pub fn with_limit(limit: usize) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Decoder {
     }
 
     /// Takes more bytes in and gives the events they complete.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, TooLarge> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseEventTooLarge> {
         let mut events = Vec::new();
         let mut rest = bytes;
         if self.after_return && !rest.is_empty() {
@@ -80,20 +80,20 @@ impl Decoder {
     }
 
     /// The last event of a body that ends without the empty line events should end with.
-    pub fn finish(mut self) -> Option<Event> {
+    pub fn finish(mut self) -> Option<SseEvent> {
         self.end_line().or_else(|| self.dispatch())
     }
 
-    fn grow(&mut self, bytes: &[u8]) -> Result<(), TooLarge> {
+    fn grow(&mut self, bytes: &[u8]) -> Result<(), SseEventTooLarge> {
         let kept = self.line.len() + self.data.as_ref().map_or(0, String::len);
         if kept + bytes.len() > self.limit {
-            return Err(TooLarge);
+            return Err(SseEventTooLarge);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn end_line(&mut self) -> Option<Event> {
+    fn end_line(&mut self) -> Option<SseEvent> {
         let line = std::mem::take(&mut self.line);
         let mut line = line.as_slice();
         if std::mem::take(&mut self.first_line) {
@@ -102,7 +102,10 @@ impl Decoder {
         if line.is_empty() {
             return self.dispatch();
         }
-        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let colon = line
+            .iter()
+            .position(|byte| *byte == b':')
+            .unwrap_or(line.len());
         let (field, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = String::from_utf8_lossy(value.strip_prefix(b" ").unwrap_or(value));
@@ -120,9 +123,9 @@ impl Decoder {
         None
     }
 
-    fn dispatch(&mut self) -> Option<Event> {
+    fn dispatch(&mut self) -> Option<SseEvent> {
         let name = std::mem::take(&mut self.name);
-        self.data.take().map(|data| Event { name, data })
+        self.data.take().map(|data| SseEvent { name, data })
     }
 }
 
@@ -130,13 +133,19 @@ impl Decoder {
 mod tests {
     use super::*;
 
-    fn event(name: &str, data: &str) -> Event {
-        Event { name: name.to_owned(), data: data.to_owned() }
+    fn event(name: &str, data: &str) -> SseEvent {
+        SseEvent {
+            name: name.to_owned(),
+            data: data.to_owned(),
+        }
     }
 
-    fn decode(pieces: &[&[u8]]) -> Vec<Event> {
-        let mut decoder = Decoder::default();
-        let mut events: Vec<Event> = pieces.iter().flat_map(|piece| decoder.push(piece).unwrap()).collect();
+    fn decode(pieces: &[&[u8]]) -> Vec<SseEvent> {
+        let mut decoder = SseDecoder::default();
+        let mut events: Vec<SseEvent> = pieces
+            .iter()
+            .flat_map(|piece| decoder.push(piece).unwrap())
+            .collect();
         events.extend(decoder.finish());
         events
     }
@@ -144,7 +153,10 @@ mod tests {
     #[test]
     fn lines_may_end_in_three_ways() {
         let expected = [event("a", "1"), event("", "2")];
-        for text in ["event: a\ndata: 1\n\ndata: 2\n\n", "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n"] {
+        for text in [
+            "event: a\ndata: 1\n\ndata: 2\n\n",
+            "event: a\r\ndata: 1\r\n\r\ndata: 2\r\n\r\n",
+        ] {
             assert_eq!(decode(&[text.as_bytes()]), expected, "{text:?}");
         }
         assert_eq!(decode(&[b"event: a\rdata: 1\r\rdata: 2\r\r"]), expected);
@@ -152,8 +164,7 @@ mod tests {
 
     #[test]
     fn any_split_gives_the_same_events() {
-        let text =
-            "\u{FEFF}: hello\r\nevent: größe\r\ndata: {\"a\":\"木\r\ndata:🏠\"}\r\n\r\n:\r\n\r\ndata\r\n\r\n";
+        let text = "\u{FEFF}: hello\r\nevent: größe\r\ndata: {\"a\":\"木\r\ndata:🏠\"}\r\n\r\n:\r\n\r\ndata\r\n\r\n";
         let whole = decode(&[text.as_bytes()]);
         assert_eq!(whole, [event("größe", "{\"a\":\"木\n🏠\"}"), event("", "")]);
         for at in 0..=text.len() {
@@ -166,21 +177,30 @@ mod tests {
 
     #[test]
     fn comments_unknown_fields_and_nameless_blocks_are_no_events() {
-        assert_eq!(decode(&[b": ping\n\nid: 4\nretry: 10\n\nevent: alone\n\ndata: x\n\n"]), [event("", "x")]);
+        assert_eq!(
+            decode(&[b": ping\n\nid: 4\nretry: 10\n\nevent: alone\n\ndata: x\n\n"]),
+            [event("", "x")]
+        );
     }
 
     #[test]
     fn the_last_event_counts_without_its_empty_line() {
-        assert_eq!(decode(&[b"data: 1\n\ndata: 2"]), [event("", "1"), event("", "2")]);
-        assert_eq!(decode(&[b"data: 1\n\ndata: 2\n"]), [event("", "1"), event("", "2")]);
+        assert_eq!(
+            decode(&[b"data: 1\n\ndata: 2"]),
+            [event("", "1"), event("", "2")]
+        );
+        assert_eq!(
+            decode(&[b"data: 1\n\ndata: 2\n"]),
+            [event("", "1"), event("", "2")]
+        );
     }
 
     #[test]
     fn an_endless_event_is_refused() {
-        let mut decoder = Decoder::with_limit(10);
+        let mut decoder = SseDecoder::with_limit(10);
         assert_eq!(decoder.push(b"data: 12"), Ok(vec![]));
-        assert_eq!(decoder.push(b"345678"), Err(TooLarge));
-        let mut decoder = Decoder::with_limit(10);
+        assert_eq!(decoder.push(b"345678"), Err(SseEventTooLarge));
+        let mut decoder = SseDecoder::with_limit(10);
         assert!((0..9).any(|_| decoder.push(b"data:1\n").is_err()));
     }
 

@@ -10,34 +10,56 @@ use futures::StreamExt;
 use ring::digest;
 use rooftree_protocol::event::ReplyPart;
 
-use crate::{Chunk, ModelMessage, ReplyStream, Request, ToolChoice};
+use crate::{ModelMessage, ModelRequest, ReplyChunk, ReplyStream, ToolChoice};
 
 /// What a vendor takes for a name: letters, digits, `_` and `-`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct ToolNameRule {
     /// Characters at most.
     pub(crate) most: usize,
     /// Whether it may begin with a digit or a dash.
     pub(crate) begins_with_any: bool,
 }
 
-impl Rule {
+impl ToolNameRule {
     /// What most vendors take.
-    pub(crate) const USUAL: Self = Self { most: 64, begins_with_any: true };
+    pub(crate) const USUAL: Self = Self {
+        most: 64,
+        begins_with_any: true,
+    };
 
     fn permits(self, name: &str) -> bool {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let begins_well = |c: char| self.begins_with_any || c.is_ascii_alphabetic() || c == '_';
-        name.len() <= self.most && name.chars().next().is_some_and(begins_well) && name.chars().all(is_plain)
+        name.len() <= self.most
+            && name.chars().next().is_some_and(begins_well)
+            && name.chars().all(is_plain)
     }
 
     /// A name the vendor takes: as much of this one as it can have, and a digest that keeps it apart.
     fn spell(self, name: &str) -> String {
         let digest = digest::digest(&digest::SHA256, name.as_bytes());
-        let digest: String = digest.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' });
-        let plain: String = plain.take(self.most.saturating_sub(digest.len() + 2)).collect();
-        let front = if self.permits(&format!("{plain}_")) { "" } else { "_" };
+        let digest: String = digest
+            .as_ref()
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let plain = name.chars().map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        });
+        let plain: String = plain
+            .take(self.most.saturating_sub(digest.len() + 2))
+            .collect();
+        let front = if self.permits(&format!("{plain}_")) {
+            ""
+        } else {
+            "_"
+        };
         format!("{front}{plain}_{digest}")
     }
 }
@@ -50,7 +72,7 @@ pub(crate) struct ToolNames {
 }
 
 /// The same request with names the vendor takes. It is not copied if all of them are good.
-pub(crate) fn spelled(request: Request, rule: Rule) -> (Request, ToolNames) {
+pub(crate) fn rename_tools(request: ModelRequest, rule: ToolNameRule) -> (ModelRequest, ToolNames) {
     let mut spelled: HashMap<String, String> = HashMap::new();
     for name in names_in(&request).filter(|name| !rule.permits(name)) {
         if !spelled.contains_key(name) {
@@ -79,15 +101,26 @@ pub(crate) fn spelled(request: Request, rule: Rule) -> (Request, ToolNames) {
             parts.iter_mut().for_each(|part| rename_call(part, rename));
         }
     }
-    let ours = spelled.iter().map(|(ours, theirs)| (theirs.clone(), ours.clone())).collect();
-    let request = Request { tools: tools.into(), tool_choice, messages: Arc::new(messages), ..request };
+    let ours = spelled
+        .iter()
+        .map(|(ours, theirs)| (theirs.clone(), ours.clone()))
+        .collect();
+    let request = ModelRequest {
+        tools: tools.into(),
+        tool_choice,
+        messages: Arc::new(messages),
+        ..request
+    };
     (request, ToolNames { ours })
 }
 
 /// All names in a request, as often as they are there.
-fn names_in(request: &Request) -> impl Iterator<Item = &str> {
+fn names_in(request: &ModelRequest) -> impl Iterator<Item = &str> {
     let tools = request.tools.iter().map(|spec| spec.name.as_str());
-    let history = request.messages.iter().flat_map(|message| names_of(message));
+    let history = request
+        .messages
+        .iter()
+        .flat_map(|message| names_of(message));
     let chosen = match &request.tool_choice {
         ToolChoice::This(name) => Some(name.as_str()),
         _ => None,
@@ -100,9 +133,13 @@ fn names_of(message: &ModelMessage) -> impl Iterator<Item = &str> {
         ModelMessage::Assistant { parts, .. } => parts.as_slice(),
         _ => &[],
     };
-    parts
-        .iter()
-        .filter_map(|part| if let ReplyPart::Call(call) = part { Some(call.tool.as_str()) } else { None })
+    parts.iter().filter_map(|part| {
+        if let ReplyPart::Call(call) = part {
+            Some(call.tool.as_str())
+        } else {
+            None
+        }
+    })
 }
 
 fn rename_call(part: &mut ReplyPart, rename: impl Fn(&mut String)) {
@@ -113,23 +150,28 @@ fn rename_call(part: &mut ReplyPart, rename: impl Fn(&mut String)) {
 
 impl ToolNames {
     /// The same answer with our names.
-    pub(crate) fn restored(self, stream: ReplyStream) -> ReplyStream {
+    pub(crate) fn restore_stream(self, stream: ReplyStream) -> ReplyStream {
         if self.ours.is_empty() {
             return stream;
         }
-        stream.map(move |item| item.map(|chunk| self.restore(chunk))).boxed()
+        stream
+            .map(move |item| item.map(|chunk| self.restore(chunk)))
+            .boxed()
     }
 
-    fn restore(&self, mut chunk: Chunk) -> Chunk {
+    fn restore(&self, mut chunk: ReplyChunk) -> ReplyChunk {
         let rename = |name: &mut String| {
             if let Some(ours) = self.ours.get(name) {
                 name.clone_from(ours);
             }
         };
         match &mut chunk {
-            Chunk::ToolInput { tool, .. } => rename(tool),
-            Chunk::Reply(reply) => reply.parts.iter_mut().for_each(|part| rename_call(part, rename)),
-            Chunk::Text(_) | Chunk::Thinking(_) | Chunk::Note { .. } => {}
+            ReplyChunk::ToolInput { tool, .. } => rename(tool),
+            ReplyChunk::Reply(reply) => reply
+                .parts
+                .iter_mut()
+                .for_each(|part| rename_call(part, rename)),
+            ReplyChunk::Text(_) | ReplyChunk::Thinking(_) | ReplyChunk::Note { .. } => {}
         }
         chunk
     }
@@ -143,18 +185,41 @@ mod tests {
 
     #[test]
     fn a_spelling_is_good_for_the_vendor_unique_and_always_the_same() {
-        let strict = Rule { begins_with_any: false, ..Rule::USUAL };
+        let strict = ToolNameRule {
+            begins_with_any: false,
+            ..ToolNameRule::USUAL
+        };
         let long = "x".repeat(200);
-        let names =
-            ["mcp:git/log", "mcp.git.log", "mcp git log", "größe", "", "7zip", "-a", &long, &long[1..]];
-        for rule in [Rule::USUAL, strict] {
+        let names = [
+            "mcp:git/log",
+            "mcp.git.log",
+            "mcp git log",
+            "größe",
+            "",
+            "7zip",
+            "-a",
+            &long,
+            &long[1..],
+        ];
+        for rule in [ToolNameRule::USUAL, strict] {
             let spellings: BTreeSet<String> = names.iter().map(|name| rule.spell(name)).collect();
             assert_eq!(spellings.len(), names.len());
-            assert!(spellings.iter().all(|name| rule.permits(name)), "{spellings:?}");
+            assert!(
+                spellings.iter().all(|name| rule.permits(name)),
+                "{spellings:?}"
+            );
             assert_eq!(rule.spell("a.b"), rule.spell("a.b"));
         }
-        assert!(Rule::USUAL.permits("7zip") && !strict.permits("7zip") && strict.permits("Read"));
-        assert!(!Rule::USUAL.permits("") && !Rule::USUAL.permits(&"x".repeat(65)));
-        assert!(Rule::USUAL.spell("mcp:git/log").starts_with("mcp_git_log_"));
+        assert!(
+            ToolNameRule::USUAL.permits("7zip")
+                && !strict.permits("7zip")
+                && strict.permits("Read")
+        );
+        assert!(!ToolNameRule::USUAL.permits("") && !ToolNameRule::USUAL.permits(&"x".repeat(65)));
+        assert!(
+            ToolNameRule::USUAL
+                .spell("mcp:git/log")
+                .starts_with("mcp_git_log_")
+        );
     }
 }

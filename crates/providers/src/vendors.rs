@@ -5,27 +5,27 @@
 
 use crate::{
     anthropic::{self, KeyScheme},
-    compatible::{Site, VENDORS},
     gemini,
-    openai::{self, Dialect},
+    openai::{self, ChatDialect},
+    openai_compatible::{ServerSite, VENDORS},
 };
 
 /// What a vendor speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub enum VendorWire {
     /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Responses.
     Responses,
     /// OpenAI's Chat Completions, in somebody's manner.
-    Chat(Dialect),
+    Chat(ChatDialect),
     /// Google's Gemini.
     Gemini,
 }
 
 /// One vendor, as it is reached without any settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct VendorRow {
     /// What stands before the slash.
     pub name: &'static str,
     /// What people call it.
@@ -33,11 +33,11 @@ pub struct Row {
     /// Whose key it takes: two wires of one vendor share one.
     pub account: &'static str,
     /// What it speaks.
-    pub wire: Wire,
+    pub wire: VendorWire,
     /// Where it is.
     pub base_url: &'static str,
     /// Whether it runs with the vendor or on one's own machine.
-    pub site: Site,
+    pub site: ServerSite,
     /// The variables its key may be in, the usual one first.
     pub variables: &'static [&'static str],
 }
@@ -46,52 +46,52 @@ pub struct Row {
 const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 
 /// The vendors with a wire of their own, in the order in which one of them is asked if nobody names a model.
-const OWN_WIRES: [Row; 4] = [
-    Row {
+const OWN_WIRES: [VendorRow; 4] = [
+    VendorRow {
         name: "anthropic",
         title: "Anthropic",
         account: "anthropic",
-        wire: Wire::Anthropic,
+        wire: VendorWire::Anthropic,
         base_url: anthropic::BASE_URL,
-        site: Site::Remote,
+        site: ServerSite::Remote,
         variables: &["ANTHROPIC_API_KEY", TOKEN],
     },
-    Row {
+    VendorRow {
         name: "openai",
         title: "OpenAI",
         account: "openai",
-        wire: Wire::Responses,
+        wire: VendorWire::Responses,
         base_url: openai::BASE_URL,
-        site: Site::Remote,
+        site: ServerSite::Remote,
         variables: &["OPENAI_API_KEY"],
     },
-    Row {
+    VendorRow {
         name: "openai-chat",
         title: "OpenAI, Chat Completions",
         account: "openai",
-        wire: Wire::Chat(Dialect::OPENAI),
+        wire: VendorWire::Chat(ChatDialect::OPENAI),
         base_url: openai::BASE_URL,
-        site: Site::Remote,
+        site: ServerSite::Remote,
         variables: &["OPENAI_API_KEY"],
     },
-    Row {
+    VendorRow {
         name: "google",
         title: "Google Gemini",
         account: "google",
-        wire: Wire::Gemini,
+        wire: VendorWire::Gemini,
         base_url: gemini::BASE_URL,
-        site: Site::Remote,
+        site: ServerSite::Remote,
         variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     },
 ];
 
 /// All vendors, those with a wire of their own first.
-pub fn all() -> impl Iterator<Item = Row> {
-    let compatible = VENDORS.iter().map(|vendor| Row {
+pub fn all() -> impl Iterator<Item = VendorRow> {
+    let compatible = VENDORS.iter().map(|vendor| VendorRow {
         name: vendor.name,
         title: vendor.title,
         account: vendor.name,
-        wire: Wire::Chat(vendor.dialect),
+        wire: VendorWire::Chat(vendor.dialect),
         base_url: vendor.base_url,
         site: vendor.site,
         variables: vendor.variables,
@@ -101,7 +101,11 @@ pub fn all() -> impl Iterator<Item = Row> {
 
 /// How the key that is in this variable is shown.
 pub fn key_scheme(variable: &str) -> KeyScheme {
-    if variable == TOKEN { KeyScheme::Bearer } else { KeyScheme::ApiKey }
+    if variable == TOKEN {
+        KeyScheme::Bearer
+    } else {
+        KeyScheme::ApiKey
+    }
 }
 
 #[cfg(test)]
@@ -115,8 +119,16 @@ mod tests {
         let mut names = HashSet::new();
         for row in all() {
             assert!(names.insert(row.name), "{} is there twice", row.name);
-            assert!(row.site == Site::Local || !row.variables.is_empty(), "{}", row.name);
-            assert!(all().any(|other| other.name == row.account), "{} has no account", row.name);
+            assert!(
+                row.site == ServerSite::Local || !row.variables.is_empty(),
+                "{}",
+                row.name
+            );
+            assert!(
+                all().any(|other| other.name == row.account),
+                "{} has no account",
+                row.name
+            );
         }
         assert_eq!(key_scheme("ANTHROPIC_AUTH_TOKEN"), KeyScheme::Bearer);
         assert_eq!(key_scheme("ANTHROPIC_API_KEY"), KeyScheme::ApiKey);

@@ -2,21 +2,31 @@
 
 use rooftree::{
     Agent, Runtime,
-    testing::{Scripted, say},
+    testing::{ScriptedModel, say},
 };
 
 #[tokio::main]
 async fn main() -> rooftree::Result<()> {
-    let model = Scripted::from_replies([say("It speaks of tokens.").agent("researcher")])?;
+    let model = ScriptedModel::from_replies([say("It speaks of tokens.").agent("researcher")])?;
     let runtime = Runtime::builder()
         .provider("scripted", model)
-        .agent(Agent::new("researcher").describe("Reads documentation").tools(["Read", "Grep"]))
+        .agent(
+            Agent::new("researcher")
+                .describe("Reads documentation")
+                .tools(["Read", "Grep"]),
+        )
         .build()
         .await?;
     let session = runtime.session("lead").create().await?;
 
-    let reading = session.delegate("researcher", "Read the OAuth documents").background().await?;
-    println!("{} is at work", reading.id().as_str().split('_').next().unwrap_or_default());
+    let reading = session
+        .delegate("researcher", "Read the OAuth documents")
+        .background()
+        .await?;
+    println!(
+        "{} is at work",
+        reading.id().as_str().split('_').next().unwrap_or_default()
+    );
     let outcome = reading.outcome().await?;
     println!("{}: {outcome}", outcome.status);
     runtime.stop().await;

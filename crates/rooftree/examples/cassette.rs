@@ -5,7 +5,7 @@
 
 use rooftree::{
     RunStatus, query,
-    testing::{Cassette, Scripted, assert_events, call, say},
+    testing::{Cassette, ScriptedModel, assert_events, call, say},
 };
 use serde_json::json;
 
@@ -13,14 +13,16 @@ use serde_json::json;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     let file = place.path().join("look.cassette");
-    let model = Scripted::from_replies([
+    let model = ScriptedModel::from_replies([
         say("Let me look.").calls([call("Glob", json!({"pattern": "*.nothing"}))]),
         say("There is nothing here."),
     ])?;
 
     for _ in 0..2 {
         let cassette = Cassette::record_once(&file);
-        let asked = query("What is here?").provider("real", model.clone()).cassette(cassette.clone());
+        let asked = query("What is here?")
+            .provider("real", model.clone())
+            .cassette(cassette.clone());
         let events = asked.stream().all().await?;
         assert_events!(events, [
             ToolStarted { tool, .. } if tool == "Glob",
@@ -30,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!(
             "The model was asked {} times, {} answers are left.",
             model.requests().len(),
-            cassette.left()
+            cassette.remaining()
         );
     }
     Ok(())

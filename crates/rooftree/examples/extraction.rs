@@ -2,7 +2,7 @@
 
 use rooftree::{
     JsonSchema, query,
-    testing::{Scripted, say},
+    testing::{ScriptedModel, say},
 };
 use serde::Deserialize;
 
@@ -16,11 +16,14 @@ struct Plan {
 
 #[tokio::main]
 async fn main() -> rooftree::Result<()> {
-    let model = Scripted::from_replies([
+    let model = ScriptedModel::from_replies([
         say("First we test, then we ship."),
         say(r#"{"steps": ["test", "ship"], "hours": 3}"#),
     ])?;
-    let plan: Plan = query("Plan the release").provider("scripted", model).extract().await?;
+    let plan: Plan = query("Plan the release")
+        .provider("scripted", model)
+        .extract()
+        .await?;
     println!("{} in {:?} hours", plan.steps.join(", then "), plan.hours);
     Ok(())
 }

@@ -2,12 +2,16 @@
 
 use rooftree::{
     Runtime,
-    testing::{Scripted, say},
+    testing::{ScriptedModel, say},
 };
 
 async fn open(file: &std::path::Path) -> rooftree::Result<Runtime> {
-    let model = Scripted::from_replies([say("Noted: blue."), say("You said blue.")])?;
-    Runtime::builder().store(file).provider("scripted", model).build().await
+    let model = ScriptedModel::from_replies([say("Noted: blue."), say("You said blue.")])?;
+    Runtime::builder()
+        .store(file)
+        .provider("scripted", model)
+        .build()
+        .await
 }
 
 #[tokio::main]
@@ -17,12 +21,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let runtime = open(&file).await?;
     let session = runtime.session("lead").named("colours").create().await?;
-    println!("{}", session.send("My colour is blue").await?.result().await?);
+    println!(
+        "{}",
+        session.send("My colour is blue").await?.result().await?
+    );
     runtime.stop().await;
 
     let runtime = open(&file).await?;
     let session = runtime.session("lead").latest_or_create().await?;
-    println!("{}", session.send("What is my colour?").await?.result().await?);
+    println!(
+        "{}",
+        session.send("What is my colour?").await?.result().await?
+    );
     runtime.stop().await;
     Ok(())
 }

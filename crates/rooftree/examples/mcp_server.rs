@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use rooftree::{
     McpServer, SandboxMode, query,
-    testing::{Scripted, call, say},
+    testing::{ScriptedModel, call, say},
 };
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if std::env::args().nth(1).as_deref() == Some("serve") {
         return serve();
     }
-    let model = Scripted::from_replies([
+    let model = ScriptedModel::from_replies([
         say("").calls([call("mcp__weather__forecast", json!({"city": "Oslo"}))]),
         say("{{ results[0].text }}"),
     ])?;
@@ -21,7 +21,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = query("What will the weather be like?")
         .provider("scripted", model)
         // It is ourselves, wherever we lie: there is nothing to confine.
-        .mcp("weather", McpServer { sandbox: Some(SandboxMode::Off), ..server })
+        .mcp(
+            "weather",
+            McpServer {
+                sandbox: Some(SandboxMode::Off),
+                ..server
+            },
+        )
         .allow("mcp__weather__forecast")
         .await?;
     println!("{answer}");
@@ -32,7 +38,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn serve() -> Result<(), Box<dyn std::error::Error>> {
     for line in io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
-        let Some(id) = request.get("id") else { continue };
+        let Some(id) = request.get("id") else {
+            continue;
+        };
         let answer = match result(&request) {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
             None => {
@@ -58,8 +66,10 @@ fn result(request: &Value) -> Option<Value> {
             "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
         }]})),
         "tools/call" => {
-            let city =
-                request.pointer("/params/arguments/city").and_then(Value::as_str).unwrap_or("your place");
+            let city = request
+                .pointer("/params/arguments/city")
+                .and_then(Value::as_str)
+                .unwrap_or("your place");
             let text = format!("It will be sunny in {city}.");
             Some(json!({"content": [{"type": "text", "text": text}]}))
         }

@@ -2,7 +2,7 @@
 
 use rooftree::{
     ToolContext, query,
-    testing::{Scripted, call, say},
+    testing::{ScriptedModel, call, say},
     tool,
 };
 use serde::Serialize;
@@ -21,15 +21,26 @@ async fn count_files(
     context: ToolContext,
 ) -> Result<Size, std::io::Error> {
     let place = context.resolve(directory.as_deref().unwrap_or("."));
-    Ok(Size { files: std::fs::read_dir(place)?.count() })
+    Ok(Size {
+        files: std::fs::read_dir(place)?.count(),
+    })
 }
 
 #[tokio::main]
 async fn main() -> rooftree::Result<()> {
-    let model = Scripted::from_replies([
-        say("").calls([call("count_files", json!({"directory": "nowhere"})), call("count_files", json!({}))]),
+    let model = ScriptedModel::from_replies([
+        say("").calls([
+            call("count_files", json!({"directory": "nowhere"})),
+            call("count_files", json!({})),
+        ]),
         say("The one failed ({{ results[0].text }}), the other said {{ results[1].text }}."),
     ])?;
-    println!("{}", query("How many files are here?").provider("scripted", model).tool(count_files()).await?);
+    println!(
+        "{}",
+        query("How many files are here?")
+            .provider("scripted", model)
+            .tool(count_files())
+            .await?
+    );
     Ok(())
 }

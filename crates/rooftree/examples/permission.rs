@@ -2,14 +2,14 @@
 
 use rooftree::{
     Decision, query,
-    testing::{Scripted, call, say},
+    testing::{ScriptedModel, call, say},
 };
 use serde_json::json;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let write = |path: &str| call("Write", json!({"file_path": path, "content": "hello\n"}));
-    let model = Scripted::from_replies([
+    let model = ScriptedModel::from_replies([
         say("").calls([write("notes.txt"), write("secrets.txt")]),
         say("One was written; the other: {{ results[1].text }}"),
     ])?;
@@ -27,7 +27,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .await?;
     println!("{answer}");
-    println!("notes.txt is there: {}", place.path().join("notes.txt").exists());
-    println!("secrets.txt is there: {}", place.path().join("secrets.txt").exists());
+    println!(
+        "notes.txt is there: {}",
+        place.path().join("notes.txt").exists()
+    );
+    println!(
+        "secrets.txt is there: {}",
+        place.path().join("secrets.txt").exists()
+    );
     Ok(())
 }

@@ -22,7 +22,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755))?;
 
     // Leave out .program(…), and the one in PATH answers.
-    let asked = query("Who are you?").program("claude-cli", &stand_in).model("claude-cli/default");
+    let asked = query("Who are you?")
+        .program("claude-cli", &stand_in)
+        .model("claude-cli/default");
     let answer = asked.await?;
     println!("{answer} It cost ${:.2}.", answer.cost_usd());
     Ok(())

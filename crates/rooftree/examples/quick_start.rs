@@ -3,8 +3,8 @@
 //! With a key, leave out `provider` and name models as `anthropic/claude-sonnet-4-5`.
 
 use rooftree::{
-    Agent, EventBody, Verdict, query,
-    testing::{Scripted, call, say},
+    Agent, EventBody, HookVerdict, query,
+    testing::{ScriptedModel, call, say},
     tool,
 };
 use serde_json::json;
@@ -20,15 +20,29 @@ async fn ticket(
 
 #[tokio::main]
 async fn main() -> rooftree::Result<()> {
-    println!("{}", query("What is 2 + 2?").provider("scripted", Scripted::from_replies([say("4")])?).await?);
+    println!(
+        "{}",
+        query("What is 2 + 2?")
+            .provider("scripted", ScriptedModel::from_replies([say("4")])?)
+            .await?
+    );
 
     let mut run = query("Fix ticket 1234, then have it reviewed")
         .provider("scripted", script()?)
         .agent(
-            Agent::new("reviewer").describe("Reviews diffs").model("scripted/small").tools(["Read", "Grep"]),
+            Agent::new("reviewer")
+                .describe("Reviews diffs")
+                .model("scripted/small")
+                .tools(["Read", "Grep"]),
         )
         .tool(ticket())
-        .before_tool(async |about| if about.tool == "Bash" { Verdict::Ask } else { Verdict::Allow })
+        .before_tool(async |about| {
+            if about.tool == "Bash" {
+                HookVerdict::Ask
+            } else {
+                HookVerdict::Allow
+            }
+        })
         .stream();
     while let Some(event) = run.next().await {
         let event = event?;
@@ -44,11 +58,15 @@ async fn main() -> rooftree::Result<()> {
     Ok(())
 }
 
-fn script() -> rooftree::Result<Scripted> {
+fn script() -> rooftree::Result<ScriptedModel> {
     let review = json!({"subagent_type": "reviewer", "prompt": "Review the fix of ticket 1234"});
-    Ok(Scripted::from_replies([
-        say("Let me look it up.").agent("lead").calls([call("ticket", json!({"id": 1234}))]),
-        say("Fixed: {{ results[0].text }}.").agent("lead").calls([call("Task", review)]),
+    Ok(ScriptedModel::from_replies([
+        say("Let me look it up.")
+            .agent("lead")
+            .calls([call("ticket", json!({"id": 1234}))]),
+        say("Fixed: {{ results[0].text }}.")
+            .agent("lead")
+            .calls([call("Task", review)]),
         say("It is fixed and reviewed.").agent("lead"),
         say("The fix looks right.").agent("reviewer"),
     ])?)

@@ -1,13 +1,13 @@
 //! An agent written in Rust: everything a file could say about it, as a builder.
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, McpServer, Memory, Network, PermissionMode, SandboxMode, Scope,
+    AgentDefinition, ErrorCode, McpServer, MemoryScope, Network, PermissionMode, SandboxMode, Scope,
 };
 use rooftree_tools::{HAS_WEB, Toolset};
 
 use crate::{
     error::{Error, Result},
-    models::Models,
+    models::ModelRegistry,
 };
 
 /// An agent that others can delegate to, or that a query starts with.
@@ -76,7 +76,10 @@ impl Agent {
 
     /// Tools it may not use.
     pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
-        self.definition.tools.deny.extend(tools.into_iter().map(Into::into));
+        self.definition
+            .tools
+            .deny
+            .extend(tools.into_iter().map(Into::into));
         self
     }
 
@@ -107,14 +110,16 @@ impl Agent {
     /// Where it remembers things from session to session, in Markdown people can read. It then has MemoryRead,
     /// MemoryWrite and MemorySearch, and is reminded of `MEMORY.md` when it wakes. [`Memory::User`] is the
     /// directory given with `memory`, the others are in the project it works in.
-    pub fn memory(mut self, memory: Memory) -> Self {
+    pub fn memory(mut self, memory: MemoryScope) -> Self {
         self.definition.memory = Some(memory);
         self
     }
 
     /// What checks its work when it says it is done, by name: verifiers the query or runtime knows.
     pub fn verified_by<S: Into<String>>(mut self, verifiers: impl IntoIterator<Item = S>) -> Self {
-        self.definition.verifiers.extend(verifiers.into_iter().map(Into::into));
+        self.definition
+            .verifiers
+            .extend(verifiers.into_iter().map(Into::into));
         self
     }
 
@@ -136,11 +141,19 @@ impl Agent {
     }
 
     /// The definition it amounts to, with its model understood.
-    pub(crate) fn defined(self, models: &Models, tools: &Toolset) -> Result<AgentDefinition> {
-        let Self { mut definition, model, provider } = self;
+    pub(crate) fn into_definition(
+        self,
+        models: &ModelRegistry,
+        tools: &Toolset,
+    ) -> Result<AgentDefinition> {
+        let Self {
+            mut definition,
+            model,
+            provider,
+        } = self;
         check_name(&definition.name)?;
         check_tools(&definition, tools)?;
-        if let Some(name) = named(model, provider, models)? {
+        if let Some(name) = qualified_model(model, provider, models)? {
             definition.model = Some(models.resolve(&name)?);
         }
         Ok(definition)
@@ -149,17 +162,25 @@ impl Agent {
 
 impl From<AgentDefinition> for Agent {
     fn from(definition: AgentDefinition) -> Self {
-        Self { definition, model: None, provider: None }
+        Self {
+            definition,
+            model: None,
+            provider: None,
+        }
     }
 }
 
 /// The model's name with its provider, if either was given.
-fn named(model: Option<String>, provider: Option<String>, models: &Models) -> Result<Option<String>> {
+fn qualified_model(
+    model: Option<String>,
+    provider: Option<String>,
+    models: &ModelRegistry,
+) -> Result<Option<String>> {
     Ok(match (model, provider) {
         (Some(model), Some(provider)) if !model.starts_with(&format!("{provider}/")) => {
             Some(format!("{provider}/{model}"))
         }
-        (None, Some(provider)) => Some(models.usual(&provider)?),
+        (None, Some(provider)) => Some(models.default_model_of(&provider)?),
         (model, _) => model,
     })
 }
@@ -170,12 +191,13 @@ fn check_name(name: &str) -> Result<()> {
     if begins_well && name.len() <= 64 && name.chars().all(is_plain) {
         return Ok(());
     }
-    let message = format!("`{name}` is no name for an agent: use small letters, digits, `-` and `_`");
+    let message =
+        format!("`{name}` is no name for an agent: use small letters, digits, `-` and `_`");
     Err(Error::new(ErrorCode::InvalidConfig, message))
 }
 
 /// What to do about a tool there is not.
-fn how_to_have(name: &str, tools: &Toolset) -> String {
+fn missing_tool_hint(name: &str, tools: &Toolset) -> String {
     if name == "WebFetch" && !HAS_WEB {
         return "this program was built without reading web pages: build it with the feature `web` of rooftree".into();
     }
@@ -184,14 +206,27 @@ fn how_to_have(name: &str, tools: &Toolset) -> String {
 
 /// A tool that is misspelt would silently be one tool less.
 fn check_tools(definition: &AgentDefinition, tools: &Toolset) -> Result<()> {
-    let named = definition.tools.allow.iter().flatten().chain(&definition.tools.deny);
+    let named = definition
+        .tools
+        .allow
+        .iter()
+        .flatten()
+        .chain(&definition.tools.deny);
     for name in named {
-        if tools.scoped(&Scope::only([name.as_str()])).iter().next().is_none() {
+        if tools
+            .scoped(&Scope::only([name.as_str()]))
+            .iter()
+            .next()
+            .is_none()
+        {
             let problem = rooftree_protocol::Problem::new(
                 ErrorCode::InvalidConfig,
-                format!("agent `{}` names the tool `{name}`, which there is not", definition.name),
+                format!(
+                    "agent `{}` names the tool `{name}`, which there is not",
+                    definition.name
+                ),
             );
-            return Err(problem.fix(how_to_have(name, tools)).into());
+            return Err(problem.fix(missing_tool_hint(name, tools)).into());
         }
     }
     Ok(())

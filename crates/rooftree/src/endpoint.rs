@@ -9,12 +9,12 @@ use rooftree_protocol::Problem;
 use rooftree_providers::{
     Model,
     anthropic::{self, KeyScheme},
-    catalog::{Known, Opener, Price},
-    compatible::Site,
+    catalog::{KnownModels, ModelOpener, ModelPrice},
     gemini,
-    http::{Client, Secret, Timeouts},
-    openai::{self, Dialect, chat, responses},
-    vendors::{self, Wire, key_scheme},
+    http::{HttpClient, HttpTimeouts, Secret},
+    openai::{self, ChatDialect, chat, responses},
+    openai_compatible::ServerSite,
+    vendors::{self, VendorWire, key_scheme},
 };
 
 /// A place that speaks one of the vendors' languages.
@@ -32,7 +32,7 @@ use rooftree_providers::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    wire: Wire,
+    wire: VendorWire,
     base_url: String,
     key: Secret,
     /// The variable its key is usually in, for those that want one.
@@ -44,7 +44,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    fn new(wire: Wire, base_url: impl Into<String>, variable: Option<&'static str>) -> Self {
+    fn new(wire: VendorWire, base_url: impl Into<String>, variable: Option<&'static str>) -> Self {
         Self {
             wire,
             base_url: base_url.into(),
@@ -56,36 +56,53 @@ impl Endpoint {
     }
 
     /// A vendor's own place, with its key from the usual variables.
-    pub(crate) fn of(row: &vendors::Row) -> Self {
-        let (looked_at, is_free) = (row.variables, row.site == Site::Local);
+    pub(crate) fn of(row: &vendors::VendorRow) -> Self {
+        let (looked_at, is_free) = (row.variables, row.site == ServerSite::Local);
         let needed = looked_at.first().copied().filter(|_| !is_free);
         let key = Secret::from_fn(move || variable(looked_at).map(|(_, value)| value));
-        Self { key, looked_at, is_free, ..Self::new(row.wire, row.base_url, needed) }
+        Self {
+            key,
+            looked_at,
+            is_free,
+            ..Self::new(row.wire, row.base_url, needed)
+        }
     }
 
     /// Speaks Anthropic's Messages.
     pub fn anthropic() -> Self {
-        Self::new(Wire::Anthropic, anthropic::BASE_URL, Some("ANTHROPIC_API_KEY"))
+        Self::new(
+            VendorWire::Anthropic,
+            anthropic::BASE_URL,
+            Some("ANTHROPIC_API_KEY"),
+        )
     }
 
     /// Speaks OpenAI's Responses.
     pub fn openai() -> Self {
-        Self::new(Wire::Responses, openai::BASE_URL, Some("OPENAI_API_KEY"))
+        Self::new(
+            VendorWire::Responses,
+            openai::BASE_URL,
+            Some("OPENAI_API_KEY"),
+        )
     }
 
     /// Speaks OpenAI's Chat Completions.
     pub fn openai_chat() -> Self {
-        Self::new(Wire::Chat(Dialect::OPENAI), openai::BASE_URL, Some("OPENAI_API_KEY"))
+        Self::new(
+            VendorWire::Chat(ChatDialect::OPENAI),
+            openai::BASE_URL,
+            Some("OPENAI_API_KEY"),
+        )
     }
 
     /// Speaks Google's Gemini.
     pub fn google() -> Self {
-        Self::new(Wire::Gemini, gemini::BASE_URL, Some("GEMINI_API_KEY"))
+        Self::new(VendorWire::Gemini, gemini::BASE_URL, Some("GEMINI_API_KEY"))
     }
 
     /// Speaks Chat Completions, as most servers do. The address ends with the version: `/v1`.
     pub fn compatible(base_url: impl Into<String>) -> Self {
-        Self::new(Wire::Chat(Dialect::PLAIN), base_url, None)
+        Self::new(VendorWire::Chat(ChatDialect::PLAIN), base_url, None)
     }
 
     /// Somewhere else.
@@ -96,7 +113,11 @@ impl Endpoint {
 
     /// With this key.
     pub fn key(self, key: impl Into<String>) -> Self {
-        Self { key: Secret::fixed(key), looked_at: &[], ..self }
+        Self {
+            key: Secret::fixed(key),
+            looked_at: &[],
+            ..self
+        }
     }
 
     /// Its key, if it was given here or is in a variable.
@@ -105,31 +126,68 @@ impl Endpoint {
     }
 
     /// How the catalog opens its models. Connections are set up when the first one is opened.
-    pub(crate) fn opener(self, provider: &str, connections: Connections, known: Arc<Known>) -> Opener {
+    pub(crate) fn opener(
+        self,
+        provider: &str,
+        connections: LazyHttpClient,
+        known: Arc<KnownModels>,
+    ) -> ModelOpener {
         let provider = provider.to_owned();
         Arc::new(move |choice| {
-            let open = self.clone().connected(&provider, connections.client()?, known.clone());
+            let open =
+                self.clone()
+                    .opener_with_client(&provider, connections.client()?, known.clone());
             let model = open(choice)?;
-            Ok(if self.is_free { Model { price: Some(Price::FREE), ..model } } else { model })
+            Ok(if self.is_free {
+                Model {
+                    price: Some(ModelPrice::FREE),
+                    ..model
+                }
+            } else {
+                model
+            })
         })
     }
 
-    fn connected(self, provider: &str, client: Client, known: Arc<Known>) -> Opener {
-        let Self { wire, base_url, key, variable: needed, looked_at, .. } = self;
-        let reached = openai::Endpoint::new(provider, &base_url);
+    fn opener_with_client(
+        self,
+        provider: &str,
+        client: HttpClient,
+        known: Arc<KnownModels>,
+    ) -> ModelOpener {
+        let Self {
+            wire,
+            base_url,
+            key,
+            variable: needed,
+            looked_at,
+            ..
+        } = self;
+        let reached = openai::OpenAiEndpoint::new(provider, &base_url);
         let reached = match needed {
             Some(needed) => reached.keyed(key.clone(), needed),
-            None => openai::Endpoint { key: key.clone(), ..reached },
+            None => openai::OpenAiEndpoint {
+                key: key.clone(),
+                ..reached
+            },
         };
         match wire {
-            Wire::Anthropic => {
-                let scheme = variable(looked_at).map_or(KeyScheme::ApiKey, |(name, _)| key_scheme(name));
-                let usual = anthropic::Options::new(client, key);
-                anthropic::opener(anthropic::Options { base_url, scheme, ..usual })
+            VendorWire::Anthropic => {
+                let scheme =
+                    variable(looked_at).map_or(KeyScheme::ApiKey, |(name, _)| key_scheme(name));
+                let usual = anthropic::AnthropicOptions::new(client, key);
+                anthropic::opener(anthropic::AnthropicOptions {
+                    base_url,
+                    scheme,
+                    ..usual
+                })
             }
-            Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),
-            Wire::Responses => responses::opener(client, reached, known),
-            Wire::Chat(dialect) => chat::opener(client, reached, dialect),
+            VendorWire::Gemini => gemini::opener(gemini::GeminiOptions {
+                base_url,
+                ..gemini::GeminiOptions::new(client, key)
+            }),
+            VendorWire::Responses => responses::opener(client, reached, known),
+            VendorWire::Chat(dialect) => chat::opener(client, reached, dialect),
         }
     }
 }
@@ -137,21 +195,23 @@ impl Endpoint {
 /// The first of these variables that says something, and what.
 pub(crate) fn variable(names: &[&'static str]) -> Option<(&'static str, String)> {
     names.iter().find_map(|name| {
-        let value = env::var(name).ok().filter(|value| !value.trim().is_empty())?;
+        let value = env::var(name)
+            .ok()
+            .filter(|value| !value.trim().is_empty())?;
         Some((*name, value))
     })
 }
 
 /// The connections all endpoints of one runtime share, set up when somebody first needs one.
 #[derive(Clone, Default)]
-pub(crate) struct Connections(Arc<OnceLock<Client>>);
+pub(crate) struct LazyHttpClient(Arc<OnceLock<HttpClient>>);
 
-impl Connections {
-    pub(crate) fn client(&self) -> Result<Client, Problem> {
+impl LazyHttpClient {
+    pub(crate) fn client(&self) -> Result<HttpClient, Problem> {
         if let Some(client) = self.0.get() {
             return Ok(client.clone());
         }
-        let client = Client::new(Timeouts::default())?;
+        let client = HttpClient::new(HttpTimeouts::default())?;
         Ok(self.0.get_or_init(|| client).clone())
     }
 }

@@ -11,10 +11,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// A program that ends with it shows everything there is to know: `Debug` is written for people too.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorDetails>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Inner {
+struct ErrorDetails {
     problem: Problem,
     partial: Option<String>,
 }
@@ -25,9 +25,9 @@ impl Error {
     }
 
     /// With what the agent had said until then.
-    pub(crate) fn after(self, said: &str) -> Self {
+    pub(crate) fn with_partial(self, said: &str) -> Self {
         let partial = Some(said.to_owned()).filter(|said| !said.is_empty());
-        Self(Box::new(Inner { partial, ..*self.0 }))
+        Self(Box::new(ErrorDetails { partial, ..*self.0 }))
     }
 
     /// The situation.
@@ -75,7 +75,10 @@ impl std::error::Error for Error {}
 
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Self {
-        Self(Box::new(Inner { problem, partial: None }))
+        Self(Box::new(ErrorDetails {
+            problem,
+            partial: None,
+        }))
     }
 }
 
@@ -97,12 +100,19 @@ mod tests {
 
     #[test]
     fn an_error_says_what_why_and_what_to_do() {
-        let problem =
-            Problem::new(ErrorCode::Unauthorized, "there is no key").cause("none is set").fix("set one");
-        let error = Error::from(problem).after("so far");
+        let problem = Problem::new(ErrorCode::Unauthorized, "there is no key")
+            .cause("none is set")
+            .fix("set one");
+        let error = Error::from(problem).with_partial("so far");
         assert_eq!(error.to_string(), "there is no key: none is set");
-        assert_eq!(format!("{error:?}"), "there is no key: none is set [E0401]\n  set one");
-        assert_eq!((error.hint(), error.partial()), (Some("set one"), Some("so far")));
+        assert_eq!(
+            format!("{error:?}"),
+            "there is no key: none is set [E0401]\n  set one"
+        );
+        assert_eq!(
+            (error.hint(), error.partial()),
+            (Some("set one"), Some("so far"))
+        );
         assert!(!error.is_retryable());
         assert!(Error::new(ErrorCode::ProviderUnavailable, "later").is_retryable());
     }

@@ -14,12 +14,12 @@ use futures::{
     stream::{self, BoxStream, Fuse, SelectAll},
 };
 use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId, event::StopReason};
-use rooftree_runtime::{Filter, Handle, Subscription};
+use rooftree_runtime::{EventFilter, Handle, Subscription};
 
 use crate::{
     error::{Error, Result},
-    outcome::Outcome,
-    tree::{Tree, Until},
+    outcome::RunOutcome,
+    run_tree::{RunTree, WatchUntil},
 };
 
 /// Events read from a journal at a time.
@@ -28,26 +28,33 @@ const PAGE: usize = 256;
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
-type Heard = std::result::Result<Arc<Event>, rooftree_runtime::Error>;
+type EventResult = std::result::Result<Arc<Event>, rooftree_runtime::Error>;
 
 /// Watches a session and those below it until the work is over.
 ///
 /// A sub-agent's events come before the event that tells its result, and else as they happen.
-pub(crate) struct Watch {
+pub(crate) struct SessionTreeWatcher {
     handle: Handle,
     root: SessionId,
-    tree: Tree,
-    streams: SelectAll<BoxStream<'static, Heard>>,
+    tree: RunTree,
+    streams: SelectAll<BoxStream<'static, EventResult>>,
     watched: HashSet<SessionId>,
     ready: VecDeque<Arc<Event>>,
 }
 
-impl Watch {
-    pub(crate) fn new(handle: Handle, root: SessionId, after: u64, until: Until) -> Self {
-        let tree = Tree::new(root.clone(), until);
+impl SessionTreeWatcher {
+    pub(crate) fn new(handle: Handle, root: SessionId, after: u64, until: WatchUntil) -> Self {
+        let tree = RunTree::new(root.clone(), until);
         let (streams, watched, ready) = (SelectAll::new(), HashSet::new(), VecDeque::new());
-        let mut watch = Self { handle, root: root.clone(), tree, streams, watched, ready };
-        watch.also(root, after);
+        let mut watch = Self {
+            handle,
+            root: root.clone(),
+            tree,
+            streams,
+            watched,
+            ready,
+        };
+        watch.subscribe_session(root, after);
         watch
     }
 
@@ -61,22 +68,22 @@ impl Watch {
                 return Ok(None);
             }
             match self.streams.next().await {
-                Some(heard) => self.hear(heard?).await?,
+                Some(heard) => self.handle_event(heard?).await?,
                 None => return Ok(None),
             }
         }
     }
 
     /// How it ended.
-    pub(crate) fn outcome(&mut self) -> Result<Outcome> {
+    pub(crate) fn outcome(&mut self) -> Result<RunOutcome> {
         let ends = self.tree.ends().into_iter();
-        let ends = ends.map(|(run, end)| Outcome::new(self.root.clone(), run, end));
-        ends.reduce(Outcome::followed_by)
+        let ends = ends.map(|(run, end)| RunOutcome::new(self.root.clone(), run, end));
+        ends.reduce(RunOutcome::merged_with)
             .ok_or_else(|| Error::new(ErrorCode::Internal, "the run never ended"))
     }
 
-    async fn hear(&mut self, event: Arc<Event>) -> Result<()> {
-        let seen = self.tree.look(&event);
+    async fn handle_event(&mut self, event: Arc<Event>) -> Result<()> {
+        let seen = self.tree.classify(&event);
         if !seen.is_ours {
             return Ok(());
         }
@@ -84,7 +91,7 @@ impl Watch {
             self.catch_up(&session).await?;
         }
         if let Some(session) = seen.opens {
-            self.also(session, 0);
+            self.subscribe_session(session, 0);
         }
         self.show(event);
         Ok(())
@@ -97,24 +104,28 @@ impl Watch {
 
     /// Shows what a session's journal holds and was not shown.
     async fn catch_up(&mut self, session: &SessionId) -> Result<()> {
-        for event in kept(&self.handle, session, self.tree.shown(session)).await? {
-            if self.tree.look(&event).is_ours {
+        for event in stored_events(&self.handle, session, self.tree.shown(session)).await? {
+            if self.tree.classify(&event).is_ours {
                 self.show(Arc::new(event));
             }
         }
         Ok(())
     }
 
-    fn also(&mut self, session: SessionId, after: u64) {
+    fn subscribe_session(&mut self, session: SessionId, after: u64) {
         if self.watched.insert(session.clone()) {
-            let subscription = self.handle.subscribe(Filter { session, after });
-            self.streams.push(told(subscription).boxed());
+            let subscription = self.handle.subscribe(EventFilter { session, after });
+            self.streams.push(subscription_events(subscription).boxed());
         }
     }
 }
 
 /// What a session's journal holds after a number.
-pub(crate) async fn kept(handle: &Handle, session: &SessionId, mut after: u64) -> Result<Vec<Event>> {
+pub(crate) async fn stored_events(
+    handle: &Handle,
+    session: &SessionId,
+    mut after: u64,
+) -> Result<Vec<Event>> {
     let mut all = Vec::new();
     loop {
         let page = handle.store().events(session, after, PAGE).await?;
@@ -129,7 +140,9 @@ pub(crate) async fn kept(handle: &Handle, session: &SessionId, mut after: u64) -
 
 /// Everything a subscription tells, until it fails. A session that is not there yet is waited for:
 /// the call that opens it is known a moment before.
-pub(crate) fn told(subscription: Subscription) -> impl Stream<Item = Heard> + Send {
+pub(crate) fn subscription_events(
+    subscription: Subscription,
+) -> impl Stream<Item = EventResult> + Send {
     stream::unfold(Some(subscription), |subscription| async {
         let mut subscription = subscription?;
         let mut pause = FIRST_PAUSE;
@@ -148,22 +161,25 @@ pub(crate) fn told(subscription: Subscription) -> impl Stream<Item = Heard> + Se
 }
 
 /// A step of a stream of events: one of them, or how it ended.
-pub(crate) enum Step {
+pub(crate) enum EventStreamItem {
     Event(Arc<Event>),
-    Ended(Box<Outcome>),
+    Ended(Box<RunOutcome>),
 }
 
 /// The events of a run and of those it delegated to. Ends after the run's own `run.completed`.
 ///
 /// A stream of [`Event`]s; those of sub-agents have a [`parent_run`](Event::parent_run).
 pub struct Events {
-    steps: Fuse<BoxStream<'static, Result<Step>>>,
-    outcome: Option<Outcome>,
+    steps: Fuse<BoxStream<'static, Result<EventStreamItem>>>,
+    outcome: Option<RunOutcome>,
 }
 
 impl Events {
-    pub(crate) fn new(steps: impl Stream<Item = Result<Step>> + Send + 'static) -> Self {
-        Self { steps: steps.boxed().fuse(), outcome: None }
+    pub(crate) fn new(steps: impl Stream<Item = Result<EventStreamItem>> + Send + 'static) -> Self {
+        Self {
+            steps: steps.boxed().fuse(),
+            outcome: None,
+        }
     }
 
     /// The next event; none after the last one.
@@ -174,7 +190,7 @@ impl Events {
     /// Only what the main agent says, in the pieces it comes in. Pieces pass by whoever is too slow
     /// for them; what was missed comes with the whole reply.
     pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
-        let mut speech = Speech::default();
+        let mut speech = StreamedReply::default();
         let pieces = self.filter_map(move |event| {
             let piece = match event {
                 Ok(event) => speech.piece(event).map(Ok),
@@ -186,16 +202,17 @@ impl Events {
     }
 
     /// Prints what the main agent says as it comes, a line for each reply, and says how it ended.
-    pub async fn print(mut self) -> Result<Outcome> {
-        let mut speech = Speech::default();
+    pub async fn print(mut self) -> Result<RunOutcome> {
+        let mut speech = StreamedReply::default();
         while let Some(event) = self.next().await {
             let event = event?;
-            let is_whole = matches!(event.body, EventBody::MessageCompleted(_)) && event.parent_run.is_none();
+            let is_whole =
+                matches!(event.body, EventBody::MessageCompleted(_)) && event.parent_run.is_none();
             let mut piece = speech.piece(event).unwrap_or_default();
             if is_whole && speech.has_words {
                 piece.push('\n');
             }
-            shown(&piece)?;
+            print_text(&piece)?;
         }
         self.outcome().await
     }
@@ -206,53 +223,67 @@ impl Events {
     }
 
     /// Reads on to the end and says how it ended. Not being completed is no error here.
-    pub async fn outcome(mut self) -> Result<Outcome> {
+    pub async fn outcome(mut self) -> Result<RunOutcome> {
         while let Some(event) = self.next().await {
             event?;
         }
-        self.outcome.ok_or_else(|| Error::new(ErrorCode::Internal, "the events ended before the run"))
+        self.outcome
+            .ok_or_else(|| Error::new(ErrorCode::Internal, "the events ended before the run"))
     }
 
     /// The same, as an error if the run was not completed.
-    pub async fn result(self) -> Result<Outcome> {
+    pub async fn result(self) -> Result<RunOutcome> {
         self.outcome().await?.completed()
     }
 }
 
 /// What the main agent has said so far of one reply.
 #[derive(Default)]
-struct Speech {
+struct StreamedReply {
     said: String,
     /// Whether the last whole reply had words, and is not continued.
     has_words: bool,
 }
 
-impl Speech {
+impl StreamedReply {
     /// What an event adds to it.
     fn piece(&mut self, event: Event) -> Option<String> {
         match event {
-            Event { body: EventBody::MessageDelta { text }, parent_run: None, .. } => {
+            Event {
+                body: EventBody::MessageDelta { text },
+                parent_run: None,
+                ..
+            } => {
                 self.said.push_str(&text);
                 Some(text)
             }
-            Event { body: EventBody::MessageCompleted(reply), parent_run: None, .. } => {
+            Event {
+                body: EventBody::MessageCompleted(reply),
+                parent_run: None,
+                ..
+            } => {
                 // A piece that the output limit cut goes on with the next one, on the same line.
                 self.has_words = !reply.text.is_empty() && reply.stop != StopReason::MaxOutput;
-                rest_of(&reply.text, &std::mem::take(&mut self.said))
+                unstreamed_text(&reply.text, &std::mem::take(&mut self.said))
             }
             _ => None,
         }
     }
 }
 
-fn shown(text: &str) -> Result<()> {
+fn print_text(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| Error::new(ErrorCode::Internal, format!("cannot print the answer: {error}")))
+    written.map_err(|error| {
+        Error::new(
+            ErrorCode::Internal,
+            format!("cannot print the answer: {error}"),
+        )
+    })
 }
 
 /// What of a reply has not been said yet. If pieces were missed in the middle, all of it, on a new line.
-fn rest_of(whole: &str, said: &str) -> Option<String> {
+fn unstreamed_text(whole: &str, said: &str) -> Option<String> {
     let rest = match whole.strip_prefix(said) {
         Some(rest) => rest.to_owned(),
         None => format!("\n{whole}"),
@@ -266,8 +297,10 @@ impl Stream for Events {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             return match futures::ready!(self.steps.poll_next_unpin(context)) {
-                Some(Ok(Step::Event(event))) => Poll::Ready(Some(Ok(Arc::unwrap_or_clone(event)))),
-                Some(Ok(Step::Ended(outcome))) => {
+                Some(Ok(EventStreamItem::Event(event))) => {
+                    Poll::Ready(Some(Ok(Arc::unwrap_or_clone(event))))
+                }
+                Some(Ok(EventStreamItem::Ended(outcome))) => {
                     self.outcome = Some(*outcome);
                     continue;
                 }
@@ -280,14 +313,17 @@ impl Stream for Events {
 
 #[cfg(test)]
 mod tests {
-    use super::rest_of;
+    use super::unstreamed_text;
 
     #[test]
     fn what_was_missed_of_a_reply_comes_with_its_end() {
-        assert_eq!(rest_of("one two", "one two"), None);
-        assert_eq!(rest_of("one two", "one ").as_deref(), Some("two"));
-        assert_eq!(rest_of("one two", "").as_deref(), Some("one two"));
-        assert_eq!(rest_of("one two", "two").as_deref(), Some("\none two"));
-        assert_eq!(rest_of("", ""), None);
+        assert_eq!(unstreamed_text("one two", "one two"), None);
+        assert_eq!(unstreamed_text("one two", "one ").as_deref(), Some("two"));
+        assert_eq!(unstreamed_text("one two", "").as_deref(), Some("one two"));
+        assert_eq!(
+            unstreamed_text("one two", "two").as_deref(),
+            Some("\none two")
+        );
+        assert_eq!(unstreamed_text("", ""), None);
     }
 }

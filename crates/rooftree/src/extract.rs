@@ -31,7 +31,7 @@ impl Query {
     /// ```
     pub async fn extract<T: DeserializeOwned + JsonSchema + Send>(mut self) -> Result<T> {
         let schema = schema_of::<T>();
-        self.prompt = format!("{}\n\n{}", self.prompt, wish(&schema));
+        self.prompt = format!("{}\n\n{}", self.prompt, schema_instruction(&schema));
         let mut asked = self.begin().await?;
         let extracted = async {
             let first = asked.answer(None).await?.text;
@@ -39,9 +39,14 @@ impl Query {
                 Ok(value) => return Ok(value),
                 Err(wrong) => wrong,
             };
-            let second =
-                asked.answer(Some(&format!("That does not fit: {wrong}. {}", wish(&schema)))).await?.text;
-            read(&second).map_err(|wrong| unfit(&wrong, &second))
+            let second = asked
+                .answer(Some(&format!(
+                    "That does not fit: {wrong}. {}",
+                    schema_instruction(&schema)
+                )))
+                .await?
+                .text;
+            read(&second).map_err(|wrong| schema_mismatch(&wrong, &second))
         };
         let extracted = extracted.await;
         asked.roof.stop().await;
@@ -49,7 +54,7 @@ impl Query {
     }
 }
 
-fn wish(schema: &Value) -> String {
+fn schema_instruction(schema: &Value) -> String {
     format!("Answer with nothing but JSON that fits this JSON Schema:\n{schema}")
 }
 
@@ -59,16 +64,22 @@ fn read<T: DeserializeOwned>(text: &str) -> std::result::Result<T, serde_json::E
     serde_json::from_str(text).or_else(|error| {
         let begins = text.find(['{', '[']);
         let ends = text.rfind(['}', ']']);
-        match begins.zip(ends).and_then(|(begins, ends)| text.get(begins..=ends)) {
+        match begins
+            .zip(ends)
+            .and_then(|(begins, ends)| text.get(begins..=ends))
+        {
             Some(inner) if inner.len() < text.len() => serde_json::from_str(inner),
             _ => Err(error),
         }
     })
 }
 
-fn unfit(wrong: &serde_json::Error, text: &str) -> Error {
-    let problem = Problem::new(ErrorCode::InvalidArguments, "the model's answer does not fit the schema");
-    Error::from(problem.cause(wrong.to_string())).after(text)
+fn schema_mismatch(wrong: &serde_json::Error, text: &str) -> Error {
+    let problem = Problem::new(
+        ErrorCode::InvalidArguments,
+        "the model's answer does not fit the schema",
+    );
+    Error::from(problem.cause(wrong.to_string())).with_partial(text)
 }
 
 #[cfg(test)]
@@ -77,7 +88,12 @@ mod tests {
 
     #[test]
     fn a_value_is_found_in_a_fence_or_a_sentence() {
-        let table = ["[1, 2]", " [1,2]\n", "```json\n[1, 2]\n```", "Here you are: [1, 2]."];
+        let table = [
+            "[1, 2]",
+            " [1,2]\n",
+            "```json\n[1, 2]\n```",
+            "Here you are: [1, 2].",
+        ];
         for text in table {
             assert_eq!(read::<Vec<u8>>(text).unwrap(), [1, 2], "{text}");
         }

@@ -4,28 +4,32 @@ use std::sync::Arc;
 
 use futures::{Stream, StreamExt, stream};
 use rooftree_protocol::{Event, SessionId};
-use rooftree_runtime::Filter;
+use rooftree_runtime::EventFilter;
 
 use crate::{
     error::Result,
-    events::{kept, told},
-    roof::Shared,
+    events::{stored_events, subscription_events},
+    running::SharedRuntime,
 };
 
 /// What to watch. Made by [`Runtime::events`](crate::Runtime::events).
 #[must_use = "subscribe() begins to watch"]
-pub struct Feed(pub(crate) Shared);
+pub struct Feed(pub(crate) SharedRuntime);
 
 impl Feed {
     /// Only one session, and from the beginning of its journal.
     pub fn session(self, id: &SessionId) -> SessionFeed {
-        SessionFeed { roof: self.0, session: id.clone(), after: 0 }
+        SessionFeed {
+            roof: self.0,
+            session: id.clone(),
+            after: 0,
+        }
     }
 
     /// All sessions of this runtime, from now on, until it stops. What nobody reads is kept in
     /// memory: read on, or drop it.
     pub fn subscribe(self) -> impl Stream<Item = Event> + Send + Unpin {
-        let events = self.0.readers().join();
+        let events = self.0.readers().subscribe();
         let events = stream::unfold(events, |mut events| async {
             let event = events.recv().await?;
             Some((Arc::unwrap_or_clone(event), events))
@@ -38,7 +42,7 @@ impl Feed {
 /// order and without a gap, also those of other processes.
 #[must_use = "subscribe() begins to watch"]
 pub struct SessionFeed {
-    roof: Shared,
+    roof: SharedRuntime,
     session: SessionId,
     after: u64,
 }
@@ -51,14 +55,17 @@ impl SessionFeed {
     }
 
     /// What the journal holds now.
-    pub async fn kept(self) -> Result<Vec<Event>> {
-        kept(self.roof.handle(), &self.session, self.after).await
+    pub async fn stored(self) -> Result<Vec<Event>> {
+        stored_events(self.roof.handle(), &self.session, self.after).await
     }
 
     /// Begins to watch. Ends only with an error, or by being dropped.
     pub fn subscribe(self) -> impl Stream<Item = Result<Event>> + Send + Unpin {
-        let filter = Filter { session: self.session, after: self.after };
-        let events = told(self.roof.handle().subscribe(filter));
+        let filter = EventFilter {
+            session: self.session,
+            after: self.after,
+        };
+        let events = subscription_events(self.roof.handle().subscribe(filter));
         Box::pin(events.map(|heard| Ok(Arc::unwrap_or_clone(heard?))))
     }
 }

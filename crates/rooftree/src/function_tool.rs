@@ -31,16 +31,35 @@ where
     /// A tool of this name that calls the function.
     pub fn new(name: &str, description: &str, effect: Effect, function: F) -> Self {
         let input_schema = schema_of::<A>();
-        let spec = ToolSpec { name: name.to_owned(), description: description.to_owned(), input_schema };
-        Self { spec, effect, function, arguments: PhantomData }
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema,
+        };
+        Self {
+            spec,
+            effect,
+            function,
+            arguments: PhantomData,
+        }
     }
 
     fn read(&self, input: Value) -> Result<A, String> {
         serde_json::from_value(input).map_err(|error| {
-            let known = self.spec.input_schema.get("properties").and_then(Value::as_object);
-            let known: Vec<&str> =
-                known.into_iter().flat_map(|fields| fields.keys().map(String::as_str)).collect();
-            format!("{}: {error}. Its arguments are: {}.", self.spec.name, known.join(", "))
+            let known = self
+                .spec
+                .input_schema
+                .get("properties")
+                .and_then(Value::as_object);
+            let known: Vec<&str> = known
+                .into_iter()
+                .flat_map(|fields| fields.keys().map(String::as_str))
+                .collect();
+            format!(
+                "{}: {error}. Its arguments are: {}.",
+                self.spec.name,
+                known.join(", ")
+            )
         })
     }
 }
@@ -56,11 +75,19 @@ where
     }
 
     fn kind(&self) -> ToolKind {
-        if self.effect == Effect::ReadOnly { ToolKind::Read } else { ToolKind::Other }
+        if self.effect == Effect::ReadOnly {
+            ToolKind::Read
+        } else {
+            ToolKind::Other
+        }
     }
 
     fn normalise(&self, _: &str, input: Value) -> Result<Value, String> {
-        let input = if input.is_null() { Value::Object(serde_json::Map::new()) } else { input };
+        let input = if input.is_null() {
+            Value::Object(serde_json::Map::new())
+        } else {
+            input
+        };
         self.read(input.clone()).map(|_| input)
     }
 
@@ -75,25 +102,35 @@ where
             Some(other) => other.to_string(),
             None => return self.spec.name.clone(),
         };
-        text.lines().next().unwrap_or_default().chars().take(TITLE).collect()
+        text.lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(TITLE)
+            .collect()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         let cancel = context.cancel.clone();
         let running = match self.read(input) {
             Ok(arguments) => (self.function)(arguments, context),
-            Err(words) => return async { ToolOutput::failed(ErrorCode::InvalidArguments, words) }.boxed(),
+            Err(words) => {
+                return async { ToolOutput::failed(ErrorCode::InvalidArguments, words) }.boxed();
+            }
         };
         async move {
             let stopped = || ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]");
-            cancel.run_until_cancelled(running).await.unwrap_or_else(stopped)
+            cancel
+                .run_until_cancelled(running)
+                .await
+                .unwrap_or_else(stopped)
         }
         .boxed()
     }
 }
 
 /// What a tool returned, on its way to the model.
-pub struct Spoken<'a, T>(pub &'a T);
+pub struct ToolReturnValue<'a, T>(pub &'a T);
 
 /// What can be displayed is told in those words. This goes before [`AsJson`].
 pub trait AsText {
@@ -101,7 +138,7 @@ pub trait AsText {
     fn output(&self) -> ToolOutput;
 }
 
-impl<T: Display> AsText for Spoken<'_, T> {
+impl<T: Display> AsText for ToolReturnValue<'_, T> {
     fn output(&self) -> ToolOutput {
         ToolOutput::done(self.0.to_string())
     }
@@ -113,14 +150,15 @@ pub trait AsJson {
     fn output(&self) -> ToolOutput;
 }
 
-impl<T: Serialize> AsJson for &Spoken<'_, T> {
+impl<T: Serialize> AsJson for &ToolReturnValue<'_, T> {
     fn output(&self) -> ToolOutput {
         match serde_json::to_value(self.0) {
             Ok(Value::Null) => ToolOutput::done("Done."),
             Ok(value) => ToolOutput::done(value.to_string()),
-            Err(error) => {
-                ToolOutput::failed(ErrorCode::ToolFailed, format!("the result is no JSON: {error}"))
-            }
+            Err(error) => ToolOutput::failed(
+                ErrorCode::ToolFailed,
+                format!("the result is no JSON: {error}"),
+            ),
         }
     }
 }

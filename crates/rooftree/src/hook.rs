@@ -1,8 +1,8 @@
 //! Somebody who is asked before a tool is used, and told what happens: the closures of a builder as one trait.
 
-use rooftree_runtime::hooks::{ToolUse, Verdict};
+use rooftree_runtime::hooks::{HookVerdict, ToolUse};
 
-use crate::listeners::{SubagentStart, SubagentStop, ToolUsed};
+use crate::callbacks::{SubagentStart, SubagentStop, ToolUsed};
 
 /// Is asked before each tool call and told of what happens, of sub-agents too. Every method may be left out.
 ///
@@ -32,9 +32,9 @@ use crate::listeners::{SubagentStart, SubagentStop, ToolUsed};
 /// ```
 pub trait Hook: Send + Sync + 'static {
     /// A call is about to be made. The strictest of all answers counts.
-    fn before_tool(&self, about: ToolUse) -> impl Future<Output = Verdict> + Send {
+    fn before_tool(&self, about: ToolUse) -> impl Future<Output = HookVerdict> + Send {
         let _ = about;
-        std::future::ready(Verdict::Allow)
+        std::future::ready(HookVerdict::Allow)
     }
 
     /// A call has ended.

@@ -3,61 +3,62 @@
 #![warn(missing_docs)]
 
 mod agent;
+mod agent_files;
+mod builder_methods;
+mod callbacks;
+mod components;
 mod endpoint;
-mod equipment;
 mod error;
 mod events;
 mod extract;
 mod feed;
-mod files;
 mod function_tool;
 mod hook;
 mod limits;
-mod listeners;
 mod models;
 mod outcome;
 mod permission;
-mod place;
 mod query;
-mod roof;
 mod run;
+mod run_tree;
+mod running;
 mod runtime;
+mod runtime_config;
 mod schema;
 mod session;
-mod setting;
-mod setup;
+mod storage;
 pub mod testing;
-mod tree;
 
 pub use agent::Agent;
+pub use callbacks::{SubagentStart, SubagentStop, ToolUsed};
 pub use endpoint::Endpoint;
 pub use error::{Error, Result};
 pub use events::Events;
 pub use feed::{Feed, SessionFeed};
 pub use hook::Hook;
-pub use limits::Limits;
-pub use listeners::{SubagentStart, SubagentStop, ToolUsed};
-pub use outcome::Outcome;
-pub use permission::{Decision, Question};
-pub use place::Storage;
+pub use limits::AgentLimits;
+pub use outcome::RunOutcome;
+pub use permission::{Decision, PermissionRequest};
 pub use query::{Query, query};
 pub use rooftree_macros::tool;
 pub use run::Run;
-pub use runtime::{Builder, Runtime};
-pub use session::{Delegation, Session, Sessions};
+pub use runtime::{Runtime, RuntimeBuilder};
+pub use session::{AgentSession, Delegation, SessionSelector};
+pub use storage::Storage;
 
 pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
-    AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, Memory, Network,
-    PermissionId, PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec, Usage, Verifier,
+    AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, MemoryScope,
+    Network, PermissionId, PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec,
+    Usage, Verifier,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;
 pub use rooftree_runtime::{
     Clock, SystemClock,
-    checks::Work,
-    hooks::{Answer as HookAnswer, Occasion as HookOccasion, Point as HookPoint, ToolUse, Verdict},
+    checks::CheckedWork,
+    hooks::{HookAnswer, HookPayload, HookPoint, HookVerdict, ToolUse},
 };
 pub use rooftree_store::{SqliteStore, Store};
 pub use rooftree_tools::{Tool, ToolContext, ToolOutput};
@@ -69,7 +70,7 @@ pub mod __private {
     pub use schemars;
     pub use serde;
 
-    pub use crate::function_tool::{AsJson, AsText, FunctionTool, Spoken, failed};
+    pub use crate::function_tool::{AsJson, AsText, FunctionTool, ToolReturnValue, failed};
 }
 
 /// Not every function can be a tool, and the compiler says why.

@@ -17,7 +17,7 @@ use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[must_use = "limits hold for whatever they are given to"]
-pub struct Limits {
+pub struct AgentLimits {
     pub(crate) turns: Option<u32>,
     pub(crate) cost: Option<f64>,
     pub(crate) timeout: Option<Duration>,
@@ -34,7 +34,7 @@ pub struct Limits {
     permission_timeout: Option<Duration>,
 }
 
-impl Limits {
+impl AgentLimits {
     /// Model replies per run of an agent that nobody delegated to. Usually 200.
     pub fn max_turns(mut self, turns: u32) -> Self {
         self.turns = Some(turns);
@@ -120,7 +120,7 @@ impl Limits {
     }
 
     /// These, with what the others say instead.
-    pub(crate) fn overlaid(self, others: Self) -> Self {
+    pub(crate) fn overridden_by(self, others: Self) -> Self {
         Self {
             turns: others.turns.or(self.turns),
             cost: others.cost.or(self.cost),
@@ -142,39 +142,59 @@ impl Limits {
     /// Whether agents can work within them at all.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let wrong = |what: &str, fix: &str| {
-            Err(Problem::new(ErrorCode::InvalidConfig, format!("no agent can work with {what}")).fix(fix))
+            Err(Problem::new(
+                ErrorCode::InvalidConfig,
+                format!("no agent can work with {what}"),
+            )
+            .fix(fix))
         };
         match self {
             Self { turns: Some(0), .. } => wrong("max_turns(0)", "a run takes one turn at least"),
-            Self { child_turns: Some(0), .. } => {
-                wrong("max_child_turns(0)", "forbid delegation with max_depth(0)")
+            Self {
+                child_turns: Some(0),
+                ..
+            } => wrong("max_child_turns(0)", "forbid delegation with max_depth(0)"),
+            Self { calls: Some(0), .. } => {
+                wrong("max_concurrent_calls(0)", "with one, calls run one by one")
             }
-            Self { calls: Some(0), .. } => wrong("max_concurrent_calls(0)", "with one, calls run one by one"),
-            Self { inbox: Some(0), .. } => wrong("max_inbox(0)", "an inbox holds one message at least"),
-            Self { cost: Some(dollars), .. } if dollars.is_nan() || *dollars < 0.0 => {
-                wrong(&format!("max_cost({dollars})"), "say how many dollars a run may cost, zero or more")
+            Self { inbox: Some(0), .. } => {
+                wrong("max_inbox(0)", "an inbox holds one message at least")
             }
-            Self { timeout: Some(Duration::ZERO), .. } => {
-                wrong("a timeout of zero", "leave it out for no limit")
-            }
+            Self {
+                cost: Some(dollars),
+                ..
+            } if dollars.is_nan() || *dollars < 0.0 => wrong(
+                &format!("max_cost({dollars})"),
+                "say how many dollars a run may cost, zero or more",
+            ),
+            Self {
+                timeout: Some(Duration::ZERO),
+                ..
+            } => wrong("a timeout of zero", "leave it out for no limit"),
             _ => Ok(()),
         }
     }
 
     /// A definition within them. What a run of the program's own has besides is the runtime's to say.
-    pub(crate) fn bound(&self, mut definition: AgentDefinition) -> AgentDefinition {
+    pub(crate) fn apply_to(&self, mut definition: AgentDefinition) -> AgentDefinition {
         let bounds = &mut definition.limits;
         let seconds = |limit: Duration| limit.as_secs().max(1);
         set(&mut bounds.child_turns, self.child_turns);
         set(&mut bounds.children, self.children);
         set(&mut bounds.descendants, self.descendants);
-        set(&mut bounds.delegation_timeout_secs, self.delegation_timeout.map(seconds));
+        set(
+            &mut bounds.delegation_timeout_secs,
+            self.delegation_timeout.map(seconds),
+        );
         set(&mut bounds.concurrent_calls, self.calls);
         set(&mut bounds.identical_calls, self.identical_calls);
         set(&mut bounds.result_chars, self.result_chars);
         set(&mut bounds.retries, self.retries);
         set(&mut bounds.inbox, self.inbox);
-        set(&mut bounds.permission_ttl_secs, self.permission_timeout.map(seconds));
+        set(
+            &mut bounds.permission_ttl_secs,
+            self.permission_timeout.map(seconds),
+        );
         definition
     }
 }

@@ -10,26 +10,26 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_process::{Environment, Inheritance};
+use rooftree_process::{ChildEnvironment, EnvironmentFilter};
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
-    Catalog, Model, Provider,
-    cassette::Tape,
-    catalog::{Known, Opener, Tier},
-    compatible::Site,
-    external::{self, PROGRAMS, Program},
+    Model, ModelCatalog, Provider,
+    agent_program::{self, AgentProgram, PROGRAMS},
+    cassette::RecordingMode,
+    catalog::{KnownModels, ModelOpener, ModelTier},
+    openai_compatible::ServerSite,
     scripted, vendors,
 };
 use rooftree_runtime::Clock;
 
 use crate::{
-    endpoint::{Connections, Endpoint, variable},
+    endpoint::{Endpoint, LazyHttpClient, variable},
     error::{Error, Result},
 };
 
 /// What a program adds to the models there are.
 #[derive(Clone, Default)]
-pub(crate) struct Added {
+pub(crate) struct CustomProviders {
     /// Providers written in Rust; the first one answers if nobody names a model.
     pub(crate) providers: Vec<(String, Arc<dyn Provider>)>,
     pub(crate) endpoints: BTreeMap<String, Endpoint>,
@@ -38,40 +38,45 @@ pub(crate) struct Added {
 }
 
 /// Where models are asked from.
-pub(crate) struct Around<'a> {
+pub(crate) struct ModelEnvironment<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) clock: &'a Arc<dyn Clock>,
     /// What programs that answer as models may inherit.
-    pub(crate) inheritance: &'a Arc<Inheritance>,
+    pub(crate) inheritance: &'a Arc<EnvironmentFilter>,
     /// Whether what they say is recorded, or comes from a recording.
-    pub(crate) tape: Tape,
+    pub(crate) tape: RecordingMode,
 }
 
 /// All models, with the names people use for them.
-pub(crate) struct Models {
-    pub(crate) catalog: Catalog,
+pub(crate) struct ModelRegistry {
+    pub(crate) catalog: ModelCatalog,
     first: Option<String>,
     /// Those of the recording that is played.
     recorded: Vec<String>,
 }
 
-impl Models {
-    pub(crate) fn new(mut added: Added, around: &Around<'_>) -> Result<Self> {
-        let (connections, known) = (Connections::default(), Arc::new(Known::built_in()));
+impl ModelRegistry {
+    pub(crate) fn new(mut added: CustomProviders, around: &ModelEnvironment<'_>) -> Result<Self> {
+        let (connections, known) = (LazyHttpClient::default(), Arc::new(KnownModels::built_in()));
         let waiting = around.clock.clone();
-        let sleeper: scripted::Sleeper = Arc::new(move |pause| waiting.sleep(pause));
+        let sleeper: scripted::SleepFn = Arc::new(move |pause| waiting.sleep(pause));
         let mut openers = vec![("scripted".to_owned(), scripted::opener(around.cwd, sleeper))];
         for vendor in vendors::all() {
-            let opener = Endpoint::of(&vendor).opener(vendor.name, connections.clone(), known.clone());
+            let opener =
+                Endpoint::of(&vendor).opener(vendor.name, connections.clone(), known.clone());
             openers.push((vendor.name.to_owned(), opener));
         }
         for other in PROGRAMS {
             let executable = added.programs.remove(other.name);
-            openers.push((other.name.to_owned(), program(other, executable, around.inheritance)));
+            openers.push((
+                other.name.to_owned(),
+                program_opener(other, executable, around.inheritance),
+            ));
         }
         if let Some(unknown) = added.programs.keys().next() {
             let known = PROGRAMS.map(|program| program.name).join(", ");
-            let message = format!("`{unknown}` is no program that answers as a model; there are {known}");
+            let message =
+                format!("`{unknown}` is no program that answers as a model; there are {known}");
             return Err(Error::new(ErrorCode::InvalidConfig, message));
         }
         for (name, endpoint) in added.endpoints {
@@ -80,36 +85,48 @@ impl Models {
         }
         let first = added.providers.first().map(|(name, _)| name.clone());
         for (name, provider) in added.providers {
-            let opener: Opener = Arc::new(move |choice| Ok(Model::new(choice, provider.clone())));
+            let opener: ModelOpener =
+                Arc::new(move |choice| Ok(Model::new(choice, provider.clone())));
             openers.push((name, opener));
         }
-        let openers = around.tape.wound(openers).into_iter();
-        let catalog = openers.fold(Catalog::default(), |catalog, (name, opener)| catalog.with(name, opener));
-        Ok(Self { catalog: catalog.knowing(known), first, recorded: around.tape.models() })
+        let openers = around.tape.wrap_openers(openers).into_iter();
+        let catalog = openers.fold(ModelCatalog::default(), |catalog, (name, opener)| {
+            catalog.with(name, opener)
+        });
+        Ok(Self {
+            catalog: catalog.with_known(known),
+            first,
+            recorded: around.tape.models(),
+        })
     }
 
     /// Which model a name means.
     pub(crate) fn resolve(&self, name: &str) -> Result<ModelChoice, Problem> {
         let tier = match name {
-            "fast" | "small" => Some(Tier::Fast),
-            "standard" => Some(Tier::Standard),
-            "powerful" => Some(Tier::Powerful),
+            "fast" | "small" => Some(ModelTier::Fast),
+            "standard" => Some(ModelTier::Standard),
+            "powerful" => Some(ModelTier::Powerful),
             _ => None,
         };
         match tier {
             None => Ok(self.catalog.resolve(name)?.choice),
             Some(tier) => {
                 let of_tier = |provider: &str| self.catalog.known().of_tier(provider, tier);
-                let mut recorded = self.recorded.iter().filter_map(|name| Some(name.split_once('/')?.0));
-                let found = recorded.find_map(of_tier).or_else(|| with_keys().find_map(of_tier));
-                found.ok_or_else(no_key)?.id.parse()
+                let mut recorded = self
+                    .recorded
+                    .iter()
+                    .filter_map(|name| Some(name.split_once('/')?.0));
+                let found = recorded
+                    .find_map(of_tier)
+                    .or_else(|| vendors_with_keys().find_map(of_tier));
+                found.ok_or_else(no_key_problem)?.id.parse()
             }
         }
     }
 
     /// The name of the model a provider is usually asked for.
-    pub(crate) fn usual(&self, provider: &str) -> Result<String> {
-        let found = self.catalog.known().of_tier(provider, Tier::Standard);
+    pub(crate) fn default_model_of(&self, provider: &str) -> Result<String> {
+        let found = self.catalog.known().of_tier(provider, ModelTier::Standard);
         found.map(|facts| facts.id.clone()).ok_or_else(|| {
             let message = format!("it takes a model's name to ask provider `{provider}`");
             Error::new(ErrorCode::InvalidConfig, message)
@@ -122,7 +139,12 @@ impl Models {
         if let Some(name) = &self.first {
             return format!("{name}/default").parse();
         }
-        match self.recorded.first().cloned().or_else(|| Some(variable(&["ROOFTREE_MODEL"])?.1)) {
+        match self
+            .recorded
+            .first()
+            .cloned()
+            .or_else(|| Some(variable(&["ROOFTREE_MODEL"])?.1))
+        {
             Some(name) => self.resolve(&name),
             None => self.resolve("standard"),
         }
@@ -130,19 +152,32 @@ impl Models {
 }
 
 /// The vendors that have a key.
-fn with_keys() -> impl Iterator<Item = &'static str> {
-    let remote = vendors::all().filter(|vendor| vendor.site == Site::Remote);
-    remote.filter(|vendor| variable(vendor.variables).is_some()).map(|vendor| vendor.name)
+fn vendors_with_keys() -> impl Iterator<Item = &'static str> {
+    let remote = vendors::all().filter(|vendor| vendor.site == ServerSite::Remote);
+    remote
+        .filter(|vendor| variable(vendor.variables).is_some())
+        .map(|vendor| vendor.name)
 }
 
 /// A program that answers as a model does, and finds in its environment what all of ours do.
-fn program(program: &'static Program, executable: Option<PathBuf>, inheritance: &Arc<Inheritance>) -> Opener {
+fn program_opener(
+    program: &'static AgentProgram,
+    executable: Option<PathBuf>,
+    inheritance: &Arc<EnvironmentFilter>,
+) -> ModelOpener {
     let executable = executable.map(PathBuf::into_os_string);
-    let environment = Environment::inheriting(inheritance.clone());
-    external::opener(program, external::Options { executable, environment, ..external::Options::default() })
+    let environment = ChildEnvironment::inheriting(inheritance.clone());
+    agent_program::opener(
+        program,
+        agent_program::ProgramOptions {
+            executable,
+            environment,
+            ..agent_program::ProgramOptions::default()
+        },
+    )
 }
 
-fn no_key() -> Problem {
+fn no_key_problem() -> Problem {
     Problem::new(ErrorCode::Unauthorized, "there is no model to ask")
         .cause("none was named, and no provider has a key")
         .fix("name one with .model(\"provider/model\"), or set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY")

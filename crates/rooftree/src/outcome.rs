@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// How a run ended, and everything it did. Displays as what the agent said last.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct RunOutcome {
     /// In which session.
     pub session: SessionId,
     /// Which run.
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub problem: Option<Problem>,
 }
 
-impl Outcome {
+impl RunOutcome {
     pub(crate) fn new(session: SessionId, run: RunId, end: RunEnd) -> Self {
         Self {
             session,
@@ -68,13 +68,18 @@ impl Outcome {
     }
 
     /// This one together with the run that went on with it: how that ended, what both did.
-    pub(crate) fn followed_by(self, next: Self) -> Self {
+    pub(crate) fn merged_with(self, next: Self) -> Self {
         let (mut usage, mut delegated) = (self.usage, self.delegated);
         usage += next.usage;
         delegated += next.delegated;
         let (mut files, mut tools, mut denials) = (self.files, self.tools, self.denials);
         files.extend(next.files);
-        tools.extend(next.tools.into_iter().filter(|tool| !tools.contains(tool)).collect::<Vec<_>>());
+        tools.extend(
+            next.tools
+                .into_iter()
+                .filter(|tool| !tools.contains(tool))
+                .collect::<Vec<_>>(),
+        );
         denials.extend(next.denials);
         Self {
             turns: self.turns + next.turns,
@@ -108,28 +113,41 @@ impl Outcome {
             RunStatus::Completed => not_verified(&self.failed_checks),
             status => unfinished(status),
         });
-        Err(Error::from(problem).after(&self.text))
+        Err(Error::from(problem).with_partial(&self.text))
     }
 }
 
 fn not_verified(failed: &[Report]) -> Problem {
-    let said = failed.iter().map(Report::in_a_line).collect::<Vec<_>>().join("; ");
-    Problem::new(ErrorCode::NotVerified, "the agent says it is done, but its work was not verified")
-        .cause(said)
+    let said = failed
+        .iter()
+        .map(Report::one_line)
+        .collect::<Vec<_>>()
+        .join("; ");
+    Problem::new(
+        ErrorCode::NotVerified,
+        "the agent says it is done, but its work was not verified",
+    )
+    .cause(said)
 }
 
 fn unfinished(status: RunStatus) -> Problem {
     let (code, message, fix) = match status {
         RunStatus::Cancelled => (ErrorCode::Cancelled, "the run was stopped", None),
-        RunStatus::MaxTurns => {
-            (ErrorCode::LimitReached, "the run used up its turns", Some("allow more with max_turns"))
-        }
-        RunStatus::Budget => {
-            (ErrorCode::LimitReached, "the run used up its money", Some("allow more with max_cost"))
-        }
-        RunStatus::TimedOut => {
-            (ErrorCode::LimitReached, "the run used up its time", Some("allow more with timeout"))
-        }
+        RunStatus::MaxTurns => (
+            ErrorCode::LimitReached,
+            "the run used up its turns",
+            Some("allow more with max_turns"),
+        ),
+        RunStatus::Budget => (
+            ErrorCode::LimitReached,
+            "the run used up its money",
+            Some("allow more with max_cost"),
+        ),
+        RunStatus::TimedOut => (
+            ErrorCode::LimitReached,
+            "the run used up its time",
+            Some("allow more with timeout"),
+        ),
         RunStatus::Truncated => (
             ErrorCode::LimitReached,
             "the answer was cut off at the model's output limit",
@@ -146,7 +164,7 @@ fn unfinished(status: RunStatus) -> Problem {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RunOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

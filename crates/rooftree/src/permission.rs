@@ -8,7 +8,7 @@ use rooftree_protocol::{
 /// Somebody must say yes or no to a tool call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Question {
+pub struct PermissionRequest {
     /// Its name, for [`Runtime::respond`](crate::Runtime::respond).
     pub id: PermissionId,
     /// The session that asks: that of a sub-agent if one asks.
@@ -33,11 +33,20 @@ pub struct Question {
     pub until: Timestamp,
 }
 
-impl Question {
+impl PermissionRequest {
     /// The question an event asks, if it asks one.
-    pub fn of(event: &Event) -> Option<Self> {
-        let EventBody::PermissionRequested { id, call, tool, title, detail, effect, rule, until, .. } =
-            &event.body
+    pub fn from_event(event: &Event) -> Option<Self> {
+        let EventBody::PermissionRequested {
+            id,
+            call,
+            tool,
+            title,
+            detail,
+            effect,
+            rule,
+            until,
+            ..
+        } = &event.body
         else {
             return None;
         };

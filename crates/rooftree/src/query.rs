@@ -9,14 +9,14 @@ use rooftree_protocol::{
 };
 
 use crate::{
+    builder_methods::settings,
     error::Result,
-    events::{Events, Step, Watch},
-    outcome::Outcome,
-    place::Place,
-    roof::Roof,
-    setting::settings,
-    setup::{Main, Setup},
-    tree::Until,
+    events::{EventStreamItem, Events, SessionTreeWatcher},
+    outcome::RunOutcome,
+    run_tree::WatchUntil,
+    running::RunningRuntime,
+    runtime_config::{MainAgent, RuntimeConfig},
+    storage::StorageLocation,
 };
 
 /// Asks an agent something.
@@ -30,16 +30,24 @@ use crate::{
 /// # Ok(()) }
 /// ```
 pub fn query(prompt: impl Into<String>) -> Query {
-    let main = Main { name: "lead".into(), tools: Scope::default(), verifiers: Vec::new() };
-    Query { prompt: prompt.into(), main, setup: Setup::default() }
+    let main = MainAgent {
+        name: "lead".into(),
+        tools: Scope::default(),
+        verifiers: Vec::new(),
+    };
+    Query {
+        prompt: prompt.into(),
+        main,
+        setup: RuntimeConfig::default(),
+    }
 }
 
 /// A question and everything there is to say about how it is answered. Made by [`query`].
 #[must_use = "a query does nothing until it is awaited or streamed"]
 pub struct Query {
     pub(crate) prompt: String,
-    main: Main,
-    pub(crate) setup: Setup,
+    main: MainAgent,
+    pub(crate) setup: RuntimeConfig,
 }
 
 settings!(Query);
@@ -59,20 +67,25 @@ impl Query {
 
     /// Tools nobody may use.
     pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
-        self.main.tools.deny.extend(tools.into_iter().map(Into::into));
+        self.main
+            .tools
+            .deny
+            .extend(tools.into_iter().map(Into::into));
         self
     }
 
     /// What checks the main agent's work when it says it is done, by name: see `verifier` and `verify`.
     pub fn verified_by<S: Into<String>>(mut self, verifiers: impl IntoIterator<Item = S>) -> Self {
-        self.main.verifiers.extend(verifiers.into_iter().map(Into::into));
+        self.main
+            .verifiers
+            .extend(verifiers.into_iter().map(Into::into));
         self
     }
 
     /// Keeps the session in this SQLite file, where a [`Runtime`](crate::Runtime) and the program
     /// `rooftree` find it. Without it nothing is left behind.
-    pub fn keep_in(mut self, file: impl Into<PathBuf>) -> Self {
-        self.setup.store = Place::File(file.into());
+    pub fn store_in(mut self, file: impl Into<PathBuf>) -> Self {
+        self.setup.store = StorageLocation::File(file.into());
         self
     }
 
@@ -96,51 +109,87 @@ impl Query {
         Events::new(steps)
     }
 
-    pub(crate) async fn begin(self) -> Result<Box<Asked>> {
-        let Self { prompt, main, mut setup } = self;
+    pub(crate) async fn begin(self) -> Result<Box<RunningQuery>> {
+        let Self {
+            prompt,
+            main,
+            mut setup,
+        } = self;
         let agent = main.name.clone();
         setup.main = Some(main);
-        let raised = setup.raise()?;
-        let new = NewSession { agent, cwd: raised.cwd, name: None, model: None };
-        let posted = raised.roof.post(Address::Create(new), &prompt, Origin::User).await?;
-        let watch = Watch::new(raised.roof.handle().clone(), posted.session.clone(), 0, Until::Rests);
-        Ok(Box::new(Asked { roof: raised.roof, session: posted.session, watch }))
+        let raised = setup.start()?;
+        let new = NewSession {
+            agent,
+            cwd: raised.cwd,
+            name: None,
+            model: None,
+        };
+        let posted = raised
+            .roof
+            .post(Address::Create(new), &prompt, Origin::User)
+            .await?;
+        let watch = SessionTreeWatcher::new(
+            raised.roof.handle().clone(),
+            posted.session.clone(),
+            0,
+            WatchUntil::Rests,
+        );
+        Ok(Box::new(RunningQuery {
+            roof: raised.roof,
+            session: posted.session,
+            watch,
+        }))
     }
 }
 
 enum State {
     Waiting(Box<Query>),
-    Asked(Box<Asked>),
+    Asked(Box<RunningQuery>),
     Over,
 }
 
 /// A query that is being answered.
-pub(crate) struct Asked {
-    pub(crate) roof: Roof,
+pub(crate) struct RunningQuery {
+    pub(crate) roof: RunningRuntime,
     pub(crate) session: SessionId,
-    watch: Watch,
+    watch: SessionTreeWatcher,
 }
 
-impl Asked {
-    async fn step(mut self: Box<Self>) -> (Result<Step>, State) {
+impl RunningQuery {
+    async fn step(mut self: Box<Self>) -> (Result<EventStreamItem>, State) {
         match self.watch.next().await {
-            Ok(Some(event)) => (Ok(Step::Event(event)), State::Asked(self)),
+            Ok(Some(event)) => (Ok(EventStreamItem::Event(event)), State::Asked(self)),
             ended => {
                 self.roof.stop().await;
                 let outcome = ended.and_then(|_| self.watch.outcome());
-                (outcome.map(|outcome| Step::Ended(Box::new(outcome))), State::Over)
+                (
+                    outcome.map(|outcome| EventStreamItem::Ended(Box::new(outcome))),
+                    State::Over,
+                )
             }
         }
     }
 
     /// Waits for the end without ending more than that; also of what is asked after the first question.
-    pub(crate) async fn answer(&mut self, follow_up: Option<&str>) -> Result<Outcome> {
+    pub(crate) async fn answer(&mut self, follow_up: Option<&str>) -> Result<RunOutcome> {
         if let Some(text) = follow_up {
-            let head =
-                self.roof.handle().store().session(&self.session).await?.map_or(0, |session| session.head);
-            let to = Address::Id { id: self.session.clone() };
+            let head = self
+                .roof
+                .handle()
+                .store()
+                .session(&self.session)
+                .await?
+                .map_or(0, |session| session.head);
+            let to = Address::Id {
+                id: self.session.clone(),
+            };
             self.roof.post(to, text, Origin::User).await?;
-            self.watch = Watch::new(self.roof.handle().clone(), self.session.clone(), head, Until::Rests);
+            self.watch = SessionTreeWatcher::new(
+                self.roof.handle().clone(),
+                self.session.clone(),
+                head,
+                WatchUntil::Rests,
+            );
         }
         while self.watch.next().await?.is_some() {}
         self.watch.outcome()?.completed()
@@ -148,8 +197,8 @@ impl Asked {
 }
 
 impl IntoFuture for Query {
-    type Output = Result<Outcome>;
-    type IntoFuture = BoxFuture<'static, Result<Outcome>>;
+    type Output = Result<RunOutcome>;
+    type IntoFuture = BoxFuture<'static, Result<RunOutcome>>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.events().result())

@@ -10,10 +10,10 @@ use rooftree_protocol::{Command, Event, RunId, SessionId};
 
 use crate::{
     error::Result,
-    events::{Events, Step, Watch},
-    outcome::Outcome,
-    roof::{Posted, Shared},
-    tree::Until,
+    events::{EventStreamItem, Events, SessionTreeWatcher},
+    outcome::RunOutcome,
+    run_tree::WatchUntil,
+    running::{AcceptedMessage, SharedRuntime},
 };
 
 /// Work on one message. Dropping it stops nothing: the agent goes on, and its session remembers.
@@ -22,24 +22,39 @@ use crate::{
 pub struct Run {
     id: RunId,
     session: SessionId,
-    roof: Shared,
+    roof: SharedRuntime,
     events: Events,
 }
 
 impl Run {
     /// Watches a run from a place in its session's journal on.
-    pub(crate) fn new(roof: Shared, posted: Posted, after: u64) -> Self {
-        let Posted { session, run } = posted;
-        let watch = Watch::new(roof.handle().clone(), session.clone(), after, Until::Ended(run.clone()));
+    pub(crate) fn new(roof: SharedRuntime, posted: AcceptedMessage, after: u64) -> Self {
+        let AcceptedMessage { session, run } = posted;
+        let watch = SessionTreeWatcher::new(
+            roof.handle().clone(),
+            session.clone(),
+            after,
+            WatchUntil::Ended(run.clone()),
+        );
         let steps = stream::unfold(Some(watch), |watch| async {
             let mut watch = watch?;
             Some(match watch.next().await {
-                Ok(Some(event)) => (Ok(Step::Event(event)), Some(watch)),
-                Ok(None) => (watch.outcome().map(|outcome| Step::Ended(Box::new(outcome))), None),
+                Ok(Some(event)) => (Ok(EventStreamItem::Event(event)), Some(watch)),
+                Ok(None) => (
+                    watch
+                        .outcome()
+                        .map(|outcome| EventStreamItem::Ended(Box::new(outcome))),
+                    None,
+                ),
                 Err(error) => (Err(error), None),
             })
         });
-        Self { id: run, session, roof, events: Events::new(steps) }
+        Self {
+            id: run,
+            session,
+            roof,
+            events: Events::new(steps),
+        }
     }
 
     /// Its name, which is also its task's id.
@@ -63,7 +78,7 @@ impl Run {
     }
 
     /// Prints what the agent says as it comes, and says how it ended.
-    pub async fn print(self) -> Result<Outcome> {
+    pub async fn print(self) -> Result<RunOutcome> {
         self.events.print().await
     }
 
@@ -73,19 +88,22 @@ impl Run {
     }
 
     /// Waits for the end and says how it ended. Not being completed is no error here.
-    pub async fn outcome(self) -> Result<Outcome> {
+    pub async fn outcome(self) -> Result<RunOutcome> {
         self.events.outcome().await
     }
 
     /// The same, as an error if the run was not completed.
-    pub async fn result(self) -> Result<Outcome> {
+    pub async fn result(self) -> Result<RunOutcome> {
         self.events.result().await
     }
 
     /// Stops it, now or as soon as it begins. Its last event says that it was.
     pub async fn cancel(&self) -> Result<()> {
         let (session, run) = (self.session.clone(), Some(self.id.clone()));
-        self.roof.handle().send(Command::Cancel { session, run }).await?;
+        self.roof
+            .handle()
+            .send(Command::Cancel { session, run })
+            .await?;
         Ok(())
     }
 }

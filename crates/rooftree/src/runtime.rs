@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use rooftree_protocol::PermissionId;
-use rooftree_runtime::Asking;
+use rooftree_runtime::ApprovalSource;
 
 use crate::{
+    builder_methods::settings,
     error::Result,
     feed::Feed,
     permission::Decision,
-    place::Storage,
-    session::{House, Sessions},
-    setting::settings,
-    setup::Setup,
+    runtime_config::RuntimeConfig,
+    session::{SessionFactory, SessionSelector},
+    storage::Storage,
 };
 
 /// Agents that live as long as the program. Cheap to clone; stops when the last clone is dropped.
@@ -35,18 +35,25 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Runtime {
-    house: House,
+    house: SessionFactory,
 }
 
 impl Runtime {
     /// A runtime to be put together.
-    pub fn builder() -> Builder {
-        Builder { setup: Setup::default() }
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder {
+            setup: RuntimeConfig::default(),
+        }
     }
 
     /// A session of this agent: say which one.
-    pub fn session(&self, agent: impl Into<String>) -> Sessions {
-        Sessions { house: self.house.clone(), agent: agent.into(), name: None, model: None }
+    pub fn session(&self, agent: impl Into<String>) -> SessionSelector {
+        SessionSelector {
+            house: self.house.clone(),
+            agent: agent.into(),
+            name: None,
+            model: None,
+        }
     }
 
     /// Everything that happens.
@@ -68,13 +75,13 @@ impl Runtime {
 
 /// A [`Runtime`] to be put together.
 #[must_use = "build() opens the doors"]
-pub struct Builder {
-    setup: Setup,
+pub struct RuntimeBuilder {
+    setup: RuntimeConfig,
 }
 
-settings!(Builder);
+settings!(RuntimeBuilder);
 
-impl Builder {
+impl RuntimeBuilder {
     /// Keeps everything in a SQLite file, which is made if it is not there, or in a store that is open: a path, a
     /// [`SqliteStore`](crate::SqliteStore), or an `Arc<dyn Store>`. Without it everything is gone when the
     /// runtime stops.
@@ -86,16 +93,24 @@ impl Builder {
     /// Lets questions about tool calls wait for [`Runtime::respond`], an hour at most. Without
     /// this, and without [`approve`](Builder::approve), such calls are refused.
     pub fn ask_by_events(mut self) -> Self {
-        self.setup.asking = Asking::Client;
+        self.setup.asking = ApprovalSource::Client;
         self
     }
 
     /// Opens the doors, and lets sessions that were cut off go on.
     pub async fn build(self) -> Result<Runtime> {
-        let raised = self.setup.raise()?;
+        let raised = self.setup.start()?;
         raised.roof.recover().await?;
         let (roof, definitions) = (Arc::new(raised.roof), raised.definitions);
         let (models, clock, cwd) = (raised.models, raised.clock, raised.cwd);
-        Ok(Runtime { house: House { roof, definitions, models, clock, cwd } })
+        Ok(Runtime {
+            house: SessionFactory {
+                roof,
+                definitions,
+                models,
+                clock,
+                cwd,
+            },
+        })
     }
 }

@@ -19,7 +19,10 @@ fn simplify(schema: &mut Schema) {
     if let Some(object) = schema.as_object_mut() {
         without_null(object);
         // `uint64` and its like mean nothing to a model, and some providers refuse them.
-        if object.get("type").is_some_and(|kind| kind == "integer" || kind == "number") {
+        if object
+            .get("type")
+            .is_some_and(|kind| kind == "integer" || kind == "number")
+        {
             object.remove("format");
         }
     }
@@ -28,14 +31,22 @@ fn simplify(schema: &mut Schema) {
 
 /// What may be null may as well be left out, which is simpler to say.
 fn without_null(object: &mut Map<String, Value>) {
-    let single = match object.get("type").and_then(Value::as_array).map(Vec::as_slice) {
+    let single = match object
+        .get("type")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
         Some([kind, null]) if null == "null" => Some(kind.clone()),
         _ => None,
     };
     if let Some(kind) = single {
         object.insert("type".to_owned(), kind);
     }
-    let single = match object.get("anyOf").and_then(Value::as_array).map(Vec::as_slice) {
+    let single = match object
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
         Some([Value::Object(one), null]) if null.get("type").is_some_and(|kind| kind == "null") => {
             Some(one.clone())
         }

@@ -4,7 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, ErrorCode, EventBody, Origin, Outcome, Part, Problem, Session as Row, SessionId, ToolCall,
+    CallId, ErrorCode, EventBody, Origin, Outcome, Part, Problem, Session as Row, SessionId,
+    ToolCall,
     command::{Address, Command, Delivery},
     event::{TaskNote, ToolRecord},
     message::text_of,
@@ -15,23 +16,28 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::{Error, Result},
-    models::Models,
-    roof::{Posted, Shared},
+    models::ModelRegistry,
     run::Run,
+    running::{AcceptedMessage, SharedRuntime},
 };
 
 /// What is needed to open sessions. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct House {
-    pub(crate) roof: Shared,
+pub(crate) struct SessionFactory {
+    pub(crate) roof: SharedRuntime,
     pub(crate) definitions: Definitions,
-    pub(crate) models: Arc<Models>,
+    pub(crate) models: Arc<ModelRegistry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cwd: PathBuf,
 }
 
-impl House {
-    async fn open(&self, agent: &str, name: Option<String>, model: Option<String>) -> Result<Session> {
+impl SessionFactory {
+    async fn open(
+        &self,
+        agent: &str,
+        name: Option<String>,
+        model: Option<String>,
+    ) -> Result<AgentSession> {
         let definition = self.definitions.find(agent)?;
         let model = model.map(|name| self.models.resolve(&name)).transpose()?;
         let row = NewSessionRow {
@@ -45,28 +51,38 @@ impl House {
             at: self.clock.now(),
         };
         let row = self.roof.handle().store().open(row).await?;
-        Ok(Session { house: self.clone(), row })
+        Ok(AgentSession {
+            house: self.clone(),
+            row,
+        })
     }
 
-    async fn latest(&self, agent: &str) -> Result<Option<Session>> {
+    async fn latest(&self, agent: &str) -> Result<Option<AgentSession>> {
         let agent = self.definitions.find(agent)?.name.clone();
-        let filter =
-            SessionFilter { agent: Some(agent), top_level: Some(true), limit: 1, ..SessionFilter::default() };
+        let filter = SessionFilter {
+            agent: Some(agent),
+            top_level: Some(true),
+            limit: 1,
+            ..SessionFilter::default()
+        };
         let row = self.roof.handle().store().sessions(filter).await?.pop();
-        Ok(row.map(|row| Session { house: self.clone(), row }))
+        Ok(row.map(|row| AgentSession {
+            house: self.clone(),
+            row,
+        }))
     }
 }
 
 /// Which session of an agent is meant. Made by [`Runtime::session`](crate::Runtime::session).
 #[must_use = "say which one: create(), latest(), latest_or_create() or id()"]
-pub struct Sessions {
-    pub(crate) house: House,
+pub struct SessionSelector {
+    pub(crate) house: SessionFactory,
     pub(crate) agent: String,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<String>,
 }
 
-impl Sessions {
+impl SessionSelector {
     /// What people call a new one; unique without regard to case.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -86,20 +102,22 @@ impl Sessions {
     }
 
     /// A new session.
-    pub async fn create(self) -> Result<Session> {
+    pub async fn create(self) -> Result<AgentSession> {
         self.house.open(&self.agent, self.name, self.model).await
     }
 
     /// The one something happened in last.
-    pub async fn latest(self) -> Result<Session> {
+    pub async fn latest(self) -> Result<AgentSession> {
         self.house.latest(&self.agent).await?.ok_or_else(|| {
             let message = format!("agent `{}` has no session yet", self.agent);
-            Problem::new(ErrorCode::SessionNotFound, message).fix("latest_or_create() opens one").into()
+            Problem::new(ErrorCode::SessionNotFound, message)
+                .fix("latest_or_create() opens one")
+                .into()
         })
     }
 
     /// The latest, else a new one.
-    pub async fn latest_or_create(self) -> Result<Session> {
+    pub async fn latest_or_create(self) -> Result<AgentSession> {
         match self.house.latest(&self.agent).await? {
             Some(session) => Ok(session),
             None => self.create().await,
@@ -107,24 +125,31 @@ impl Sessions {
     }
 
     /// Exactly this one, if it is one of this agent's.
-    pub async fn id(self, id: &SessionId) -> Result<Session> {
+    pub async fn id(self, id: &SessionId) -> Result<AgentSession> {
         let row = self.house.roof.handle().store().session(id).await?;
-        let is_meant = |row: &Row| row.deleted_at.is_none() && row.agent.eq_ignore_ascii_case(&self.agent);
+        let is_meant =
+            |row: &Row| row.deleted_at.is_none() && row.agent.eq_ignore_ascii_case(&self.agent);
         let row = row.filter(is_meant).ok_or_else(|| {
-            Error::new(ErrorCode::SessionNotFound, format!("agent `{}` has no session {id}", self.agent))
+            Error::new(
+                ErrorCode::SessionNotFound,
+                format!("agent `{}` has no session {id}", self.agent),
+            )
         })?;
-        Ok(Session { house: self.house, row })
+        Ok(AgentSession {
+            house: self.house,
+            row,
+        })
     }
 }
 
 /// A conversation with one agent. It is kept: whoever opens the same store finds it again.
 #[derive(Clone)]
-pub struct Session {
-    house: House,
+pub struct AgentSession {
+    house: SessionFactory,
     row: Row,
 }
 
-impl Session {
+impl AgentSession {
     /// Its name, unique everywhere.
     pub fn id(&self) -> &SessionId {
         &self.row.id
@@ -142,8 +167,19 @@ impl Session {
 
     /// Says something to a run that is at work: it enters before the next request to the model.
     pub async fn steer(&self, text: impl Into<String>) -> Result<()> {
-        let (to, parts) = (Address::Id { id: self.row.id.clone() }, vec![Part::text(text)]);
-        let post = Command::Post { to, parts, origin: Origin::User, key: None, delivery: Delivery::Steer };
+        let (to, parts) = (
+            Address::Id {
+                id: self.row.id.clone(),
+            },
+            vec![Part::text(text)],
+        );
+        let post = Command::Post {
+            to,
+            parts,
+            origin: Origin::User,
+            key: None,
+            delivery: Delivery::Steer,
+        };
         self.house.roof.handle().send(post).await?;
         Ok(())
     }
@@ -160,13 +196,27 @@ impl Session {
     async fn post(&self, text: &str, origin: Origin) -> Result<Run> {
         let roof = &self.house.roof;
         let head = self.head().await?;
-        let posted = roof.post(Address::Id { id: self.row.id.clone() }, text, origin).await?;
+        let posted = roof
+            .post(
+                Address::Id {
+                    id: self.row.id.clone(),
+                },
+                text,
+                origin,
+            )
+            .await?;
         Ok(Run::new(roof.clone(), posted, head))
     }
 
     /// How far its journal goes.
     async fn head(&self) -> Result<u64> {
-        let row = self.house.roof.handle().store().session(&self.row.id).await?;
+        let row = self
+            .house
+            .roof
+            .handle()
+            .store()
+            .session(&self.row.id)
+            .await?;
         Ok(row.map_or(0, |row| row.head))
     }
 
@@ -174,7 +224,11 @@ impl Session {
     async fn call(&self, tool: &str, input: Value) -> Result<(CallId, Run)> {
         let roof = &self.house.roof;
         let id = CallId::from_entropy(self.house.clock.entropy());
-        let call = ToolCall { id: id.clone(), tool: tool.to_owned(), input };
+        let call = ToolCall {
+            id: id.clone(),
+            tool: tool.to_owned(),
+            input,
+        };
         let head = self.head().await?;
         let posted = roof.call(&self.row.id, call).await?;
         Ok((id, Run::new(roof.clone(), posted, head)))
@@ -182,7 +236,10 @@ impl Session {
 
     /// The run that works on a task of this session's.
     fn run_of(&self, task: &TaskNote) -> Run {
-        let posted = Posted { session: task.session.clone(), run: task.task.clone() };
+        let posted = AcceptedMessage {
+            session: task.session.clone(),
+            run: task.task.clone(),
+        };
         Run::new(self.house.roof.clone(), posted, 0)
     }
 }
@@ -190,15 +247,21 @@ impl Session {
 /// A question to another agent. Made by [`Session::delegate`].
 #[must_use = "a delegation does nothing until it is awaited or put into background"]
 pub struct Delegation {
-    from: Session,
+    from: AgentSession,
     agent: String,
     input: Map<String, Value>,
 }
 
 impl Delegation {
-    fn new(from: Session, agent: String, prompt: String) -> Self {
-        let input = [("subagent_type", agent.as_str().into()), ("prompt", prompt.into())];
-        let input = input.into_iter().map(|(name, value): (&str, Value)| (name.to_owned(), value)).collect();
+    fn new(from: AgentSession, agent: String, prompt: String) -> Self {
+        let input = [
+            ("subagent_type", agent.as_str().into()),
+            ("prompt", prompt.into()),
+        ];
+        let input = input
+            .into_iter()
+            .map(|(name, value): (&str, Value)| (name.to_owned(), value))
+            .collect();
         Self { from, agent, input }
     }
 
@@ -218,11 +281,11 @@ impl Delegation {
     /// session reads it at its next run.
     pub async fn background(mut self) -> Result<Run> {
         self.input.insert("run_in_background".into(), true.into());
-        self.asked().await
+        self.start_call().await
     }
 
     /// Has the call made and gives the run that it led to.
-    async fn asked(self) -> Result<Run> {
+    async fn start_call(self) -> Result<Run> {
         let Self { from, agent, input } = self;
         from.house.definitions.find(&agent)?;
         let (call, mut making) = from.call("Task", input.into()).await?;
@@ -233,7 +296,7 @@ impl Delegation {
                         .task
                         .as_ref()
                         .map(|task| from.run_of(task))
-                        .ok_or_else(|| refused(&record));
+                        .ok_or_else(|| refused_error(&record));
                 }
                 _ => {}
             }
@@ -244,7 +307,7 @@ impl Delegation {
 }
 
 /// Why nobody was asked.
-fn refused(record: &ToolRecord) -> Error {
+fn refused_error(record: &ToolRecord) -> Error {
     let code = match record.outcome {
         Outcome::Failed(code) => code,
         Outcome::Denied => ErrorCode::ToolDenied,
@@ -254,10 +317,10 @@ fn refused(record: &ToolRecord) -> Error {
 }
 
 impl IntoFuture for Delegation {
-    type Output = Result<crate::outcome::Outcome>;
+    type Output = Result<crate::outcome::RunOutcome>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async { self.asked().await?.result().await })
+        Box::pin(async { self.start_call().await?.result().await })
     }
 }

@@ -22,12 +22,14 @@
 //! Scripts can be files too: see `docs/scripted-models.md`, and name them as `scripted/FILE.toml`.
 
 mod cassette;
-mod expected;
+mod expected_events;
 
 pub use cassette::Cassette;
 #[doc(hidden)]
-pub use expected::{Expected, expect_events};
-pub use rooftree_providers::scripted::{Call, Entry, FaultKind, Scripted, call, fail, say};
+pub use expected_events::{ExpectedEvent, expect_events};
+pub use rooftree_providers::scripted::{
+    ScriptEntry, ScriptedCall, ScriptedFailureKind, ScriptedModel, call, fail, say,
+};
 pub use rooftree_runtime::clock::VirtualClock as FakeClock;
 
 #[doc(inline)]

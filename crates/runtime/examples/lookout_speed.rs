@@ -14,8 +14,8 @@ use std::{
 };
 
 use rooftree_runtime::{
-    Lookout, SystemClock,
-    definitions::{Places, Recheck, Trust},
+    ContextWatcher, SystemClock,
+    definitions::{ProjectTrust, SearchDirs, TrustRecheck},
 };
 
 const TIMES: u32 = 20_000;
@@ -30,9 +30,21 @@ fn main() {
     let root = std::env::temp_dir().join(format!("lookout-{}", std::process::id()));
     let skill = "---\nname: x\ndescription: does it\n---\nbody";
     for number in 0..5 {
-        write(&root, &format!("project/.rooftree/rules/rule-{number}.md"), "short sentences");
-        write(&root, &format!("project/.claude/skills/skill-{number}/SKILL.md"), skill);
-        write(&root, &format!("home/.claude/skills/mine-{number}/SKILL.md"), skill);
+        write(
+            &root,
+            &format!("project/.rooftree/rules/rule-{number}.md"),
+            "short sentences",
+        );
+        write(
+            &root,
+            &format!("project/.claude/skills/skill-{number}/SKILL.md"),
+            skill,
+        );
+        write(
+            &root,
+            &format!("home/.claude/skills/mine-{number}/SKILL.md"),
+            skill,
+        );
     }
     write(&root, "project/.git/HEAD", "");
     write(&root, "project/AGENTS.md", "be kind\n@docs/style.md\n");
@@ -40,9 +52,14 @@ fn main() {
     write(&root, "project/crates/one/AGENTS.md", "be precise");
     write(&root, "user/AGENTS.md", "mine");
     let (user, home) = (root.join("user"), root.join("home"));
-    let places =
-        Places::around(&root.join("project/crates/one"), Some(user), Some(home)).trusted(Trust::Given);
-    let lookout = Lookout::watching(places, Recheck::default(), 32 * 1024, Arc::new(SystemClock));
+    let places = SearchDirs::around(&root.join("project/crates/one"), Some(user), Some(home))
+        .trusted(ProjectTrust::Given);
+    let lookout = ContextWatcher::watching(
+        places,
+        TrustRecheck::default(),
+        32 * 1024,
+        Arc::new(SystemClock),
+    );
     // What was written a moment ago may change again without showing it, and is read again.
     thread::sleep(Duration::from_millis(50));
     let first = lookout.afresh();

@@ -4,7 +4,6 @@
 //! everybody else sends it signals or reads its events.
 
 mod act;
-mod around;
 mod ask;
 mod batch;
 mod budget;
@@ -12,34 +11,35 @@ mod call;
 mod check;
 mod compaction;
 mod decide;
-pub(crate) mod directory;
-mod equip;
 pub(crate) mod history;
 mod hook_points;
-mod inner;
 mod inquire;
+mod interruption;
 mod journal;
-mod life;
+mod lifecycle;
 mod limits;
-mod listen;
-mod patience;
+pub(crate) mod message_text;
+mod nested_calls;
 mod permission;
 pub(crate) mod prompt;
-mod questions;
 mod recovery;
 mod result;
+mod retry;
 mod rights;
 mod run;
 mod run_view;
 mod settle;
+mod setup;
+mod setup_verifiers;
 mod strict;
 mod take;
 pub(crate) mod task;
 #[cfg(test)]
 mod testing;
+mod tool_questions;
 mod verify;
 mod window;
-pub(crate) mod wording;
+pub(crate) mod working_directory;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -47,42 +47,42 @@ use rooftree_protocol::{
     AgentDefinition, Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
     event::NoticeLevel,
 };
-use rooftree_providers::{Media, Model};
+use rooftree_providers::{MediaBytes, Model};
 use rooftree_tools::{
     Policy,
-    mcp::{Lease, Notice},
+    mcp::{McpServerLease, Notice},
     tool::FileViews,
 };
 
-pub(crate) use self::life::live;
+pub(crate) use self::lifecycle::run_until_idle;
 use self::{
-    decide::{Checking, Room},
+    decide::{Verification, WindowRoom},
     history::History,
-    journal::{Commit, Journal},
-    window::Window,
+    journal::{Journal, JournalCommit},
+    window::ContextWindow,
 };
 use crate::{
-    Error, Surroundings,
-    checks::Check,
-    inbox::AtHand,
-    kit::{Kit, Prompt},
-    signals::Signals,
-    world::World,
+    Error, ProjectContext,
+    checks::WorkCheck,
+    inbox::InboxPrefetch,
+    resolved_agent::{ResolvedAgent, SystemPrompt},
+    runtime_context::RuntimeContext,
+    signals::SignalQueue,
 };
 
-struct Agent {
-    world: Arc<World>,
+struct AgentActor {
+    world: Arc<RuntimeContext>,
     session: Session,
-    kit: Arc<Kit>,
+    kit: Arc<ResolvedAgent>,
     /// What it found around it when the run began.
-    surroundings: Arc<Surroundings>,
+    surroundings: Arc<ProjectContext>,
     /// What checks its work, by name.
-    verifiers: Arc<[(String, Check)]>,
-    prompt: Arc<Prompt>,
+    verifiers: Arc<[(String, WorkCheck)]>,
+    prompt: Arc<SystemPrompt>,
     /// What may happen without asking, with the rules people made.
     policy: Policy,
     /// What the policy was put together from; none if it is to be put together before the next call.
-    policy_of: Option<rights::Basis>,
+    policy_of: Option<rights::PolicyBasis>,
     /// The definitions that bound its rights: its own, the one that this hides, newer versions since the run began.
     bounding: Vec<Arc<AgentDefinition>>,
     /// The edition of the definitions that was looked at last.
@@ -92,18 +92,18 @@ struct Agent {
     /// For whom it works, if another agent asks.
     mandate: Option<Box<Mandate>>,
     /// Keep the servers it has tools from.
-    leases: Vec<Lease>,
+    leases: Vec<McpServerLease>,
     /// What people should know about those servers, and have not been told; and what they have.
     remarks: Vec<Notice>,
     remarked: Vec<Notice>,
     model: Result<Model, Problem>,
-    window: Window,
+    window: ContextWindow,
     journal: Journal,
     history: History,
     views: FileViews,
     /// The bytes of the images in the conversation.
-    media: Media,
-    signals: Signals,
+    media: MediaBytes,
+    signals: SignalQueue,
     /// What people were told last that the model does not get.
     dropped: Vec<String>,
     /// How often the provider has called the question too long since the last reply.
@@ -113,20 +113,20 @@ struct Agent {
     /// When this agent woke.
     awake_since: Timestamp,
     /// What waited when the session was claimed.
-    at_hand: AtHand,
+    at_hand: InboxPrefetch,
     /// Whether the boundary lane may hold something that was not taken in.
     has_news: bool,
     clear_asked: bool,
     /// How the run must end, heard while something else was being done.
-    ending: Option<limits::End>,
+    ending: Option<limits::RunEndReason>,
     /// What running tools want to know from people.
-    wishes: questions::Wishes,
+    wishes: tool_questions::ToolQuestionQueue,
     /// What commands of running calls want called.
-    inner: inner::Inner,
+    inner: nested_calls::NestedCalls,
     /// Runs that are to be stopped as soon as they begin.
     unwanted: Vec<RunId>,
     /// What is to be remembered about hooks.
-    hooked: hook_points::Memory,
+    hooked: hook_points::HookState,
 }
 
 /// The first event of a journal that has none of its own yet.
@@ -134,15 +134,23 @@ fn opening(session: &Session) -> Option<EventBody> {
     let forked_from = session.forked_from.clone();
     let inherited = forked_from.as_ref().map_or(0, |fork| fork.at);
     let (agent, name) = (session.agent.clone(), session.name.clone());
-    (session.head == inherited).then_some(EventBody::SessionOpened { agent, name, forked_from })
+    (session.head == inherited).then_some(EventBody::SessionOpened {
+        agent,
+        name,
+        forked_from,
+    })
 }
 
-impl Agent {
+impl AgentActor {
     /// Appends to the journal and to the history, which are never apart.
-    fn append(&mut self, commit: Commit) {
+    fn append(&mut self, commit: JournalCommit) {
         let opening = self.opening.take();
-        let blobs = if self.inner.is_idle() { Vec::new() } else { commit.blobs.clone() };
-        for event in self.journal.append(Commit { opening, ..commit }) {
+        let blobs = if self.inner.is_idle() {
+            Vec::new()
+        } else {
+            commit.blobs.clone()
+        };
+        for event in self.journal.append(JournalCommit { opening, ..commit }) {
             self.observe(&event);
             if let EventBody::ToolCompleted(record) = &event.body {
                 self.inner.tell(record, &blobs);
@@ -154,13 +162,17 @@ impl Agent {
     /// Begins the journal, if nothing else has.
     fn open_journal(&mut self) {
         if self.opening.is_some() {
-            self.append(Commit::default());
+            self.append(JournalCommit::default());
         }
     }
 
     /// Appends one event of the open run.
     fn note(&mut self, body: EventBody) {
-        self.append(Commit { bodies: vec![body], run: self.run_id(), ..Commit::default() });
+        self.append(JournalCommit {
+            bodies: vec![body],
+            run: self.run_id(),
+            ..JournalCommit::default()
+        });
     }
 
     /// Tells what people should know about servers, each thing once.
@@ -170,8 +182,17 @@ impl Agent {
                 continue;
             }
             self.remarked.push(notice.clone());
-            let Notice { code, message, hint } = notice;
-            self.note(EventBody::Notice { level: NoticeLevel::Warning, code: code.into(), message, hint });
+            let Notice {
+                code,
+                message,
+                hint,
+            } = notice;
+            self.note(EventBody::Notice {
+                level: NoticeLevel::Warning,
+                code: code.into(),
+                message,
+                hint,
+            });
         }
     }
 
@@ -183,32 +204,41 @@ impl Agent {
     /// Takes an event in, live or replayed.
     fn observe(&mut self, event: &Event) {
         self.history.apply(event);
-        if matches!(event.body, EventBody::SessionCleared { .. } | EventBody::ContextCompacted(_)) {
+        if matches!(
+            event.body,
+            EventBody::SessionCleared { .. } | EventBody::ContextCompacted(_)
+        ) {
             self.views.clear();
         }
     }
 
     /// How much room there is for the next question.
-    fn room(&self) -> Room {
+    fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
         let (limits, tokens) = (&self.kit.limits, self.window.tokens(estimate));
         match self.refusals {
-            0 if tokens > limits.emergency_context.max(self.window.limit) && self.history.shrunk() > 0 => {
-                Room::None(3)
+            0 if tokens > limits.emergency_context.max(self.window.limit)
+                && self.history.shrunk() > 0 =>
+            {
+                WindowRoom::None(3)
             }
             0 if self.window.is_tight(estimate, limits.compact_at_percent)
                 && !self.hooked.is_put_off(self.history.reply_at()) =>
             {
-                Room::Tight
+                WindowRoom::Tight
             }
-            0 => Room::Plenty,
-            refusals => Room::None(refusals),
+            0 => WindowRoom::Plenty,
+            refusals => WindowRoom::None(refusals),
         }
     }
 
     /// Whether somebody checks the work when it is done.
-    fn checking(&self) -> Checking {
-        if self.verifiers.is_empty() { Checking::No } else { Checking::Wanted }
+    fn checking(&self) -> Verification {
+        if self.verifiers.is_empty() {
+            Verification::No
+        } else {
+            Verification::Wanted
+        }
     }
 
     /// The provider called the question too long; it may have said how much it takes.
@@ -224,13 +254,18 @@ impl Agent {
 
     /// The session people watch: the first one above.
     fn root(&self) -> SessionId {
-        let above = self.mandate.as_ref().and_then(|mandate| mandate.above.first());
+        let above = self
+            .mandate
+            .as_ref()
+            .and_then(|mandate| mandate.above.first());
         above.map_or_else(|| self.session.id.clone(), |above| above.session.clone())
     }
 
     /// Whether another agent waits to hear how the run ends.
     fn is_asked(&self) -> bool {
-        self.mandate.as_ref().is_some_and(|mandate| mandate.expects_answer())
+        self.mandate
+            .as_ref()
+            .is_some_and(|mandate| mandate.expects_answer())
     }
 
     /// How many delegations are above.
@@ -239,13 +274,15 @@ impl Agent {
     }
 
     fn model_name(&self) -> String {
-        self.model.as_ref().map_or_else(|_| String::new(), |model| model.choice.to_string())
+        self.model
+            .as_ref()
+            .map_or_else(|_| String::new(), |model| model.choice.to_string())
     }
 
     /// Takes in every signal that is there, without waiting. What must end the run is kept in `ending`.
-    fn heed_waiting_signals(&mut self) -> Result<(), Error> {
+    fn apply_pending_signals(&mut self) -> Result<(), Error> {
         while let Some(signal) = self.signals.try_next() {
-            if let Some(end) = self.heed_signal(signal)? {
+            if let Some(end) = self.apply_signal(signal)? {
                 self.ending = Some(end);
             }
         }

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a watcher wants to see.
 #[derive(Clone, Debug)]
-pub struct Filter {
+pub struct EventFilter {
     /// Whose events.
     pub session: SessionId,
     /// Only those with a higher number.
@@ -42,37 +42,47 @@ pub struct Filter {
 }
 
 /// An event, and the last number of the journal when it was said.
-type Said = (u64, Arc<Event>);
+type PublishedEvent = (u64, Arc<Event>);
 
 /// Where events are told. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Bus {
-    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Said>>>>,
+    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<PublishedEvent>>>>,
     /// Every beginning of a delegated run, for those who watch whole trees.
     births: broadcast::Sender<Arc<Event>>,
 }
 
 impl Default for Bus {
     fn default() -> Self {
-        Self { topics: Arc::default(), births: broadcast::channel(BACKLOG).0 }
+        Self {
+            topics: Arc::default(),
+            births: broadcast::channel(BACKLOG).0,
+        }
     }
 }
 
 impl Bus {
     /// Tells all watchers of the event's session.
     pub(crate) fn publish(&self, head: u64, event: Arc<Event>) {
-        if let EventBody::RunStarted { parent: Some(_), .. } = &event.body {
+        if let EventBody::RunStarted {
+            parent: Some(_), ..
+        } = &event.body
+        {
             // Nobody may be watching a tree.
             let _ = self.births.send(event.clone());
         }
-        let Ok(mut topics) = self.topics.lock() else { return };
-        let Some(topic) = topics.get(&event.session) else { return };
+        let Ok(mut topics) = self.topics.lock() else {
+            return;
+        };
+        let Some(topic) = topics.get(&event.session) else {
+            return;
+        };
         if let Err(broadcast::error::SendError((_, event))) = topic.send((head, event)) {
             topics.remove(&event.session);
         }
     }
 
-    pub(crate) fn subscribe(&self, store: Arc<dyn Store>, filter: Filter) -> Subscription {
+    pub(crate) fn subscribe(&self, store: Arc<dyn Store>, filter: EventFilter) -> Subscription {
         let live = match self.topics.lock() {
             Ok(mut topics) => topics
                 .entry(filter.session.clone())
@@ -81,26 +91,42 @@ impl Bus {
             Err(_) => broadcast::channel(1).1,
         };
         let changes = store.changes();
-        let patience = Patience::new();
+        let patience = IdleTimer::new();
         let (said, read) = (VecDeque::new(), VecDeque::new());
-        Subscription { store, filter, live, said, changes, patience, read, behind: true }
+        Subscription {
+            store,
+            filter,
+            live,
+            said,
+            changes,
+            patience,
+            read,
+            behind: true,
+        }
     }
 
-    pub(crate) fn subscribe_tree(&self, store: Arc<dyn Store>, filter: Filter) -> TreeSubscription {
+    pub(crate) fn subscribe_tree(
+        &self,
+        store: Arc<dyn Store>,
+        filter: EventFilter,
+    ) -> TreeSubscription {
         TreeSubscription::new(self.clone(), store, filter)
     }
 }
 
 /// Ends when nothing was heard for a while. Beginning anew costs nothing: the timer stays where
 /// it is and is moved only once it fires. A timer for each event would cost more than the event.
-struct Patience {
+struct IdleTimer {
     timer: Pin<Box<Sleep>>,
     was_heard: bool,
 }
 
-impl Patience {
+impl IdleTimer {
     fn new() -> Self {
-        Self { timer: Box::pin(tokio::time::sleep(PATIENCE)), was_heard: false }
+        Self {
+            timer: Box::pin(tokio::time::sleep(PATIENCE)),
+            was_heard: false,
+        }
     }
 
     fn begin_anew(&mut self) {
@@ -121,12 +147,12 @@ impl Patience {
 /// A place in a session's events that moves forward.
 pub struct Subscription {
     store: Arc<dyn Store>,
-    filter: Filter,
-    live: broadcast::Receiver<Said>,
+    filter: EventFilter,
+    live: broadcast::Receiver<PublishedEvent>,
     /// What was said while the journal was read.
-    said: VecDeque<Said>,
+    said: VecDeque<PublishedEvent>,
     changes: watch::Receiver<u64>,
-    patience: Patience,
+    patience: IdleTimer,
     read: VecDeque<Event>,
     /// Whether the journal may hold more than the bus will tell.
     behind: bool,
@@ -158,7 +184,10 @@ impl Subscription {
     }
 
     async fn read_journal(&mut self) -> Result<(), Error> {
-        let mut page = self.store.events(&self.filter.session, self.filter.after, PAGE).await?;
+        let mut page = self
+            .store
+            .events(&self.filter.session, self.filter.after, PAGE)
+            .await?;
         if !page.is_empty() {
             // A watcher never sees what could still be lost.
             self.store.settled().await?;
@@ -167,13 +196,16 @@ impl Subscription {
         // From here on the bus tells everything, deltas too: the journal is read up to there and no further.
         self.listen_in();
         // What is not part of the journal's order says nothing about it: its place is after everything.
-        let place = |(head, event): &Said| event.id.or_else(|| head.checked_add(1));
+        let place = |(head, event): &PublishedEvent| event.id.or_else(|| head.checked_add(1));
         if let Some(told_from) = self.said.iter().find_map(place) {
             let before = page.partition_point(|event| event.id.is_none_or(|id| id < told_from));
             self.behind &= before == page.len();
             page.truncate(before);
         }
-        self.filter.after = page.last().and_then(|event| event.id).unwrap_or(self.filter.after);
+        self.filter.after = page
+            .last()
+            .and_then(|event| event.id)
+            .unwrap_or(self.filter.after);
         self.read.extend(page);
         Ok(())
     }
@@ -214,7 +246,7 @@ impl Subscription {
     }
 
     /// What follows what was told so far; nothing if that was told already.
-    fn told(&mut self, (head, event): Said) -> Option<Arc<Event>> {
+    fn told(&mut self, (head, event): PublishedEvent) -> Option<Arc<Event>> {
         match event.id {
             None if head < self.filter.after => None,
             None => Some(event),

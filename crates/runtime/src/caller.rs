@@ -5,7 +5,10 @@ use std::sync::Arc;
 use rooftree_protocol::{Above, Confinement, Mandate, ModelChoice, RunId, Session};
 use rooftree_tools::{Policy, ToolContext};
 
-use crate::{Surroundings, kit::Kit, post_turn::PostTurn, world::World};
+use crate::{
+    ProjectContext, post_turn::PostTurn, resolved_agent::ResolvedAgent,
+    runtime_context::RuntimeContext,
+};
 
 /// By what name the runtime itself calls Task, to have work checked. No model is told of it, and none
 /// reaches a tool by it.
@@ -13,12 +16,12 @@ pub(crate) const VERIFYING: &str = "verify work";
 
 /// An agent in the middle of a run, as its tools see it.
 pub(crate) struct Caller {
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<RuntimeContext>,
     pub(crate) session: Arc<Session>,
     pub(crate) run: RunId,
-    pub(crate) kit: Arc<Kit>,
+    pub(crate) kit: Arc<ResolvedAgent>,
     /// What it found around it when its run began.
-    pub(crate) surroundings: Arc<Surroundings>,
+    pub(crate) surroundings: Arc<ProjectContext>,
     /// What may happen without asking, as it is now.
     pub(crate) policy: Policy,
     /// How the programs it runs are confined, as it is now.
@@ -50,13 +53,22 @@ impl Caller {
 
     /// The first run above, or this one.
     pub(crate) fn root(&self) -> RunId {
-        self.mandate.as_ref().map_or_else(|| self.run.clone(), |mandate| mandate.root.clone())
+        self.mandate
+            .as_ref()
+            .map_or_else(|| self.run.clone(), |mandate| mandate.root.clone())
     }
 
     /// Whoever is above one that this one asks.
     pub(crate) fn chain(&self) -> Vec<Above> {
-        let mut above = self.mandate.as_ref().map(|mandate| mandate.above.clone()).unwrap_or_default();
-        above.push(Above { agent: self.session.agent.clone(), session: self.session.id.clone() });
+        let mut above = self
+            .mandate
+            .as_ref()
+            .map(|mandate| mandate.above.clone())
+            .unwrap_or_default();
+        above.push(Above {
+            agent: self.session.agent.clone(),
+            session: self.session.id.clone(),
+        });
         above
     }
 

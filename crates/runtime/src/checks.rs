@@ -8,7 +8,7 @@ use rooftree_protocol::{RunId, SessionId, Verifier};
 /// What a function is shown of the work it checks.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Work {
+pub struct CheckedWork {
     /// The session that did it.
     pub session: SessionId,
     /// In which run.
@@ -26,24 +26,25 @@ pub struct Work {
 }
 
 /// A function that checks work. An error says what is wanting, in words for the model.
-pub type Checker = Arc<dyn Fn(Work) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+pub type VerifierFunction =
+    Arc<dyn Fn(CheckedWork) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// One way to check work.
 #[derive(Clone)]
-pub enum Check {
+pub enum WorkCheck {
     /// As files write it.
     Written(Verifier),
     /// By calling a function.
-    Function(Checker),
+    Function(VerifierFunction),
 }
 
-impl From<Verifier> for Check {
+impl From<Verifier> for WorkCheck {
     fn from(verifier: Verifier) -> Self {
         Self::Written(verifier)
     }
 }
 
-impl fmt::Debug for Check {
+impl fmt::Debug for WorkCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Written(verifier) => verifier.fmt(f),
@@ -52,7 +53,7 @@ impl fmt::Debug for Check {
     }
 }
 
-impl Work {
+impl CheckedWork {
     /// What the work of one run amounts to.
     pub(crate) fn new(session: &rooftree_protocol::Session) -> Self {
         Self {

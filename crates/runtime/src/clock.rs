@@ -27,7 +27,9 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
@@ -39,8 +41,12 @@ impl Clock for SystemClock {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
             // Without a random source ids still differ: the clock moves and addresses vary.
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-            return since.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835) ^ (bytes.as_ptr() as u128);
+            let since = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default()
+                .as_nanos();
+            return since.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)
+                ^ (bytes.as_ptr() as u128);
         }
         u128::from_le_bytes(bytes)
     }

@@ -4,29 +4,29 @@
 //! One resolver lists and finds, so that whatever is listed can be used. Whoever works with a
 //! definition keeps the one it got; a change is seen by whoever looks next.
 
+mod bounded_read;
+mod build;
 mod builtin;
+mod context_reload;
+mod definition_index;
 mod describe;
 mod diagnostic;
 mod draft;
 mod fields;
-mod files;
-mod fill;
 mod import;
 mod instructions;
-mod knowledge;
 mod library;
-mod lookout;
+mod loader_context;
 mod markdown;
 mod names;
-mod places;
+mod project_context;
 mod resolve;
 mod rules;
-mod shelf;
+mod search_dirs;
 mod skills;
-mod surroundings;
-mod tree;
+mod syntax_tree;
+mod to_markdown;
 mod verifiers;
-mod written;
 
 use std::{
     path::PathBuf,
@@ -35,26 +35,26 @@ use std::{
 
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
 
-use self::shelf::{Origin, Shelf};
+use self::definition_index::{DefinitionIndex, DefinitionOrigin};
 pub use self::{
     builtin::builtin_text,
+    context_reload::ContextWatcher,
+    definition_index::ShadowedDefinition,
     describe::described,
     diagnostic::{Diagnostic, Severity},
-    draft::Syntax,
+    draft::DocumentSyntax,
     instructions::Instructions,
-    knowledge::{Knowledge, ModelNaming, Variables},
-    library::{Document, Library, Recheck},
-    lookout::Lookout,
+    library::{DefinitionDocument, DefinitionLibrary, TrustRecheck},
+    loader_context::{LoaderContext, ModelNaming, VariableLookup},
     names::{READ_ONLY, is_name, nearest},
-    places::{Places, Trust},
-    resolve::Loaded,
-    rules::Rule,
-    shelf::Hidden,
+    project_context::ProjectContext,
+    resolve::LoadedDefinitions,
+    rules::RuleFile,
+    search_dirs::{ProjectTrust, SearchDirs},
     skills::{Skill, skills_in_scope},
-    surroundings::Surroundings,
-    tree::Place,
+    syntax_tree::SourceSpan,
+    to_markdown::written,
     verifiers::verifiers_in,
-    written::written,
 };
 use crate::clock::Clock;
 
@@ -64,18 +64,18 @@ const FRESH: i64 = 1_000;
 /// Agent definitions, ready to be looked up. A clone is the same collection.
 #[derive(Clone, Default)]
 pub struct Definitions {
-    shelf: Arc<RwLock<Shelf>>,
-    watch: Option<Arc<Watch>>,
+    shelf: Arc<RwLock<DefinitionIndex>>,
+    watch: Option<Arc<DefinitionWatch>>,
 }
 
 /// Files that are looked at again now and then.
-struct Watch {
-    library: Library,
+struct DefinitionWatch {
+    library: DefinitionLibrary,
     clock: Arc<dyn Clock>,
-    seen: Mutex<Seen>,
+    seen: Mutex<LibraryStamp>,
 }
 
-struct Seen {
+struct LibraryStamp {
     at: Timestamp,
     stamp: u64,
 }
@@ -84,17 +84,29 @@ impl Definitions {
     /// The agents that come with the program.
     pub fn builtin() -> Self {
         let definitions = Self::default();
-        builtin::builtin().iter().for_each(|definition| definitions.keep(definition.clone(), Origin::Put));
+        builtin::builtin()
+            .iter()
+            .for_each(|definition| definitions.keep(definition.clone(), DefinitionOrigin::Put));
         definitions
     }
 
     /// With all that a library holds besides. Files that change are read again, at the earliest a
     /// second after they were looked at.
-    pub fn reading(library: Library, clock: Arc<dyn Clock>) -> Self {
+    pub fn reading(library: DefinitionLibrary, clock: Arc<dyn Clock>) -> Self {
         let definitions = Self::builtin();
-        let seen = Mutex::new(Seen { at: clock.now(), stamp: library.stamp() });
+        let seen = Mutex::new(LibraryStamp {
+            at: clock.now(),
+            stamp: library.stamp(),
+        });
         definitions.take(library.load());
-        Self { watch: Some(Arc::new(Watch { library, clock, seen })), ..definitions }
+        Self {
+            watch: Some(Arc::new(DefinitionWatch {
+                library,
+                clock,
+                seen,
+            })),
+            ..definitions
+        }
     }
 
     /// Adds a definition; one of the same name and level is replaced.
@@ -106,19 +118,23 @@ impl Definitions {
     /// Adds or changes a definition while agents are at work. Those at work keep what they have.
     pub fn put(&self, definition: AgentDefinition) -> Arc<AgentDefinition> {
         let definition = Arc::new(definition);
-        self.keep(definition.clone(), Origin::Put);
+        self.keep(definition.clone(), DefinitionOrigin::Put);
         definition
     }
 
     /// Takes a definition away; what it hid counts again. Those of the program stay.
     pub fn remove(&self, name: &str) -> Option<Arc<AgentDefinition>> {
-        self.shelf.write().unwrap_or_else(PoisonError::into_inner).remove(name)
+        self.shelf
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(name)
     }
 
     /// Finds a definition. `default` means `lead`; `builtin/NAME` one that another hides.
     pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
         self.refresh();
-        self.read(|shelf| shelf.find(name)).ok_or_else(|| self.unknown(name))
+        self.read(|shelf| shelf.find(name))
+            .ok_or_else(|| self.unknown(name))
     }
 
     /// Whether there is one of this name.
@@ -135,7 +151,7 @@ impl Definitions {
     /// The same as a list.
     pub fn all(&self) -> Vec<Arc<AgentDefinition>> {
         self.refresh();
-        self.read(Shelf::all)
+        self.read(DefinitionIndex::all)
     }
 
     /// Another number with every change: whoever has the same number has seen what there is.
@@ -145,15 +161,17 @@ impl Definitions {
     }
 
     /// Those that others of the same name hide.
-    pub fn hidden(&self) -> Vec<Hidden> {
-        self.read(Shelf::hidden)
+    pub fn hidden(&self) -> Vec<ShadowedDefinition> {
+        self.read(DefinitionIndex::hidden)
     }
 
     /// The definition that a project's one of the same name hides: the project's has no more rights than it.
     /// None if this is no project's, or hides nothing.
     pub(crate) fn hidden_by(&self, definition: &AgentDefinition) -> Option<Arc<AgentDefinition>> {
-        let is_project = definition.source.level == rooftree_protocol::Level::Project;
-        is_project.then(|| self.read(|shelf| shelf.below_project(&definition.name))).flatten()
+        let is_project = definition.source.level == rooftree_protocol::DefinitionLevel::Project;
+        is_project
+            .then(|| self.read(|shelf| shelf.below_project(&definition.name)))
+            .flatten()
     }
 
     /// What is wrong with the files that were read.
@@ -161,15 +179,18 @@ impl Definitions {
         self.read(|shelf| shelf.diagnostics.clone())
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Shelf) -> T) -> T {
+    fn read<T>(&self, look: impl FnOnce(&DefinitionIndex) -> T) -> T {
         look(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn keep(&self, definition: Arc<AgentDefinition>, origin: Origin) {
-        self.shelf.write().unwrap_or_else(PoisonError::into_inner).put(definition, origin);
+    fn keep(&self, definition: Arc<AgentDefinition>, origin: DefinitionOrigin) {
+        self.shelf
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .put(definition, origin);
     }
 
-    fn take(&self, loaded: Loaded) {
+    fn take(&self, loaded: LoadedDefinitions) {
         let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
         shelf.replace_files(loaded.definitions);
         shelf.diagnostics = loaded.diagnostics;
@@ -194,31 +215,57 @@ impl Definitions {
     /// The file that would define this agent if its folder were trusted.
     fn untrusted(&self, name: &str) -> Option<PathBuf> {
         let library = &self.watch.as_ref()?.library;
-        let trust = library.recheck.ask.as_ref().map_or(library.places.trust, |ask| ask());
-        let library = Library { places: library.places.clone().trusted(trust), ..library.clone() };
-        let is_meant = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+        let trust = library
+            .recheck
+            .ask
+            .as_ref()
+            .map_or(library.places.trust, |ask| ask());
+        let library = DefinitionLibrary {
+            places: library.places.clone().trusted(trust),
+            ..library.clone()
+        };
+        let is_meant = |path: &PathBuf| {
+            path.file_stem()
+                .is_some_and(|stem| stem.eq_ignore_ascii_case(name))
+        };
         library.untrusted().into_iter().find(is_meant)
     }
 
     fn unknown(&self, name: &str) -> Problem {
-        let all = self.read(Shelf::all);
-        let known: Vec<&str> =
-            all.iter().filter(|found| !found.hidden).map(|found| found.name.as_str()).collect();
-        let said = format!("Unknown agent type \"{name}\". Available: {}", known.join(", "));
+        let all = self.read(DefinitionIndex::all);
+        let known: Vec<&str> = all
+            .iter()
+            .filter(|found| !found.hidden)
+            .map(|found| found.name.as_str())
+            .collect();
+        let said = format!(
+            "Unknown agent type \"{name}\". Available: {}",
+            known.join(", ")
+        );
         let problem = Problem::new(ErrorCode::AgentNotFound, said);
         let is_broken = |found: &&Diagnostic| {
-            let stem = found.path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+            let stem = found
+                .path
+                .file_stem()
+                .is_some_and(|stem| stem.eq_ignore_ascii_case(name));
             stem && found.severity == Severity::Error
         };
         let broken = self.read(|shelf| shelf.diagnostics.iter().find(is_broken).cloned());
         if let Some(path) = self.untrusted(name) {
             return problem
-                .cause(format!("it is in {}, and that folder is not trusted", path.display()))
+                .cause(format!(
+                    "it is in {}, and that folder is not trusted",
+                    path.display()
+                ))
                 .fix("rooftree trust --show, then rooftree trust; or --trust for once");
         }
         match broken {
             Some(broken) => problem
-                .cause(format!("{} is not used: {}", broken.path.display(), broken.message))
+                .cause(format!(
+                    "{} is not used: {}",
+                    broken.path.display(),
+                    broken.message
+                ))
                 .fix("rooftree agents validate"),
             None => match nearest(name, known) {
                 Some(meant) => problem.fix(format!("did you mean `{meant}`?")),
@@ -230,6 +277,12 @@ impl Definitions {
 
 impl std::fmt::Debug for Definitions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.read(Shelf::all).iter().map(|found| &found.name)).finish()
+        f.debug_set()
+            .entries(
+                self.read(DefinitionIndex::all)
+                    .iter()
+                    .map(|found| &found.name),
+            )
+            .finish()
     }
 }

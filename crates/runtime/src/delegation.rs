@@ -5,8 +5,8 @@
 //! after a crash finds what it made before, and changes nothing.
 
 mod answer;
+mod answer_cache;
 mod bounds;
-mod cache;
 mod dialect;
 mod inherit;
 mod isolation;
@@ -25,25 +25,25 @@ use rooftree_protocol::{
     Mandate, Message, MessageId, Origin, Part, RunId, SessionId,
     event::{RunEnd, RunMode, TaskNote},
 };
-use rooftree_store::{NewSessionRow, Post, Repeated, TaskRow, TaskStatus};
+use rooftree_store::{InboxPost, KeyReuse, NewSessionRow, TaskRow, TaskStatus};
 use rooftree_tools::{ToolContext, ToolOutput};
 use serde_json::{Map, Value};
 
 use self::{
-    answer::Failure,
-    inherit::Asking,
-    request::{Request, Strategy, Surface},
-    target::Target,
-    wait::{Late, Waited},
+    answer::DelegationError,
+    inherit::DelegationInputs,
+    request::{DelegationRequest, DelegationSurface, SessionStrategy},
+    target::DelegationTarget,
+    wait::{TimeoutAction, WaitOutcome},
 };
 use crate::{
     caller::Caller,
-    interrupted,
-    world::{Errand, World},
+    interrupted_runs,
+    runtime_context::{RuntimeContext, SessionAction},
 };
 
 /// A delegation under way.
-struct Asked {
+struct ActiveDelegation {
     task: RunId,
     session: SessionId,
     agent: String,
@@ -62,64 +62,98 @@ struct Asked {
 }
 
 /// Asks, and waits for the answer unless it is to come later.
-async fn delegate(caller: Arc<Caller>, request: Request, context: ToolContext) -> ToolOutput {
+async fn delegate(
+    caller: Arc<Caller>,
+    request: DelegationRequest,
+    context: ToolContext,
+) -> ToolOutput {
     let (agent, request) = (request.agent.clone(), with_defaults(&caller, request).await);
     match ask(&caller, &request, &context).await {
         Err(failure) => failure.output(&agent),
-        Ok(Reached::Known(note, end)) => answer::again(note, &end),
-        Ok(Reached::Asked(asked, _, _)) if asked.is_held => answer::queued(&request, &asked),
-        Ok(Reached::Asked(asked, _, _)) if request.is_background() => answer::started(&request, &asked),
-        Ok(Reached::Asked(asked, told, question)) => {
-            let late = if request.surface == Surface::Verifier { Late::Stop } else { Late::Detach };
-            let waiting = wait::Waiting { asked: &asked, told, late };
+        Ok(DelegationOutcome::Known(note, end)) => answer::again(note, &end),
+        Ok(DelegationOutcome::Asked(asked, _, _)) if asked.is_held => {
+            answer::queued(&request, &asked)
+        }
+        Ok(DelegationOutcome::Asked(asked, _, _)) if request.is_background() => {
+            answer::started(&request, &asked)
+        }
+        Ok(DelegationOutcome::Asked(asked, told, question)) => {
+            let late = if request.surface == DelegationSurface::Verifier {
+                TimeoutAction::Stop
+            } else {
+                TimeoutAction::Detach
+            };
+            let waiting = wait::DelegationWait {
+                asked: &asked,
+                told,
+                late,
+            };
             let patience = patience(&caller, &request).as_secs();
             match waiting.wait(&caller.world, &context.cancel).await {
-                Waited::Ended(end) => {
+                WaitOutcome::Ended(end) => {
                     if let Some(question) = question {
                         question.keep(&caller, &asked, &end);
                     }
                     answer::ended(&caller, &request, &asked, &end).await
                 }
-                Waited::Detached => answer::detached(&request, &asked, patience),
-                Waited::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
-                Waited::Cancelled => answer::cancelled(&asked),
+                WaitOutcome::Detached => answer::detached(&request, &asked, patience),
+                WaitOutcome::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
+                WaitOutcome::Cancelled => answer::cancelled(&asked),
             }
         }
     }
 }
 
 /// The request, with what the definition says where the call says nothing.
-async fn with_defaults(caller: &Caller, request: Request) -> Request {
-    let is_open =
-        request.background.is_none() && matches!(request.surface, Surface::Task | Surface::InvokeAgent);
+async fn with_defaults(caller: &Caller, request: DelegationRequest) -> DelegationRequest {
+    let is_open = request.background.is_none()
+        && matches!(
+            request.surface,
+            DelegationSurface::Task | DelegationSurface::InvokeAgent
+        );
     if !is_open || request.is_fork() {
         return request;
     }
     let found = target::definition(caller, &request).await;
-    Request { background: found.ok().map(|definition| definition.background), ..request }
+    DelegationRequest {
+        background: found.ok().map(|definition| definition.background),
+        ..request
+    }
 }
 
 /// How long an answer is waited for.
-fn patience(caller: &Caller, request: &Request) -> Duration {
-    Duration::from_secs(request.timeout_secs.unwrap_or(caller.kit.limits.delegation_timeout_secs))
+fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
+    Duration::from_secs(
+        request
+            .timeout_secs
+            .unwrap_or(caller.kit.limits.delegation_timeout_secs),
+    )
 }
 
 /// What ends a wait, from the moment on that somebody is asked.
-struct Told {
+struct DelegationEnd {
     end: tokio::sync::oneshot::Receiver<Arc<RunEnd>>,
     too_late: BoxFuture<'static, ()>,
 }
 
 /// What came of asking.
-enum Reached {
+enum DelegationOutcome {
     /// Somebody works on it.
-    Asked(Asked, Told, Option<cache::Question>),
+    Asked(
+        ActiveDelegation,
+        DelegationEnd,
+        Option<answer_cache::CacheableQuestion>,
+    ),
     /// The answer is known.
     Known(TaskNote, Arc<RunEnd>),
 }
 
 /// Opens the session if need be, puts the message into its inbox and wakes it.
-async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Result<Reached, Failure> {
+async fn ask(
+    caller: &Caller,
+    request: &DelegationRequest,
+    context: &ToolContext,
+) -> Result<DelegationOutcome, DelegationError> {
     let world = &caller.world;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition, request)?;
@@ -128,27 +162,43 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
     caller.turn.wait().await;
     let target = target::find(caller, request, &definition, &context.call).await?;
     bounds::refuse_cycle(caller, &definition, target.id())?;
-    let task = RunId::akin_to(context.call.as_str());
+    let task = RunId::derived_from(context.call.as_str());
     let mode = mode(caller, request);
     let call = &context.call;
-    let asking = Asking { definition: &definition, request, target: &target, call, mode };
+    let asking = DelegationInputs {
+        definition: &definition,
+        request,
+        target: &target,
+        call,
+        mode,
+    };
     let mandate = inherit::mandate(caller, &asking)?;
     let workspace = isolation::provision(caller, &asking, &mandate).await?;
-    let mandate = Mandate { workspace: workspace.as_ref().and_then(isolation::written), ..mandate };
-    let question = cache::Question::of(caller, &asking, &mandate);
+    let mandate = Mandate {
+        workspace: workspace.as_ref().and_then(isolation::written),
+        ..mandate
+    };
+    let question = answer_cache::CacheableQuestion::of(caller, &asking, &mandate);
     if let Some(question) = &question
         && let Some((note, end)) = question.known(caller).await
     {
-        return Ok(Reached::Known(note, end));
+        return Ok(DelegationOutcome::Known(note, end));
     }
     let limits = &caller.kit.limits;
     world
         .replies
-        .enter(&task, (&caller.session.id, &mandate.root), (limits.children, limits.descendants))
+        .reserve(
+            &task,
+            (&caller.session.id, &mandate.root),
+            (limits.children, limits.descendants),
+        )
         .map_err(bounds::full)?;
     let too_late = world.options.clock.sleep(patience(caller, request));
-    let told = Told { end: world.replies.expect(&task), too_late };
-    let mut asked = Asked {
+    let told = DelegationEnd {
+        end: world.replies.subscribe(&task),
+        too_late,
+    };
+    let mut asked = ActiveDelegation {
         is_repeated: false,
         session_name: target.name(),
         is_queued: target.is_busy(world).await,
@@ -156,13 +206,21 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         task: task.clone(),
         session: target.id().clone(),
         agent: definition.name.clone(),
-        is_new: matches!(target, Target::New(_) | Target::Fork { .. }),
+        is_new: matches!(
+            target,
+            DelegationTarget::New(_) | DelegationTarget::Fork { .. }
+        ),
         is_held: is_held(world, &target).await?,
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
-    let message = message(caller, context, mandate, isolation::told(request, workspace.as_ref()));
+    let message = message(
+        caller,
+        context,
+        mandate,
+        isolation::told(request, workspace.as_ref()),
+    );
     let key = format!("call:{}", context.call);
-    let post = Post {
+    let post = InboxPost {
         session: asked.session.clone(),
         lane: rooftree_protocol::Lane::Mail,
         key,
@@ -170,18 +228,22 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         capacity: limits.inbox,
     };
     // Queued one after the other: what follows finds what went before, and a crash takes the tail.
-    let is_found_by_next = matches!(target, Target::Known(_));
+    let is_found_by_next = matches!(target, DelegationTarget::Known(_));
     let given = inherit::given(caller, &definition, request)?;
     let cwd = workspace.map(|workspace| workspace.cwd);
     let opened = target.working_in(cwd).thinking_with(given).open(world);
-    world.store().put_task(row).later();
+    world.store().put_task(row).detach();
     let posted = world.store().post(post);
     if is_found_by_next {
         caller.turn.pass();
     }
     // A session that was opened for this call works for this one, also if the call is made again after a crash.
     let session = asked.session.clone();
-    let errand = if asked.is_new { Errand::WakeChild(session) } else { Errand::Wake(session) };
+    let errand = if asked.is_new {
+        SessionAction::WakeChild(session)
+    } else {
+        SessionAction::Wake(session)
+    };
     let _ = world.errands.send(errand);
     rooftree_store::failpoint::reach("task.asking");
     let kept = async {
@@ -191,20 +253,25 @@ async fn ask(caller: &Caller, request: &Request, context: &ToolContext) -> Resul
         posted.await
     };
     match kept.await {
-        Ok(posted) => asked.is_repeated = posted.repeated != Repeated::No,
+        Ok(posted) => asked.is_repeated = posted.repeated != KeyReuse::No,
         Err(error) => {
-            world.replies.leave(&task);
-            return Err(Failure::NotStarted(error.problem().message));
+            world.replies.release(&task);
+            return Err(DelegationError::NotStarted(error.problem().message));
         }
     }
-    Ok(Reached::Asked(asked, told, question))
+    Ok(DelegationOutcome::Asked(asked, told, question))
 }
 
 /// Whether a message to this session waits until a process that it belongs to goes on with it.
-async fn is_held(world: &World, target: &Target) -> Result<bool, Failure> {
-    let Target::Known(session) = target else { return Ok(false) };
-    let queued = interrupted::stays_queued(world, &session.id).await;
-    queued.map_err(|error| Failure::NotStarted(error.problem().message))
+async fn is_held(
+    world: &RuntimeContext,
+    target: &DelegationTarget,
+) -> Result<bool, DelegationError> {
+    let DelegationTarget::Known(session) = target else {
+        return Ok(false);
+    };
+    let queued = interrupted_runs::stays_queued(world, &session.id).await;
+    queued.map_err(|error| DelegationError::NotStarted(error.problem().message))
 }
 
 /// The message that asks. It has the call's own id, so that the same call finds it again.
@@ -214,23 +281,32 @@ fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: Stri
         agent: caller.session.agent.clone(),
         call: Some(context.call.clone()),
     };
-    let id = MessageId::akin_to(context.call.as_str());
+    let id = MessageId::derived_from(context.call.as_str());
     let message = Message::new(id, vec![Part::text(words)], origin, caller.world.now());
-    Message { outside: caller.outside, mandate: Some(Box::new(mandate)), ..message }
+    Message {
+        outside: caller.outside,
+        mandate: Some(Box::new(mandate)),
+        ..message
+    }
 }
 
-fn mode(caller: &Caller, request: &Request) -> RunMode {
+fn mode(caller: &Caller, request: &DelegationRequest) -> RunMode {
     match request.strategy {
-        _ if request.surface == Surface::Verifier => RunMode::Verifying,
+        _ if request.surface == DelegationSurface::Verifier => RunMode::Verifying,
         // In background too: what the provider has read of the conversation stays good.
-        Strategy::Fork => RunMode::Fork,
+        SessionStrategy::Fork => RunMode::Fork,
         _ if request.is_background() => RunMode::Background,
         _ if caller.delegations > 1 => RunMode::Parallel,
         _ => RunMode::Foreground,
     }
 }
 
-fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<Value>) -> TaskRow {
+fn started(
+    caller: &Caller,
+    request: &DelegationRequest,
+    asked: &ActiveDelegation,
+    workspace: Option<Value>,
+) -> TaskRow {
     let mut data = Map::from_iter([("agent".to_owned(), asked.agent.clone().into())]);
     data.extend(workspace.map(|workspace| ("workspace".to_owned(), workspace)));
     TaskRow {
@@ -248,7 +324,7 @@ fn started(caller: &Caller, request: &Request, asked: &Asked, workspace: Option<
     }
 }
 
-impl Asked {
+impl ActiveDelegation {
     /// A task that is known.
     fn of(task: RunId, session: SessionId, agent: String) -> Self {
         let (is_new, is_repeated, is_queued, is_held) = (false, false, false, false);
@@ -282,9 +358,9 @@ impl Asked {
 
 /// A session to be opened for a delegation.
 fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> NewSessionRow {
-    let world: &World = &caller.world;
+    let world: &RuntimeContext = &caller.world;
     NewSessionRow {
-        id: SessionId::akin_to(call.as_str()),
+        id: SessionId::derived_from(call.as_str()),
         agent: agent.to_owned(),
         name: None,
         model: None,

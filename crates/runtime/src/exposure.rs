@@ -4,7 +4,7 @@
 //! is named by what is in them, so a prompt that names them stays the same for as long as they do.
 
 mod flags;
-mod page;
+mod skill_page;
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{AgentDefinition, Dialect, ToolSpec, definition::Exposure};
+use rooftree_protocol::{AgentDefinition, AgentDialect, ToolSpec, definition::ToolExposure};
 use rooftree_tools::{
     Tool, Toolset,
     mcp::{Notice, PREFIX},
@@ -20,7 +20,7 @@ use rooftree_tools::{
 };
 use sha2::{Digest, Sha256};
 
-pub use flags::Flag;
+pub use flags::CommandFlag;
 pub(crate) use flags::input;
 
 /// Tools that stay functions: to work on files, to run commands, to plan, to talk with people, to use skills.
@@ -49,7 +49,11 @@ const FUNCTIONS: [&str; 20] = [
 
 /// Families of our own: name, what they are for, tools.
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
-    ("web", "Fetch pages and search the web.", &["WebFetch", "WebSearch"]),
+    (
+        "web",
+        "Fetch pages and search the web.",
+        &["WebFetch", "WebSearch"],
+    ),
     (
         "agents",
         "Ask other agents, wait for them, send them messages, take over what they changed.",
@@ -63,13 +67,21 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
             "DiscardWorkspace",
         ],
     ),
-    ("memory", "Remember things from session to session.", &["MemoryRead", "MemoryWrite", "MemorySearch"]),
-    ("code-search", "Find code by what it is about.", &["SemanticSearch"]),
+    (
+        "memory",
+        "Remember things from session to session.",
+        &["MemoryRead", "MemoryWrite", "MemorySearch"],
+    ),
+    (
+        "code-search",
+        "Find code by what it is about.",
+        &["SemanticSearch"],
+    ),
 ];
 
 /// Where the way back from commands is kept, and which program goes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CallSocketConfig {
     /// Descriptions and sockets are below it.
     pub directory: PathBuf,
     /// The program whose `call` asks for a tool; `rooftree` of the PATH if absent.
@@ -78,7 +90,7 @@ pub struct Place {
 
 /// Tools of one kind.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct ToolGroup {
     /// The skill's name.
     pub name: String,
     /// What it is for.
@@ -89,38 +101,53 @@ pub struct Group {
 
 /// The tools an agent has as skills.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Exposed {
-    groups: Vec<Group>,
+pub struct ExposedTools {
+    groups: Vec<ToolGroup>,
     directory: PathBuf,
     /// Whether its tools are functions too.
     is_mixed: bool,
 }
 
-impl Exposed {
+impl ExposedTools {
     /// Those of a toolset, if there are any; without Bash there is nobody who could call them.
-    pub fn of(tools: &Toolset, exposure: Exposure, place: &Place) -> Option<Self> {
-        if exposure == Exposure::Tools || !tools.names().contains(&"Bash") {
+    pub fn of(tools: &Toolset, exposure: ToolExposure, place: &CallSocketConfig) -> Option<Self> {
+        if exposure == ToolExposure::Tools || !tools.names().contains(&"Bash") {
             return None;
         }
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<ToolGroup> = Vec::new();
         for tool in tools.iter().filter(|tool| !is_function(tool.as_ref())) {
             let (name, about) = group_of(&tool.spec().name);
             let spec = tool.spec().clone();
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.tools.push(spec),
-                None => groups.push(Group { name, about, tools: vec![spec] }),
+                None => groups.push(ToolGroup {
+                    name,
+                    about,
+                    tools: vec![spec],
+                }),
             }
         }
         let mut digest = Sha256::new();
-        groups.iter().for_each(|group| digest.update(page::written(group)));
-        let name: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        groups
+            .iter()
+            .for_each(|group| digest.update(skill_page::written(group)));
+        let name: String = digest
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let directory = place.directory.join(format!("skills-{name}"));
-        let is_mixed = exposure == Exposure::Mixed;
-        (!groups.is_empty()).then_some(Self { groups, directory, is_mixed })
+        let is_mixed = exposure == ToolExposure::Mixed;
+        (!groups.is_empty()).then_some(Self {
+            groups,
+            directory,
+            is_mixed,
+        })
     }
 
     /// Its groups.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &[ToolGroup] {
         &self.groups
     }
 
@@ -130,26 +157,33 @@ impl Exposed {
     }
 
     /// The description of a group.
-    pub fn page(&self, group: &Group) -> PathBuf {
+    pub fn page(&self, group: &ToolGroup) -> PathBuf {
         self.directory.join(&group.name).join("SKILL.md")
     }
 
     /// Whether a tool is one of them.
     pub fn has(&self, tool: &str) -> bool {
-        self.groups.iter().flat_map(|group| &group.tools).any(|spec| spec.name == tool)
+        self.groups
+            .iter()
+            .flat_map(|group| &group.tools)
+            .any(|spec| spec.name == tool)
     }
 
     /// Writes what describes the tools; says so if it cannot.
     pub(crate) fn described(&self) -> Option<Notice> {
         let error = self.write().err()?;
         let message = format!("descriptions of tools cannot be written: {error}");
-        Some(Notice { code: "exposure", message, hint: None })
+        Some(Notice {
+            code: "exposure",
+            message,
+            hint: None,
+        })
     }
 
     /// Writes the descriptions, unless they are there.
     fn write(&self) -> io::Result<()> {
         for group in &self.groups {
-            let (file, text) = (self.page(group), page::written(group));
+            let (file, text) = (self.page(group), skill_page::written(group));
             if fs::read_to_string(&file).is_ok_and(|there| there == text) {
                 continue;
             }
@@ -165,7 +199,7 @@ impl Exposed {
 
 /// These tools without those of groups that the definition's lists of skills leave out, where tools are skills.
 pub fn within(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
-    if definition.exposure == Exposure::Tools {
+    if definition.exposure == ToolExposure::Tools {
         return tools.clone();
     }
     let is_allowed = |tool: &&Arc<dyn Tool>| {
@@ -175,11 +209,17 @@ pub fn within(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
 }
 
 /// What a model is told as functions: all but those that are skills alone.
-pub fn functions(tools: &Toolset, dialect: Dialect, exposed: Option<&Exposed>) -> Vec<ToolSpec> {
-    let is_told =
-        |tool: &dyn Tool| exposed.is_none_or(|exposed| exposed.is_mixed || !exposed.has(&tool.spec().name));
+pub fn functions(
+    tools: &Toolset,
+    dialect: AgentDialect,
+    exposed: Option<&ExposedTools>,
+) -> Vec<ToolSpec> {
+    let is_told = |tool: &dyn Tool| {
+        exposed.is_none_or(|exposed| exposed.is_mixed || !exposed.has(&tool.spec().name))
+    };
     let told = tools.iter().filter(|tool| is_told(tool.as_ref()));
-    told.map(|tool| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone())).collect()
+    told.map(|tool| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone()))
+        .collect()
 }
 
 fn is_function(tool: &dyn Tool) -> bool {
@@ -188,17 +228,31 @@ fn is_function(tool: &dyn Tool) -> bool {
 
 /// The group of a tool: its server, its family, or that of the program around us.
 fn group_of(tool: &str) -> (String, String) {
-    if let Some((server, _)) = tool.strip_prefix(PREFIX).and_then(|rest| rest.split_once("__")) {
-        return (format!("mcp-{}", plain(server)), format!("Tools of the server {server}."));
+    if let Some((server, _)) = tool
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.split_once("__"))
+    {
+        return (
+            format!("mcp-{}", plain(server)),
+            format!("Tools of the server {server}."),
+        );
     }
     let family = FAMILIES.iter().find(|(_, _, tools)| tools.contains(&tool));
-    let (name, about) = family
-        .map_or(("program", "Tools of the program this agent works in."), |(name, about, _)| (*name, *about));
+    let (name, about) = family.map_or(
+        ("program", "Tools of the program this agent works in."),
+        |(name, about, _)| (*name, *about),
+    );
     (name.to_owned(), about.to_owned())
 }
 
 /// A name as skills and directories have them.
 fn plain(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
     name.chars().map(letter).collect()
 }

@@ -3,104 +3,174 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, EventBody, Origin, Part, Response, SessionId, ToolCall,
-    command::{Address, Delivery, Reply},
+    AgentDefinition, Command, EventBody, InquiryResponse, Origin, Part, SessionId, ToolCall,
+    command::{Address, CommandReply, Delivery},
 };
-use rooftree_store::{NewSessionRow, Posted, Repeated, SessionPatch, Store};
+use rooftree_store::{KeyReuse, NewSessionRow, PostReceipt, SessionPatch, Store};
 
 use crate::{
-    Error, Filter, Subscription, TreeSubscription,
-    inbox::{self, Letter},
+    Error, EventFilter, Subscription, TreeSubscription,
+    inbox::{self, OutgoingMessage},
     inquiries,
-    router::{Meant, Router},
-    signals::Signal,
-    world::World,
+    router::{ResolvedSession, Router},
+    runtime_context::RuntimeContext,
+    signals::AgentSignal,
 };
 
 /// A client's way to the runtime. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<RuntimeContext>,
     pub(crate) router: Arc<Router>,
 }
 
 impl Handle {
     /// Asks for something. What comes of it is told by events.
-    pub async fn send(&self, command: Command) -> Result<Reply, Error> {
+    pub async fn send(&self, command: Command) -> Result<CommandReply, Error> {
         if self.world.closing.is_cancelled() {
             return Err(Error::Closed);
         }
         match command {
-            Command::Post { to, parts, origin, key, delivery } => {
+            Command::Post {
+                to,
+                parts,
+                origin,
+                key,
+                delivery,
+            } => {
                 let seen = match &to {
                     Address::Id { id } => self.router.seen(id, delivery),
                     _ => None,
                 };
                 let meant = match seen {
-                    Some(session) => Meant::Seen(session),
+                    Some(session) => ResolvedSession::Seen(session),
                     None => self.router.resolve(to).await?,
                 };
                 let capacity = self.capacity(&meant)?;
                 let session = meant.id().clone();
-                let letter = Letter { session, parts, origin, key, delivery, capacity, call: None };
+                let letter = OutgoingMessage {
+                    session,
+                    parts,
+                    origin,
+                    key,
+                    delivery,
+                    capacity,
+                    call: None,
+                };
                 self.accept(meant, letter).await
             }
             Command::Call { session, call } => self.call(session, call).await,
             Command::Resume { session } => {
                 let session = self.router.by_id(&session).await?;
-                self.router.wake(&session.id, Signal::Mail);
-                Ok(Reply::Session(Box::new(session)))
+                self.router.wake(&session.id, AgentSignal::Mail);
+                Ok(CommandReply::Session(Box::new(session)))
             }
-            Command::Fork { session, at, name, agent } => {
-                let agent = agent.map(|agent| self.world.options.definitions.find(&agent)).transpose()?;
+            Command::Fork {
+                session,
+                at,
+                name,
+                agent,
+            } => {
+                let agent = agent
+                    .map(|agent| self.world.options.definitions.find(&agent))
+                    .transpose()?;
                 self.fork(&session, at, name, agent).await
             }
             Command::Rename { session, name } => {
                 let at = Some(self.world.now());
-                self.patch(&session, SessionPatch { name: Some(name), at, ..SessionPatch::default() }).await
+                self.patch(
+                    &session,
+                    SessionPatch {
+                        name: Some(name),
+                        at,
+                        ..SessionPatch::default()
+                    },
+                )
+                .await
             }
             Command::Delete { session } => {
                 let deleted_at = Some(Some(self.world.now()));
-                self.router.tell(&session, Signal::Cancel(None));
-                self.patch(&session, SessionPatch { deleted_at, ..SessionPatch::default() }).await
+                self.router.tell(&session, AgentSignal::Cancel(None));
+                self.patch(
+                    &session,
+                    SessionPatch {
+                        deleted_at,
+                        ..SessionPatch::default()
+                    },
+                )
+                .await
             }
             Command::Restore { session } => {
-                self.patch(&session, SessionPatch { deleted_at: Some(None), ..SessionPatch::default() }).await
+                self.patch(
+                    &session,
+                    SessionPatch {
+                        deleted_at: Some(None),
+                        ..SessionPatch::default()
+                    },
+                )
+                .await
             }
             Command::Clear { session } => {
                 let session = self.router.by_id(&session).await?.id;
                 match self.world.store().owner(&session).await? {
-                    Some(owner) if owner != self.world.owner && !owner.is_dead_for(&self.world.owner) => {
-                        self.forward(&session.clone(), Command::Clear { session }).await
+                    Some(owner)
+                        if owner != self.world.owner && !owner.is_dead_for(&self.world.owner) =>
+                    {
+                        self.forward(&session.clone(), Command::Clear { session })
+                            .await
                     }
                     _ => {
-                        self.router.wake(&session, Signal::Clear);
-                        Ok(Reply::Done)
+                        self.router.wake(&session, AgentSignal::Clear);
+                        Ok(CommandReply::Done)
                     }
                 }
             }
-            Command::Cancel { ref session, ref run } => {
-                self.tell(session, Signal::Cancel(run.clone()), command.clone()).await
+            Command::Cancel {
+                ref session,
+                ref run,
+            } => {
+                self.tell(session, AgentSignal::Cancel(run.clone()), command.clone())
+                    .await
             }
-            Command::Permit { permission, answer, .. } => {
-                self.answer(permission.as_str(), Response::Permission(answer)).await
+            Command::Permit {
+                permission, answer, ..
+            } => {
+                self.answer(permission.as_str(), InquiryResponse::Permission(answer))
+                    .await
             }
             Command::Reply { question, reply } => {
-                self.answer(question.as_str(), Response::Question(reply)).await
+                self.answer(question.as_str(), InquiryResponse::Question(reply))
+                    .await
             }
-            Command::StopProcess { ref session, ref process } => {
-                self.tell(session, Signal::StopProcess(process.clone()), command.clone()).await
+            Command::StopProcess {
+                ref session,
+                ref process,
+            } => {
+                self.tell(
+                    session,
+                    AgentSignal::StopProcess(process.clone()),
+                    command.clone(),
+                )
+                .await
             }
         }
     }
 
     /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
-    async fn call(&self, session: SessionId, call: ToolCall) -> Result<Reply, Error> {
-        let meant = self.router.resolve(Address::Id { id: session.clone() }).await?;
+    async fn call(&self, session: SessionId, call: ToolCall) -> Result<CommandReply, Error> {
+        let meant = self
+            .router
+            .resolve(Address::Id {
+                id: session.clone(),
+            })
+            .await?;
         let capacity = self.capacity(&meant)?;
-        let letter = Letter {
+        let letter = OutgoingMessage {
             session,
-            parts: vec![Part::text(format!("Call {} and say what came of it.", call.tool))],
+            parts: vec![Part::text(format!(
+                "Call {} and say what came of it.",
+                call.tool
+            ))],
             origin: Origin::User,
             key: Some(format!("call:{}", call.id)),
             delivery: Delivery::Queue,
@@ -111,25 +181,40 @@ impl Handle {
     }
 
     /// How many may wait in a lane of a session, as its agent is defined now.
-    fn capacity(&self, meant: &Meant) -> Result<u64, Error> {
-        Ok(self.world.options.definitions.find(meant.agent())?.limits.inbox)
+    fn capacity(&self, meant: &ResolvedSession) -> Result<u64, Error> {
+        Ok(self
+            .world
+            .options
+            .definitions
+            .find(meant.agent())?
+            .limits
+            .inbox)
     }
 
     /// Keeps an answer, if it is the first one, and hurries the one who waits for it.
-    async fn answer(&self, id: &str, response: Response) -> Result<Reply, Error> {
-        let asked = inquiries::answer(&**self.world.store(), id, response, "user", self.world.now()).await?;
-        self.router.wake(&asked.session, Signal::Mail);
-        Ok(Reply::Done)
+    async fn answer(&self, id: &str, response: InquiryResponse) -> Result<CommandReply, Error> {
+        let asked = inquiries::answer(
+            &**self.world.store(),
+            id,
+            response,
+            "user",
+            self.world.now(),
+        )
+        .await?;
+        self.router.wake(&asked.session, AgentSignal::Mail);
+        Ok(CommandReply::Done)
     }
 
     /// Watches a session: first what the journal holds after a number, then what happens.
-    pub fn subscribe(&self, filter: Filter) -> Subscription {
+    pub fn subscribe(&self, filter: EventFilter) -> Subscription {
         self.world.bus.subscribe(self.world.store().clone(), filter)
     }
 
     /// Watches a session and, from its number on, everybody it delegates to.
-    pub fn subscribe_tree(&self, filter: Filter) -> TreeSubscription {
-        self.world.bus.subscribe_tree(self.world.store().clone(), filter)
+    pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
+        self.world
+            .bus
+            .subscribe_tree(self.world.store().clone(), filter)
     }
 
     /// The store, for reading lists.
@@ -139,14 +224,22 @@ impl Handle {
 
     /// A new session and its message are queued one after the other, so that they share one wait for the disk. Whoever
     /// posted is answered before its agent begins, and can watch all of it.
-    async fn accept(&self, meant: Meant, letter: Letter) -> Result<Reply, Error> {
+    async fn accept(
+        &self,
+        meant: ResolvedSession,
+        letter: OutgoingMessage,
+    ) -> Result<CommandReply, Error> {
         let delivery = letter.delivery;
         let post = inbox::post(&self.world, letter);
         let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
         let opened = meant.open(&**self.world.store());
         let posted = self.world.store().post_to_living(post);
         let session = opened.session().await?;
-        let Posted { message, position, repeated } = match posted.await {
+        let PostReceipt {
+            message,
+            position,
+            repeated,
+        } = match posted.await {
             // Deleted since it was last looked at: looking again says so, and what to do about it.
             Err(rooftree_store::Error::NoSession(_)) => {
                 self.router.by_id(&id).await?;
@@ -154,18 +247,27 @@ impl Handle {
             }
             other => other?,
         };
-        if repeated == Repeated::Other {
+        if repeated == KeyReuse::Other {
             return Err(inbox::used(&key).into());
         }
         self.world.mention(
             &session,
             None,
-            EventBody::InboxQueued { message: message.clone(), lane, position },
+            EventBody::InboxQueued {
+                message: message.clone(),
+                lane,
+                position,
+            },
         );
         if delivery != Delivery::Silent {
-            self.router.wake(&id, Signal::Mail);
+            self.router.wake(&id, AgentSignal::Mail);
         }
-        Ok(Reply::Accepted { session: id, message, position, repeated: repeated == Repeated::Same })
+        Ok(CommandReply::Accepted {
+            session: id,
+            message,
+            position,
+            repeated: repeated == KeyReuse::Same,
+        })
     }
 
     /// A branch of a session, for the same agent or handed over to another one.
@@ -175,7 +277,7 @@ impl Handle {
         at: Option<u64>,
         name: Option<String>,
         agent: Option<Arc<AgentDefinition>>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<CommandReply, Error> {
         let parent = self.router.by_id(from).await?;
         let new = NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
@@ -187,32 +289,48 @@ impl Handle {
             connector_key: None,
             at: self.world.now(),
         };
-        let forked = self.world.store().fork(from, at.unwrap_or(parent.head), new).await?;
-        Ok(Reply::Session(Box::new(forked)))
+        let forked = self
+            .world
+            .store()
+            .fork(from, at.unwrap_or(parent.head), new)
+            .await?;
+        Ok(CommandReply::Session(Box::new(forked)))
     }
 
-    async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<Reply, Error> {
+    async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<CommandReply, Error> {
         let session = self.world.store().update(session, patch).await?;
-        let body =
-            EventBody::SessionUpdated { name: session.name.clone(), deleted: session.deleted_at.is_some() };
+        let body = EventBody::SessionUpdated {
+            name: session.name.clone(),
+            deleted: session.deleted_at.is_some(),
+        };
         self.world.mention(&session, None, body);
-        Ok(Reply::Session(Box::new(session)))
+        Ok(CommandReply::Session(Box::new(session)))
     }
 
     /// Tells the agent if it is awake here, else leaves the command for the process where it is.
-    async fn tell(&self, session: &SessionId, signal: Signal, command: Command) -> Result<Reply, Error> {
+    async fn tell(
+        &self,
+        session: &SessionId,
+        signal: AgentSignal,
+        command: Command,
+    ) -> Result<CommandReply, Error> {
         if self.router.tell(session, signal) {
-            return Ok(Reply::Done);
+            return Ok(CommandReply::Done);
         }
         self.router.by_id(session).await?;
         match self.world.store().owner(session).await? {
-            Some(owner) if !owner.is_dead_for(&self.world.owner) => self.forward(session, command).await,
-            _ => Ok(Reply::Stopping { run: None }),
+            Some(owner) if !owner.is_dead_for(&self.world.owner) => {
+                self.forward(session, command).await
+            }
+            _ => Ok(CommandReply::Stopping { run: None }),
         }
     }
 
-    async fn forward(&self, session: &SessionId, command: Command) -> Result<Reply, Error> {
-        self.world.store().put_command(session, command, self.world.now()).await?;
-        Ok(Reply::Forwarded)
+    async fn forward(&self, session: &SessionId, command: Command) -> Result<CommandReply, Error> {
+        self.world
+            .store()
+            .put_command(session, command, self.world.now())
+            .await?;
+        Ok(CommandReply::Forwarded)
     }
 }

@@ -9,19 +9,19 @@
 //! does not answer in time, refuses where something waits to pass.
 
 mod answer;
-mod begun;
-mod failure;
-mod ground;
+mod errors;
 mod hook;
 mod http;
+mod launch;
 mod matcher;
-mod occasion;
+mod parse;
+mod payload;
 mod pins;
 mod point;
 mod program;
+mod run_context;
 mod scripts;
-mod started;
-mod written;
+mod session_tracking;
 
 use std::{
     path::{Path, PathBuf},
@@ -29,26 +29,28 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use rooftree_process::Inheritance;
+use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::{CallId, Effect, Event, RunId, SessionId};
-use rooftree_tools::{Confining, Web};
+use rooftree_tools::{SandboxConfig, WebConfig};
 use serde_json::Value;
 
 use crate::Clock;
 
-pub use answer::Answer;
-pub(crate) use begun::{Beginning, Begun, Left};
-pub use failure::Failure;
-pub use ground::{Confined, Ground};
-pub use hook::{Action, Asked, Handler, Hook, OnFailure, PATIENCE, Wait};
-pub use http::Service;
-pub use matcher::Matcher;
-pub use occasion::{Occasion, Use};
-pub use pins::Pins;
-pub use point::{POINTS, Point};
-pub use program::Program;
-pub use scripts::Script;
-pub use written::{Written, read};
+pub use answer::HookAnswer;
+pub use errors::HookError;
+pub use hook::{
+    AskedSessions, ConfiguredHook, HookAction, HookFailureMode, HookHandler, HookWait, PATIENCE,
+};
+pub use http::HookService;
+pub use matcher::HookMatcher;
+pub use parse::{ParsedHooks, read};
+pub use payload::{HookCallFacts, HookPayload};
+pub use pins::ScriptPins;
+pub use point::{HookPoint, POINTS};
+pub use program::HookProgram;
+pub use run_context::{HookConfinement, HookRunContext};
+pub use scripts::HookScript;
+pub(crate) use session_tracking::{EndedSession, SessionBeginning, SessionTracker};
 
 /// A tool call that is about to be made.
 #[derive(Clone, Debug)]
@@ -78,7 +80,7 @@ pub struct ToolUse {
 
 /// What a hook says about a call, from the mildest to the strictest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum HookVerdict {
     /// Nothing against it; the policy decides.
     #[default]
     Allow,
@@ -88,7 +90,7 @@ pub enum Verdict {
     Deny(String),
 }
 
-impl Verdict {
+impl HookVerdict {
     /// No, because …
     pub fn deny(because: impl Into<String>) -> Self {
         Self::Deny(because.into())
@@ -96,40 +98,40 @@ impl Verdict {
 }
 
 /// Is asked about each call that is in scope, before the policy's word is final.
-pub type BeforeTool = Arc<dyn Fn(ToolUse) -> BoxFuture<'static, Verdict> + Send + Sync>;
+pub type BeforeToolHook = Arc<dyn Fn(ToolUse) -> BoxFuture<'static, HookVerdict> + Send + Sync>;
 
 /// Is shown every event of every session that lives here, in order. Must not wait.
-pub type Watcher = Arc<dyn Fn(&Arc<Event>) + Send + Sync>;
+pub type EventWatcher = Arc<dyn Fn(&Arc<Event>) + Send + Sync>;
 
 /// Everybody who wants to be asked and told.
 #[derive(Clone, Default)]
 pub struct Hooks {
     /// Asked one after the other; the strictest word counts.
-    pub before_tool: Vec<BeforeTool>,
+    pub before_tool: Vec<BeforeToolHook>,
     /// Told one after the other.
-    pub watchers: Vec<Watcher>,
+    pub watchers: Vec<EventWatcher>,
     /// Asked one after the other at their points.
-    pub hooks: Vec<Hook>,
+    pub hooks: Vec<ConfiguredHook>,
     /// The project's root, which programs are told; a session's directory if there is none.
     pub project: Option<PathBuf>,
     /// What programs may inherit of our variables.
-    pub inheritance: Arc<Inheritance>,
+    pub inheritance: Arc<EnvironmentFilter>,
     /// Where the program was started: names in commands may be meant from there.
     pub cwd: Option<PathBuf>,
     /// Whose programs run confined.
-    pub confined: Confined,
+    pub confined: HookConfinement,
     /// How hooks reach the web.
-    pub web: Web,
+    pub web: WebConfig,
     /// What the files that hooks name held at first.
-    pub pins: Arc<Pins>,
+    pub pins: Arc<ScriptPins>,
     /// Whether somebody was told that programs cannot be confined here.
     is_told: Arc<AtomicBool>,
 }
 
 impl Hooks {
     /// What they stand on, confined like this if they are confined.
-    pub fn ground(&self, confining: Confining) -> Ground {
-        Ground {
+    pub fn ground(&self, confining: SandboxConfig) -> HookRunContext {
+        HookRunContext {
             project: self.project.clone(),
             inheritance: self.inheritance.clone(),
             confined: self.confined,
@@ -141,32 +143,45 @@ impl Hooks {
     }
 
     /// Looks at the files that these hooks and some others name: so they must be when a program is started.
-    pub fn pin(&self, others: &[Hook]) {
-        let Some(project) = self.project.as_ref().or(self.cwd.as_ref()) else { return };
+    pub fn pin(&self, others: &[ConfiguredHook]) {
+        let Some(project) = self.project.as_ref().or(self.cwd.as_ref()) else {
+            return;
+        };
         let cwd = self.cwd.as_ref().unwrap_or(project);
-        self.pins.see(self.hooks.iter().chain(others).flat_map(|hook| hook.scripts(project, cwd)));
+        self.pins.see(
+            self.hooks
+                .iter()
+                .chain(others)
+                .flat_map(|hook| hook.scripts(project, cwd)),
+        );
     }
 
     /// Looks at the scripts that a verifier's command runs: so they must be when it is run.
     pub(crate) fn pin_verifier(&self, command: &str) {
-        let Some(cwd) = self.cwd.as_ref().or(self.project.as_ref()) else { return };
+        let Some(cwd) = self.cwd.as_ref().or(self.project.as_ref()) else {
+            return;
+        };
         self.pins.see(self.scripts_run_by(command, cwd));
     }
 
     /// Whether the scripts that a verifier's command runs are as they were; else which one is not.
-    pub(crate) fn check_verifier(&self, command: &str, cwd: &Path) -> Result<(), Failure> {
+    pub(crate) fn check_verifier(&self, command: &str, cwd: &Path) -> Result<(), HookError> {
         let is_pinned = self.cwd.is_some() || self.project.is_some();
-        if is_pinned { self.pins.check(self.scripts_run_by(command, cwd)) } else { Ok(()) }
+        if is_pinned {
+            self.pins.check(self.scripts_run_by(command, cwd))
+        } else {
+            Ok(())
+        }
     }
 
     /// Only what is run: what a verifier looks at is the work it checks.
-    fn scripts_run_by(&self, command: &str, cwd: &Path) -> Vec<Script> {
-        let hook = Hook::program(Point::Notification, Program::shell(command));
+    fn scripts_run_by(&self, command: &str, cwd: &Path) -> Vec<HookScript> {
+        let hook = ConfiguredHook::program(HookPoint::Notification, HookProgram::shell(command));
         hook.scripts(self.project.as_deref().unwrap_or(cwd), cwd)
     }
 
     /// Whether anybody is asked at this point.
-    pub(crate) fn wants(&self, point: Point) -> bool {
+    pub(crate) fn wants(&self, point: HookPoint) -> bool {
         self.hooks.iter().any(|hook| hook.point == point)
     }
 
@@ -176,17 +191,18 @@ impl Hooks {
     }
 
     /// What functions say about a call that is about to be made.
-    pub(crate) async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> Verdict {
-        let mut verdict = Verdict::Allow;
+    pub(crate) async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> HookVerdict {
+        let mut verdict = HookVerdict::Allow;
         for hook in &self.before_tool {
-            let asking = std::panic::AssertUnwindSafe(judged(hook.clone(), about.clone())).catch_unwind();
+            let asking =
+                std::panic::AssertUnwindSafe(judged(hook.clone(), about.clone())).catch_unwind();
             let said = tokio::select! {
                 biased;
-                said = asking => said.unwrap_or_else(|_| Verdict::deny("a hook crashed while it looked at this call")),
-                () = clock.sleep(PATIENCE) => Verdict::deny("a hook did not answer in time"),
+                said = asking => said.unwrap_or_else(|_| HookVerdict::deny("a hook crashed while it looked at this call")),
+                () = clock.sleep(PATIENCE) => HookVerdict::deny("a hook did not answer in time"),
             };
             verdict = verdict.max(said);
-            if matches!(verdict, Verdict::Deny(_)) {
+            if matches!(verdict, HookVerdict::Deny(_)) {
                 break;
             }
         }
@@ -195,30 +211,37 @@ impl Hooks {
 }
 
 /// Calling the closure may panic as well as waiting for it.
-async fn judged(hook: BeforeTool, about: ToolUse) -> Verdict {
+async fn judged(hook: BeforeToolHook, about: ToolUse) -> HookVerdict {
     hook(about).await
 }
 
 /// Those of some hooks that are to be asked on this occasion.
-pub(crate) fn asked_on<'a>(hooks: impl Iterator<Item = &'a Hook>, occasion: &Occasion) -> Vec<Hook> {
+pub(crate) fn asked_on<'a>(
+    hooks: impl Iterator<Item = &'a ConfiguredHook>,
+    occasion: &HookPayload,
+) -> Vec<ConfiguredHook> {
     let wanted = hooks.filter(|hook| hook.is_for(occasion) && hook.has_turn(&occasion.session));
     wanted.cloned().collect()
 }
 
 /// Asks these hooks one after the other, each about the call as those before have left it.
 pub(crate) async fn ask(
-    hooks: Vec<Hook>,
-    mut occasion: Occasion,
-    ground: Ground,
+    hooks: Vec<ConfiguredHook>,
+    mut occasion: HookPayload,
+    ground: HookRunContext,
     clock: Arc<dyn Clock>,
-) -> Answer {
-    let mut all = Answer::default();
+) -> HookAnswer {
+    let mut all = HookAnswer::default();
     for hook in hooks {
         let said = match hook.ask(&occasion, &ground, &*clock).await {
             Ok(answer) => hook.bounded(answer),
             Err(failure) => hook.failed(&failure),
         };
-        if let Some(input) = said.input.as_ref().filter(|_| occasion.point == Point::PreToolUse) {
+        if let Some(input) = said
+            .input
+            .as_ref()
+            .filter(|_| occasion.point == HookPoint::PreToolUse)
+        {
             occasion.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);
@@ -231,9 +254,14 @@ pub(crate) async fn ask(
 }
 
 /// Tells hooks that nobody works on a session any more. What they say has no effect: nobody reads it.
-pub(crate) async fn leave((mut occasion, own): Left, hooks: &Hooks, ground: Ground, clock: Arc<dyn Clock>) {
+pub(crate) async fn notify_session_end(
+    (mut occasion, own): EndedSession,
+    hooks: &Hooks,
+    ground: HookRunContext,
+    clock: Arc<dyn Clock>,
+) {
     occasion = occasion.named(["other".to_owned()]);
-    (occasion.point, occasion.run) = (Point::SessionEnd, None);
+    (occasion.point, occasion.run) = (HookPoint::SessionEnd, None);
     occasion.details.insert("reason".into(), "other".into());
     let ending = asked_on(hooks.hooks.iter().chain(&own), &occasion);
     ask(ending, occasion, ground, clock).await;

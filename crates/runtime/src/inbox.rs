@@ -1,14 +1,15 @@
 //! A session's queue: ordered, stored before it is accepted, read by its agent alone.
 
 use rooftree_protocol::{
-    ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall, command::Delivery,
+    ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall,
+    command::Delivery,
 };
-use rooftree_store::{InboxItem, Post, looked_at};
+use rooftree_store::{InboxItem, InboxPost, batch_limit};
 
-use crate::{Error, world::World};
+use crate::{Error, runtime_context::RuntimeContext};
 
 /// A message on its way into an inbox.
-pub(crate) struct Letter {
+pub(crate) struct OutgoingMessage {
     pub(crate) session: SessionId,
     pub(crate) parts: Vec<Part>,
     pub(crate) origin: Origin,
@@ -20,7 +21,7 @@ pub(crate) struct Letter {
 }
 
 /// What the store is asked to keep for a letter. Without a key of its own a letter is its own key.
-pub(crate) fn post(world: &World, letter: Letter) -> Post {
+pub(crate) fn post(world: &RuntimeContext, letter: OutgoingMessage) -> InboxPost {
     let id = MessageId::from_entropy(world.entropy());
     let key = letter.key.unwrap_or_else(|| id.to_string());
     let (lane, silent) = match letter.delivery {
@@ -39,26 +40,42 @@ pub(crate) fn post(world: &World, letter: Letter) -> Post {
         call: letter.call,
         at: world.now(),
     };
-    Post { session: letter.session, lane, key, message, capacity: letter.capacity }
+    InboxPost {
+        session: letter.session,
+        lane,
+        key,
+        message,
+        capacity: letter.capacity,
+    }
 }
 
 /// What to say to somebody who has another message under the same key: taking it for the first would lose
 /// it, and taking it for a new one would make the key worth nothing.
 pub(crate) fn used(key: &str) -> Problem {
-    Problem::new(ErrorCode::InvalidArguments, format!("the key `{key}` was used for another message"))
-        .cause("a key stands for one message, so that sending it again does nothing twice")
-        .fix("send the same message again, or give this one a key of its own")
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        format!("the key `{key}` was used for another message"),
+    )
+    .cause("a key stands for one message, so that sending it again does nothing twice")
+    .fix("send the same message again, or give this one a key of its own")
 }
 
 /// What waits in a lane, in order, as far as the store knows.
-pub(crate) async fn waiting(world: &World, session: &SessionId, lane: Lane) -> Result<Vec<InboxItem>, Error> {
-    Ok(world.store().waiting(session, lane, looked_at(lane)).await?)
+pub(crate) async fn waiting(
+    world: &RuntimeContext,
+    session: &SessionId,
+    lane: Lane,
+) -> Result<Vec<InboxItem>, Error> {
+    Ok(world
+        .store()
+        .waiting(session, lane, batch_limit(lane))
+        .await?)
 }
 
 /// What waited when the session was claimed: an agent that has just woken need not ask for it.
-pub(crate) struct AtHand(Vec<(Lane, Vec<InboxItem>)>);
+pub(crate) struct InboxPrefetch(Vec<(Lane, Vec<InboxItem>)>);
 
-impl AtHand {
+impl InboxPrefetch {
     pub(crate) fn new(waiting: impl IntoIterator<Item = (Lane, Vec<InboxItem>)>) -> Self {
         Self(waiting.into_iter().collect())
     }

@@ -1,7 +1,9 @@
 //! Answers what was asked: in the store, where the first answer wins, whichever process it is given in.
 
-use rooftree_protocol::{ErrorCode, EventBody, PermissionScope, Problem, Response, Timestamp};
-use rooftree_store::{Answered, Answering, Inquiry, Store};
+use rooftree_protocol::{
+    ErrorCode, EventBody, InquiryResponse, PermissionScope, Problem, Timestamp,
+};
+use rooftree_store::{AnswerOutcome, Inquiry, InquiryAnswer, Store};
 
 use crate::Error;
 
@@ -10,42 +12,59 @@ use crate::Error;
 pub async fn answer(
     store: &dyn Store,
     id: &str,
-    response: Response,
+    response: InquiryResponse,
     by: &str,
     at: Timestamp,
 ) -> Result<Inquiry, Error> {
-    let shown = if let Response::Permission(answer) = &response { answer.digest.clone() } else { None };
+    let shown = if let InquiryResponse::Permission(answer) = &response {
+        answer.digest.clone()
+    } else {
+        None
+    };
     let asked = store.inquiry(id).await?.ok_or_else(|| unknown(id))?;
     if shown.is_some_and(|shown| shown != asked.digest) {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} asks something else now"))
-            .cause("the answer is for a call with other arguments")
-            .fix("look at the question again: rooftree permissions list")
-            .into());
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("{id} asks something else now"),
+        )
+        .cause("the answer is for a call with other arguments")
+        .fix("look at the question again: rooftree permissions list")
+        .into());
     }
     let is_fitting = matches!(
         (&response, asked.id.starts_with("per_")),
-        (Response::Permission(_), true) | (Response::Question(_), false)
+        (InquiryResponse::Permission(_), true) | (InquiryResponse::Question(_), false)
     );
     if !is_fitting {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} is not asked that way"))
-            .cause("a permission is answered with yes or no, a question with what it asks for")
-            .into());
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("{id} is not asked that way"),
+        )
+        .cause("a permission is answered with yes or no, a question with what it asks for")
+        .into());
     }
-    if let (Response::Permission(answer), EventBody::PermissionRequested { scopes, .. }) =
+    if let (InquiryResponse::Permission(answer), EventBody::PermissionRequested { scopes, .. }) =
         (&response, &asked.asked)
         && answer.scope != PermissionScope::Once
         && !scopes.contains(&answer.scope)
     {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("{id} can only be answered once"))
-            .cause("a rule wants somebody to be asked about it every time")
-            .fix("answer for this call alone")
-            .into());
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("{id} can only be answered once"),
+        )
+        .cause("a rule wants somebody to be asked about it every time")
+        .fix("answer for this call alone")
+        .into());
     }
-    let answered = Answered { response, by: by.into(), at };
+    let answered = InquiryAnswer {
+        response,
+        by: by.into(),
+        at,
+    };
     match store.answer(&asked.id, answered).await? {
-        Answering::Taken(inquiry) => Ok(*inquiry),
-        Answering::Late(inquiry) => Err(late(&inquiry, at).into()),
-        Answering::Unknown => Err(unknown(id).into()),
+        AnswerOutcome::Taken(inquiry) => Ok(*inquiry),
+        AnswerOutcome::Late(inquiry) => Err(late(&inquiry, at).into()),
+        AnswerOutcome::Unknown => Err(unknown(id).into()),
     }
 }
 
@@ -60,5 +79,9 @@ fn late(inquiry: &Inquiry, at: Timestamp) -> Problem {
         None if inquiry.until <= at => "its time was up".into(),
         None => "whoever asked has gone on".into(),
     };
-    Problem::new(ErrorCode::InteractionUnavailable, format!("{} is settled already", inquiry.id)).cause(cause)
+    Problem::new(
+        ErrorCode::InteractionUnavailable,
+        format!("{} is settled already", inquiry.id),
+    )
+    .cause(cause)
 }

@@ -6,57 +6,57 @@
 #![warn(missing_docs)]
 
 mod agent;
-mod answers;
 mod bus;
+mod cached_answers;
+pub mod call_socket;
 mod caller;
 pub mod checks;
 pub mod clock;
 pub mod definitions;
 pub mod delegation;
-pub mod doorway;
-pub mod effective;
+mod delegation_registry;
+pub mod effective_rights;
 mod error;
 pub mod exposure;
-mod governor;
 mod handle;
 pub mod hooks;
 mod inbox;
 pub mod inquiries;
-mod interrupted;
-mod kit;
-mod mark;
+mod interrupted_runs;
+mod mcp_scope;
 pub mod memory;
+pub mod memory_tools;
+mod message_mark;
 pub mod people_tools;
 mod post_turn;
-pub mod remember;
-mod remote;
-mod replies;
+mod rate_limiter;
+mod resolved_agent;
 mod rights;
 mod router;
 mod runtime;
+mod runtime_context;
+pub mod saved_rules;
 pub mod secrets;
 mod signals;
 pub mod skill_tools;
-pub mod standing;
 mod tasks;
-mod unfinished;
+mod unfinished_sessions;
 pub mod workspace;
-mod world;
 
 pub use agent::{
     history::History,
-    prompt::{Sections, peers},
-    wording::user_parts as worded,
+    message_text::user_parts as worded,
+    prompt::{PromptSections, peers},
 };
-pub use bus::{Filter, Subscription, TreeSubscription};
+pub use bus::{EventFilter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
-pub use definitions::{Definitions, Lookout, Surroundings};
+pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::Handle;
 pub use hooks::Hooks;
-pub use mark::Mark;
-pub use runtime::Runtime;
-pub use secrets::Secrets;
-pub use tasks::settle_left_programs;
-pub use unfinished::Unfinished;
-pub use world::{Asking, Naming, Options};
+pub use message_mark::MessageMark;
+pub use runtime::AgentRuntime;
+pub use runtime_context::{ApprovalSource, ModelResolver, RuntimeOptions};
+pub use secrets::SecretRedactor;
+pub use tasks::settle_orphaned_programs;
+pub use unfinished_sessions::UnfinishedSession;

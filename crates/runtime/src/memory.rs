@@ -3,14 +3,14 @@
 //! Each agent has a directory of its own, if its definition says where. `MEMORY.md` in it is read
 //! when the agent wakes, up to a bound; other files are found when it looks for them.
 
-mod place;
+mod memory_dirs;
 
 use std::{fs, path::Path, sync::Arc};
 
 use rooftree_protocol::AgentDefinition;
 
-pub use place::Shelves;
-pub(crate) use place::{directory, file};
+pub use memory_dirs::MemoryDirs;
+pub(crate) use memory_dirs::{directory, file};
 
 /// The file that is read when an agent wakes.
 pub(crate) const MAIN: &str = "MEMORY.md";
@@ -20,7 +20,7 @@ const LINES: usize = 200;
 /// What an agent of this definition is reminded of when it wakes.
 pub fn excerpt(
     definition: &AgentDefinition,
-    shelves: &Shelves,
+    shelves: &MemoryDirs,
     cwd: &Path,
     bytes: usize,
 ) -> Option<Arc<str>> {
@@ -38,6 +38,10 @@ pub fn excerpt(
     if kept.is_empty() {
         return None;
     }
-    let more = if kept.len() < text.trim().len() { "\n[… more of it: MemoryRead]" } else { "" };
+    let more = if kept.len() < text.trim().len() {
+        "\n[… more of it: MemoryRead]"
+    } else {
+        ""
+    };
     Some(format!("{kept}{more}").into())
 }

@@ -13,22 +13,25 @@ use rooftree_protocol::Scope;
 use rooftree_tools::{Tool, Toolset};
 
 /// These tools, with those that turn to people.
-pub fn added_to(tools: &Toolset) -> Toolset {
+pub fn with_tools(tools: &Toolset) -> Toolset {
     Toolset::new(tools.iter().cloned().chain(all()))
 }
 
 /// These tools, without the one that only asks, where nobody can be asked: it would only be read.
 pub fn without_questions(tools: &Toolset) -> Toolset {
-    tools.scoped(&Scope { allow: None, deny: vec!["AskUser".into()] })
+    tools.scoped(&Scope {
+        allow: None,
+        deny: vec!["AskUser".into()],
+    })
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.
 fn all() -> [Arc<dyn Tool>; 5] {
     [
-        Arc::new(ask_user::AskUser::new()),
-        Arc::new(plan_mode::EnterPlanMode::new()),
-        Arc::new(plan_mode::ExitPlanMode::new()),
-        Arc::new(request_permission::RequestPermission::new()),
-        Arc::new(grant_permission::GrantPermission::new()),
+        Arc::new(ask_user::AskUserTool::new()),
+        Arc::new(plan_mode::EnterPlanModeTool::new()),
+        Arc::new(plan_mode::ExitPlanModeTool::new()),
+        Arc::new(request_permission::RequestPermissionTool::new()),
+        Arc::new(grant_permission::GrantPermissionTool::new()),
     ]
 }

@@ -42,7 +42,10 @@ impl PostTurn {
     /// Waits until the turns of all calls before this one have passed.
     pub(crate) async fn wait(&self) {
         if let Some((own, open)) = &self.0 {
-            let _ = open.subscribe().wait_for(|open| open.first().is_none_or(|first| first >= own)).await;
+            let _ = open
+                .subscribe()
+                .wait_for(|open| open.first().is_none_or(|first| first >= own))
+                .await;
         }
     }
 
@@ -72,7 +75,10 @@ mod tests {
         let [first, second, third] = [(); 3].map(|()| turns.next());
         assert!(first.wait().now_or_never().is_some());
         drop(second);
-        assert!(third.wait().now_or_never().is_none(), "the first call has not posted yet");
+        assert!(
+            third.wait().now_or_never().is_none(),
+            "the first call has not posted yet"
+        );
         first.pass();
         assert!(third.wait().now_or_never().is_some());
     }

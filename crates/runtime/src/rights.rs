@@ -6,28 +6,28 @@
 
 use std::sync::Arc;
 
-use rooftree_process::sandbox::Backend;
+use rooftree_process::sandbox::SandboxBackend;
 use rooftree_protocol::{
     AgentDefinition, Confinement, Limits, Mandate, Problem, Reading, RunBounds, SandboxMode, Scope,
     Timestamp,
-    definition::Exposure,
+    definition::ToolExposure,
     event::{PolicyNote, RunMode},
 };
 use rooftree_tools::{
     Policy, Toolset,
-    mcp::{Notice, Offered},
+    mcp::{McpAgentTools, Notice},
 };
 
 use crate::{
-    Surroundings, effective,
-    exposure::Place,
-    kit::{self, Kit},
-    standing::{self, Standing},
-    world::World,
+    ProjectContext, effective_rights,
+    exposure::CallSocketConfig,
+    resolved_agent::{self, ResolvedAgent},
+    runtime_context::RuntimeContext,
+    saved_rules::{self, ApplicableRules},
 };
 
 /// The most a run may have, because it began with it.
-pub(crate) struct Ceiling {
+pub(crate) struct RightsCeiling {
     /// Its mode and rules. Rules that a person's answers have added since are part of it.
     pub(crate) policy: Policy,
     /// Its tools, sandbox and limits.
@@ -38,13 +38,13 @@ pub(crate) struct Ceiling {
 
 /// All that bounds the rights of a run besides what the process permits.
 #[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
+pub(crate) struct RightsBounds<'a> {
     /// Its agent's definition, the one that this hides, and newer versions of it.
     pub(crate) definitions: &'a [Arc<AgentDefinition>],
     /// What the agent that gave it work lets it do.
     pub(crate) mandate: Option<&'a Mandate>,
     /// With what the run began, if it has begun.
-    pub(crate) begun: Option<&'a Ceiling>,
+    pub(crate) begun: Option<&'a RightsCeiling>,
 }
 
 /// The policy a mandate describes.
@@ -63,11 +63,20 @@ fn mandated(mandate: &Mandate) -> Policy {
 ///
 /// Invariant: with every bound there is at most as much as without it. Only a person's answer to a question that
 /// was asked since the run began adds to what it began with.
-pub(crate) fn narrowed(process: Policy, standing: &Standing<'_>, bounds: Bounds<'_>) -> Policy {
+pub(crate) fn narrowed(
+    process: Policy,
+    standing: &ApplicableRules<'_>,
+    bounds: RightsBounds<'_>,
+) -> Policy {
     let mut policy = process;
-    standing::add(&mut policy, standing.rules, standing.sessions, standing.home);
+    saved_rules::add(
+        &mut policy,
+        standing.rules,
+        standing.sessions,
+        standing.home,
+    );
     for definition in bounds.definitions {
-        policy = effective::narrowed(policy, definition);
+        policy = effective_rights::narrowed(policy, definition);
     }
     if let Some(mandate) = bounds.mandate {
         policy = policy.narrowed_by(&mandated(mandate));
@@ -80,7 +89,7 @@ pub(crate) fn narrowed(process: Policy, standing: &Standing<'_>, bounds: Bounds<
     policy
 }
 
-fn add_missing(policy: &mut Policy, rules: impl Iterator<Item = rooftree_tools::Rule>) {
+fn add_missing(policy: &mut Policy, rules: impl Iterator<Item = rooftree_tools::PermissionRule>) {
     for rule in rules {
         if !policy.allow.contains(&rule) {
             policy.allow.push(rule);
@@ -92,14 +101,16 @@ fn add_missing(policy: &mut Policy, rules: impl Iterator<Item = rooftree_tools::
 pub(crate) fn limits_of_both(limits: &Limits, other: &AgentDefinition) -> Limits {
     let costs = [limits.max_cost_usd, other.limits.max_cost_usd];
     Limits {
-        max_turns: other.max_turns.map_or(limits.max_turns, |turns| turns.min(limits.max_turns)),
+        max_turns: other
+            .max_turns
+            .map_or(limits.max_turns, |turns| turns.min(limits.max_turns)),
         max_cost_usd: costs.into_iter().flatten().reduce(f64::min),
         depth: limits.depth.min(other.limits.depth),
         ..limits.clone()
     }
 }
 
-impl World {
+impl RuntimeContext {
     /// The definitions that bound an agent: its own and, if that is a project's, the one it hides.
     pub(crate) fn bounding(&self, definition: &Arc<AgentDefinition>) -> Vec<Arc<AgentDefinition>> {
         let hidden = self.options.definitions.hidden_by(definition);
@@ -107,13 +118,17 @@ impl World {
     }
 
     /// What may happen without asking.
-    pub(crate) fn policy(&self, standing: &Standing<'_>, bounds: Bounds<'_>) -> Policy {
+    pub(crate) fn policy(
+        &self,
+        standing: &ApplicableRules<'_>,
+        bounds: RightsBounds<'_>,
+    ) -> Policy {
         narrowed(self.options.policy.clone(), standing, bounds)
     }
 
     /// How the programs of a run are confined: as strictly as the process, the mandate, every definition and
     /// what the run began with say.
-    pub(crate) fn confinement(&self, bounds: Bounds<'_>) -> Confinement {
+    pub(crate) fn confinement(&self, bounds: RightsBounds<'_>) -> Confinement {
         let mut confinement = self.options.sandbox.confinement.clone();
         if let Some(mandated) = bounds.mandate.and_then(|mandate| mandate.sandbox.as_ref()) {
             confinement = confinement.narrowed(mandated);
@@ -121,7 +136,11 @@ impl World {
         for definition in bounds.definitions {
             confinement = confinement.with(definition.sandbox, definition.network.as_ref());
             // Whoever may use the agent over HTTP sees what it reads.
-            let exposed = if definition.api_exposed { Reading::OnlyHere } else { Reading::AsCommands };
+            let exposed = if definition.api_exposed {
+                Reading::OnlyHere
+            } else {
+                Reading::AsCommands
+            };
             confinement.reading = confinement.reading.max(exposed);
         }
         match bounds.begun {
@@ -136,9 +155,9 @@ impl World {
         &self,
         agent: &str,
         mandate: Option<&Mandate>,
-    ) -> Result<(Option<&Place>, Option<Notice>), Problem> {
+    ) -> Result<(Option<&CallSocketConfig>, Option<Notice>), Problem> {
         let definition = self.options.definitions.find(agent)?;
-        if definition.exposure == Exposure::Tools {
+        if definition.exposure == ToolExposure::Tools {
             return Ok((None, None));
         }
         let because = |why: &str, hint: &str| Notice {
@@ -151,9 +170,16 @@ impl World {
             return Ok((None, Some(because(why, "keep sessions in a file"))));
         };
         let definitions = [definition];
-        let bounds = Bounds { definitions: &definitions, mandate, begun: None };
+        let bounds = RightsBounds {
+            definitions: &definitions,
+            mandate,
+            begun: None,
+        };
         let is_confined = self.confinement(bounds).mode != SandboxMode::Off;
-        if is_confined && rooftree_process::standing::available().await == Ok(Backend::Landlock) {
+        if is_confined
+            && rooftree_process::sandbox_probe::available_backend().await
+                == Ok(SandboxBackend::Landlock)
+        {
             let why = "commands are confined by Landlock here, which lets them use no socket";
             return Ok((None, Some(because(why, "install bubblewrap (bwrap)"))));
         }
@@ -161,9 +187,18 @@ impl World {
     }
 
     /// What agents of this name work with, under a mandate if another agent asks.
-    pub(crate) fn kit(&self, agent: &str, mandate: Option<&Mandate>) -> Result<Arc<Kit>, Problem> {
+    pub(crate) fn kit(
+        &self,
+        agent: &str,
+        mandate: Option<&Mandate>,
+    ) -> Result<Arc<ResolvedAgent>, Problem> {
         let surroundings = self.options.surroundings.current();
-        self.kit_with(agent, (mandate, None), &Offered::default(), (&surroundings, None))
+        self.kit_with(
+            agent,
+            (mandate, None),
+            &McpAgentTools::default(),
+            (&surroundings, None),
+        )
     }
 
     /// The same with tools from servers, with those that are of use with what is around, with a place from
@@ -172,9 +207,9 @@ impl World {
         &self,
         agent: &str,
         (mandate, begun): (Option<&Mandate>, Option<&RunBounds>),
-        offered: &Offered,
-        (surroundings, place): (&Surroundings, Option<&Place>),
-    ) -> Result<Arc<Kit>, Problem> {
+        offered: &McpAgentTools,
+        (surroundings, place): (&ProjectContext, Option<&CallSocketConfig>),
+    ) -> Result<Arc<ResolvedAgent>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         let definitions = self.bounding(&definition);
         let mut key = kit_key(&definition, mandate, offered);
@@ -193,24 +228,41 @@ impl World {
             let limits = begun.map_or_else(|| limits.clone(), |begun| begun.limit(&limits));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
-            let tools = within(&kit::useful(&tools, surroundings), definitions.get(1..), begun);
-            Ok(Kit::new(definition.clone(), limits, &tools, mandate, place))
+            let tools = within(
+                &resolved_agent::useful(&tools, surroundings),
+                definitions.get(1..),
+                begun,
+            );
+            Ok(ResolvedAgent::new(
+                definition.clone(),
+                limits,
+                &tools,
+                mandate,
+                place,
+            ))
         };
         let kit = self.kits.of(&key, || make(None))?;
         match begun.filter(|begun| !kit.is_within(begun)) {
-            Some(begun) => self.kits.of(&format!("{key} {begun:?}"), || make(Some(begun))),
+            Some(begun) => self
+                .kits
+                .of(&format!("{key} {begun:?}"), || make(Some(begun))),
             None => Ok(kit),
         }
     }
 
     /// The limits of a run, with what the process and the mandate say instead.
     fn limits(&self, definitions: &[Arc<AgentDefinition>], mandate: Option<&Mandate>) -> Limits {
-        let Some((definition, hidden)) = definitions.split_first() else { return Limits::default() };
+        let Some((definition, hidden)) = definitions.split_first() else {
+            return Limits::default();
+        };
         let mut limits = definition.limits.clone();
         let options = &self.options;
         match mandate {
             None => {
-                limits.max_turns = options.max_turns.or(definition.max_turns).unwrap_or(limits.max_turns);
+                limits.max_turns = options
+                    .max_turns
+                    .or(definition.max_turns)
+                    .unwrap_or(limits.max_turns);
                 limits.max_cost_usd = options.max_cost_usd.or(limits.max_cost_usd);
             }
             Some(mandate) => {
@@ -223,16 +275,24 @@ impl World {
         if let Some(limit) = options.run_timeout {
             limits.run_timeout_secs = limit.as_secs().max(1);
         }
-        limits = hidden.iter().fold(limits, |limits, hidden| limits_of_both(&limits, hidden));
+        limits = hidden
+            .iter()
+            .fold(limits, |limits, hidden| limits_of_both(&limits, hidden));
         limits.depth = options.depth.unwrap_or(limits.depth);
         limits
     }
 }
 
 /// These tools, without those that a hidden definition does not have and those the run did not begin with.
-fn within(tools: &Toolset, hidden: Option<&[Arc<AgentDefinition>]>, begun: Option<&RunBounds>) -> Toolset {
+fn within(
+    tools: &Toolset,
+    hidden: Option<&[Arc<AgentDefinition>]>,
+    begun: Option<&RunBounds>,
+) -> Toolset {
     let hidden = hidden.into_iter().flatten();
-    let tools = hidden.fold(tools.clone(), |tools, hidden| kit::owned(&tools, hidden));
+    let tools = hidden.fold(tools.clone(), |tools, hidden| {
+        resolved_agent::owned(&tools, hidden)
+    });
     match begun.and_then(|begun| begun.tools.as_ref()) {
         Some(names) => tools.scoped(&Scope::only(names.iter().cloned())),
         None => tools,
@@ -240,12 +300,27 @@ fn within(tools: &Toolset, hidden: Option<&[Arc<AgentDefinition>]>, begun: Optio
 }
 
 /// Names a kit. A definition that was changed is another one, at another address.
-fn kit_key(definition: &Arc<AgentDefinition>, mandate: Option<&Mandate>, offered: &Offered) -> String {
+fn kit_key(
+    definition: &Arc<AgentDefinition>,
+    mandate: Option<&Mandate>,
+    offered: &McpAgentTools,
+) -> String {
     let mut key = format!("{:p}", Arc::as_ptr(definition));
     if let Some(mandate) = mandate {
-        let Mandate { mode, tools, max_turns, max_cost_usd, .. } = mandate;
-        let (is_fork, is_asked, depth) = (*mode == RunMode::Fork, mandate.expects_answer(), mandate.depth());
-        key = format!("{key} {is_fork} {is_asked} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
+        let Mandate {
+            mode,
+            tools,
+            max_turns,
+            max_cost_usd,
+            ..
+        } = mandate;
+        let (is_fork, is_asked, depth) = (
+            *mode == RunMode::Fork,
+            mandate.expects_answer(),
+            mandate.depth(),
+        );
+        key =
+            format!("{key} {is_fork} {is_asked} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
     }
     if !offered.tools.is_empty() {
         key = format!("{key} {}", offered.key);

@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 
 use crate::{
     Error, agent,
-    interrupted::{self, Standing},
-    signals::{Signal, Signals},
-    world::{Errand, World},
+    interrupted_runs::{self, SessionOwnership},
+    runtime_context::{RuntimeContext, SessionAction},
+    signals::{AgentSignal, SignalQueue},
 };
 
 /// The session an address means.
-pub(crate) enum Meant {
+pub(crate) enum ResolvedSession {
     /// It is there.
     Known(Arc<Session>),
     /// It was there when it was last looked at: only what never changes of it is certain.
@@ -29,7 +29,7 @@ pub(crate) enum Meant {
     New(Box<NewSessionRow>),
 }
 
-impl Meant {
+impl ResolvedSession {
     pub(crate) fn id(&self) -> &SessionId {
         match self {
             Self::Known(session) | Self::Seen(session) => &session.id,
@@ -45,21 +45,21 @@ impl Meant {
     }
 
     /// Queues the opening, if it is to be opened: what is queued after this finds it.
-    pub(crate) fn open(self, store: &dyn Store) -> Opening {
+    pub(crate) fn open(self, store: &dyn Store) -> SessionOpening {
         match self {
-            Self::Known(session) | Self::Seen(session) => Opening::There(session),
-            Self::New(row) => Opening::Coming(store.open(*row)),
+            Self::Known(session) | Self::Seen(session) => SessionOpening::There(session),
+            Self::New(row) => SessionOpening::Coming(store.open(*row)),
         }
     }
 }
 
 /// A session that is there or will be.
-pub(crate) enum Opening {
+pub(crate) enum SessionOpening {
     There(Arc<Session>),
     Coming(Pending<Session>),
 }
 
-impl Opening {
+impl SessionOpening {
     /// The session, once it is there.
     pub(crate) async fn session(self) -> Result<Arc<Session>, Error> {
         match self {
@@ -71,7 +71,7 @@ impl Opening {
 
 /// Whether a session that is woken belongs to this process.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum WakeOwnership {
     Ours,
     Unknown,
 }
@@ -80,54 +80,71 @@ enum Whose {
 const REMEMBERED: usize = 1_024;
 
 pub(crate) struct Router {
-    world: Arc<World>,
+    world: Arc<RuntimeContext>,
     /// As they were when they were looked at, so that many posts to one session look once.
     seen: Mutex<HashMap<SessionId, Arc<Session>>>,
 }
 
 impl Router {
-    pub(crate) fn new(world: Arc<World>) -> Arc<Self> {
-        Arc::new(Self { world, seen: Mutex::default() })
+    pub(crate) fn new(world: Arc<RuntimeContext>) -> Arc<Self> {
+        Arc::new(Self {
+            world,
+            seen: Mutex::default(),
+        })
     }
 
     /// The session an address means.
-    pub(crate) async fn resolve(&self, address: Address) -> Result<Meant, Error> {
+    pub(crate) async fn resolve(&self, address: Address) -> Result<ResolvedSession, Error> {
         let known = match address {
             Address::Id { id } => self.by_id(&id).await?,
             Address::Latest { agent } => self.latest(&agent).await?.ok_or_else(|| {
-                Problem::new(ErrorCode::SessionNotFound, format!("agent `{agent}` has no session yet"))
-                    .fix("leave out --continue to open one")
+                Problem::new(
+                    ErrorCode::SessionNotFound,
+                    format!("agent `{agent}` has no session yet"),
+                )
+                .fix("leave out --continue to open one")
             })?,
             Address::Create(new) => return self.new_session(new, None),
             Address::LatestOrCreate(new) => match self.latest(&new.agent).await? {
                 Some(session) => session,
                 None => return self.new_session(new, None),
             },
-            Address::Connector { key, new } => match self.world.store().session_by_key(&key).await? {
+            Address::Connector { key, new } => match self.world.store().session_by_key(&key).await?
+            {
                 Some(session) => session,
                 // Somebody else may be opening it: then theirs is meant, under another id.
                 None => {
-                    let opening = self.new_session(new, Some(key))?.open(&**self.world.store());
-                    return Ok(Meant::Known(opening.session().await?));
+                    let opening = self
+                        .new_session(new, Some(key))?
+                        .open(&**self.world.store());
+                    return Ok(ResolvedSession::Known(opening.session().await?));
                 }
             },
         };
-        Ok(Meant::Known(Arc::new(known)))
+        Ok(ResolvedSession::Known(Arc::new(known)))
     }
 
     pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {
-        let found =
-            self.world.store().session(id).await?.ok_or(rooftree_store::Error::NoSession(id.clone()))?;
+        let found = self
+            .world
+            .store()
+            .session(id)
+            .await?
+            .ok_or(rooftree_store::Error::NoSession(id.clone()))?;
         if found.deleted_at.is_some() {
-            return Err(Problem::new(ErrorCode::SessionNotFound, format!("session {id} is deleted"))
-                .fix(format!("rooftree sessions restore {id}"))
-                .into());
+            return Err(Problem::new(
+                ErrorCode::SessionNotFound,
+                format!("session {id} is deleted"),
+            )
+            .fix(format!("rooftree sessions restore {id}"))
+            .into());
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= REMEMBERED {
             seen.clear();
         }
-        seen.entry(id.clone()).or_insert_with(|| Arc::new(found.clone()));
+        seen.entry(id.clone())
+            .or_insert_with(|| Arc::new(found.clone()));
         drop(seen);
         Ok(found)
     }
@@ -138,7 +155,11 @@ impl Router {
             let awake = self.world.awake.lock();
             awake.get(id).filter(|signals| !signals.is_closed())?;
         }
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(id)
+            .cloned()
     }
 
     async fn latest(&self, agent: &str) -> Result<Option<Session>, Error> {
@@ -151,9 +172,13 @@ impl Router {
         Ok(self.world.store().sessions(filter).await?.pop())
     }
 
-    fn new_session(&self, new: NewSession, connector_key: Option<String>) -> Result<Meant, Error> {
+    fn new_session(
+        &self,
+        new: NewSession,
+        connector_key: Option<String>,
+    ) -> Result<ResolvedSession, Error> {
         let definition = self.world.options.definitions.find(&new.agent)?;
-        Ok(Meant::New(Box::new(NewSessionRow {
+        Ok(ResolvedSession::New(Box::new(NewSessionRow {
             id: SessionId::from_entropy(self.world.entropy()),
             agent: definition.name.clone(),
             name: new.name,
@@ -167,13 +192,16 @@ impl Router {
 
     /// Wakes the session's agent unless one is awake here; says whether it did. What was queued
     /// before this is in the store when the new agent looks: it claims first, in the same queue.
-    fn rouse(self: &Arc<Self>, session: &SessionId, whose: Whose) -> bool {
+    fn wake_if_idle(self: &Arc<Self>, session: &SessionId, whose: WakeOwnership) -> bool {
         let mut awake = self.world.awake.lock();
-        if awake.get(session).is_some_and(|signals| !signals.is_closed()) {
+        if awake
+            .get(session)
+            .is_some_and(|signals| !signals.is_closed())
+        {
             return false;
         }
-        let signals = Signals::default();
-        if whose == Whose::Ours {
+        let signals = SignalQueue::default();
+        if whose == WakeOwnership::Ours {
             signals.own();
         }
         awake.insert(session.clone(), signals.clone());
@@ -183,7 +211,7 @@ impl Router {
     }
 
     /// Gives a signal to the session's agent for a client of this process, waking one if none is awake here.
-    pub(crate) fn wake(self: &Arc<Self>, session: &SessionId, signal: Signal) {
+    pub(crate) fn wake(self: &Arc<Self>, session: &SessionId, signal: AgentSignal) {
         let mut awake = self.world.awake.lock();
         let signal = match awake.get(session) {
             Some(signals) => {
@@ -195,7 +223,7 @@ impl Router {
             }
             None => signal,
         };
-        let signals = Signals::default();
+        let signals = SignalQueue::default();
         signals.own();
         let _ = signals.send(signal);
         awake.insert(session.clone(), signals.clone());
@@ -205,57 +233,71 @@ impl Router {
 
     /// Lets an agent know that its inbox holds something. A run that another process left open is not taken up
     /// for that: the message stays queued.
-    async fn nudge(self: &Arc<Self>, session: &SessionId) {
+    async fn notify_of_mail(self: &Arc<Self>, session: &SessionId) {
         // One that is woken for it finds it when it claims; only one that is awake must look.
-        if self.tell(session, Signal::Mail) {
+        if self.tell(session, AgentSignal::Mail) {
             return;
         }
-        match interrupted::standing(&self.world, session).await {
-            Ok(Standing::Ours) => drop(self.rouse(session, Whose::Ours)),
-            Ok(Standing::Free) => drop(self.rouse(session, Whose::Unknown)),
+        match interrupted_runs::session_ownership(&self.world, session).await {
+            Ok(SessionOwnership::Ours) => drop(self.wake_if_idle(session, WakeOwnership::Ours)),
+            Ok(SessionOwnership::Free) => drop(self.wake_if_idle(session, WakeOwnership::Unknown)),
             // The store cannot be read: whoever goes on with the session finds the message.
-            Ok(Standing::Foreign) | Err(_) => {}
+            Ok(SessionOwnership::Foreign) | Err(_) => {}
         }
     }
 
     /// Gives a signal only if an agent is awake here; says whether one was.
-    pub(crate) fn tell(&self, session: &SessionId, signal: Signal) -> bool {
+    pub(crate) fn tell(&self, session: &SessionId, signal: AgentSignal) -> bool {
         let awake = self.world.awake.lock();
-        awake.get(session).is_some_and(|signals| signals.send(signal).is_ok())
+        awake
+            .get(session)
+            .is_some_and(|signals| signals.send(signal).is_ok())
     }
 
     /// Does what agents want done with other sessions, until the runtime closes.
-    pub(crate) async fn run_errands(self: Arc<Self>, mut errands: mpsc::UnboundedReceiver<Errand>) {
+    pub(crate) async fn run_session_actions(
+        self: Arc<Self>,
+        mut errands: mpsc::UnboundedReceiver<SessionAction>,
+    ) {
         let closing = self.world.closing.clone();
         while let Some(Some(errand)) = closing.run_until_cancelled(errands.recv()).await {
             match errand {
-                Errand::Wake(session) => self.nudge(&session).await,
-                Errand::WakeChild(session) => {
-                    if !self.rouse(&session, Whose::Ours) {
-                        self.wake(&session, Signal::Mail);
+                SessionAction::Wake(session) => self.notify_of_mail(&session).await,
+                SessionAction::WakeChild(session) => {
+                    if !self.wake_if_idle(&session, WakeOwnership::Ours) {
+                        self.wake(&session, AgentSignal::Mail);
                     }
                 }
-                Errand::Cancel(session, run) => self.cancel(session, run).await,
+                SessionAction::Cancel(session, run) => self.cancel(session, run).await,
             }
         }
     }
 
     /// Stops a run, here or in the process that works on it.
     async fn cancel(&self, session: SessionId, run: RunId) {
-        if self.tell(&session, Signal::Cancel(Some(run.clone()))) {
+        if self.tell(&session, AgentSignal::Cancel(Some(run.clone()))) {
             return;
         }
-        let command = Command::Cancel { session: session.clone(), run: Some(run) };
-        self.world.store().put_command(&session, command, self.world.now()).later();
+        let command = Command::Cancel {
+            session: session.clone(),
+            run: Some(run),
+        };
+        self.world
+            .store()
+            .put_command(&session, command, self.world.now())
+            .detach();
     }
 
-    fn start(self: &Arc<Self>, session: SessionId, signals: Signals) {
+    fn start(self: &Arc<Self>, session: SessionId, signals: SignalQueue) {
         let router = self.clone();
         self.world.crew.spawn(async move {
-            agent::live(router.world.clone(), session.clone(), signals.clone()).await;
+            agent::run_until_idle(router.world.clone(), session.clone(), signals.clone()).await;
             signals.close();
             let mut awake = router.world.awake.lock();
-            if awake.get(&session).is_some_and(|current| current.is_same(&signals)) {
+            if awake
+                .get(&session)
+                .is_some_and(|current| current.is_same(&signals))
+            {
                 awake.remove(&session);
             }
         });

@@ -11,63 +11,68 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Handle, Options,
-    answers::Answers,
+    Handle, RuntimeOptions,
     bus::Bus,
-    doorway::Doorway,
-    effective,
-    governor::Governor,
-    hooks::{self, Begun},
-    kit::Kits,
-    replies::Replies,
+    cached_answers::AnswerCache,
+    call_socket::CallSocket,
+    delegation_registry::DelegationRegistry,
+    effective_rights,
+    hooks::{self, SessionTracker},
+    rate_limiter::RateLimiter,
+    resolved_agent::ResolvedAgentCache,
     router::Router,
-    secrets::GuardedStore,
-    signals::{Awake, Signal},
-    standing::StandingRules,
-    tasks::List,
-    unfinished::{self, Unfinished},
-    world::World,
+    runtime_context::RuntimeContext,
+    saved_rules::SavedRules,
+    secrets::RedactingStore,
+    signals::{AgentSignal, AwakeSessions},
+    tasks::ProcessTaskList,
+    unfinished_sessions::{self, UnfinishedSession},
 };
 
 /// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
-pub struct Runtime {
+pub struct AgentRuntime {
     handle: Handle,
     /// Writes down what becomes of processes, until it is told to stop.
     list: JoinHandle<()>,
     listing: CancellationToken,
 }
 
-impl Runtime {
+impl AgentRuntime {
     /// Opens the doors. Nothing runs until a command comes.
-    pub fn start(mut options: Options) -> Self {
-        options.store = Arc::new(GuardedStore::new(options.store, options.secrets.clone()));
+    pub fn start(mut options: RuntimeOptions) -> Self {
+        options.store = Arc::new(RedactingStore::new(options.store, options.secrets.clone()));
         guard_scripts(&mut options);
-        let doorway = Doorway::new(options.calls.clone());
+        let doorway = CallSocket::new(options.calls.clone());
         let (errands, to_do) = mpsc::unbounded_channel();
-        let world = Arc::new(World {
+        let world = Arc::new(RuntimeContext {
             options,
             bus: Bus::default(),
-            kits: Kits::default(),
-            governor: Governor::default(),
+            kits: ResolvedAgentCache::default(),
+            governor: RateLimiter::default(),
             owner: Owner::this_process(),
             closing: CancellationToken::new(),
             crew: TaskTracker::new(),
-            replies: Replies::default(),
-            standing: StandingRules::default(),
-            begun: Begun::default(),
-            answers: Answers::default(),
+            replies: DelegationRegistry::default(),
+            standing: SavedRules::default(),
+            begun: SessionTracker::default(),
+            answers: AnswerCache::default(),
             doorway,
-            awake: Awake::default(),
+            awake: AwakeSessions::default(),
             agreed: Mutex::default(),
             takes_all: AtomicBool::new(false),
             errands,
         });
         let processes = world.options.processes.events();
         let listing = CancellationToken::new();
-        let list = tokio::spawn(List::new(world.clone()).keep(processes, listing.clone()));
+        let list =
+            tokio::spawn(ProcessTaskList::new(world.clone()).keep(processes, listing.clone()));
         let router = Router::new(world.clone());
-        tokio::spawn(router.clone().run_errands(to_do));
-        Self { handle: Handle { router, world }, list, listing }
+        tokio::spawn(router.clone().run_session_actions(to_do));
+        Self {
+            handle: Handle { router, world },
+            list,
+            listing,
+        }
     }
 
     /// A way in.
@@ -77,20 +82,20 @@ impl Runtime {
 
     /// Wakes every session that has something left to do: what a server does when it starts. Says which ones
     /// there are, and why one cannot go on.
-    pub async fn recover(&self) -> Result<Vec<Unfinished>, crate::Error> {
+    pub async fn recover(&self) -> Result<Vec<UnfinishedSession>, crate::Error> {
         let world = &self.handle.world;
-        crate::tasks::settle_left_programs(&**world.store(), None, world.now()).await?;
+        crate::tasks::settle_orphaned_programs(&**world.store(), None, world.now()).await?;
         world.takes_all.store(true, Relaxed);
-        let unfinished = unfinished::list(world).await?;
+        let unfinished = unfinished_sessions::list(world).await?;
         for one in unfinished.iter().filter(|one| one.problem.is_none()) {
-            self.handle.router.wake(&one.session.id, Signal::Mail);
+            self.handle.router.wake(&one.session.id, AgentSignal::Mail);
         }
         Ok(unfinished)
     }
 
     /// The sessions that have something left to do, none of which is woken.
-    pub async fn unfinished(&self) -> Result<Vec<Unfinished>, crate::Error> {
-        unfinished::list(&self.handle.world).await
+    pub async fn unfinished(&self) -> Result<Vec<UnfinishedSession>, crate::Error> {
+        unfinished_sessions::list(&self.handle.world).await
     }
 
     /// Stops: agents finish nothing, keep everything, and give their claims back. What was
@@ -111,21 +116,29 @@ impl Runtime {
 
 /// What hooks and verifiers run must not be changed by those they watch: it is looked at now, a person is asked
 /// before a tool changes it, and no confined command can.
-fn guard_scripts(options: &mut Options) {
+fn guard_scripts(options: &mut RuntimeOptions) {
     for verifier in options.surroundings.current().verifiers.values() {
         if let Verifier::Command { command, .. } = verifier {
             options.hooks.pin_verifier(command);
         }
     }
-    options.policy.ask.extend(effective::guarding(&options.hooks, &options.definitions));
+    options.policy.ask.extend(effective_rights::guarding(
+        &options.hooks,
+        &options.definitions,
+    ));
     let protected = options.sandbox.protected.iter().cloned();
     options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();
 }
 
 /// Tells hooks that nobody works on these sessions any more.
-async fn end_sessions(world: &World) {
-    let Options { hooks, clock, sandbox, .. } = &world.options;
+async fn end_sessions(world: &RuntimeContext) {
+    let RuntimeOptions {
+        hooks,
+        clock,
+        sandbox,
+        ..
+    } = &world.options;
     for left in world.begun.end_all() {
-        hooks::leave(left, hooks, hooks.ground(sandbox.clone()), clock.clone()).await;
+        hooks::notify_session_end(left, hooks, hooks.ground(sandbox.clone()), clock.clone()).await;
     }
 }

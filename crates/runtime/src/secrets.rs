@@ -5,28 +5,28 @@
 //! [`Held`] for text that comes in pieces. A text without secrets is only looked at: nothing is
 //! copied or allocated.
 
-mod address;
 mod assignment;
-mod forms;
-mod guarded;
-mod held;
+mod encodings;
+mod entropy;
+mod joined_text;
 mod key_block;
-mod known;
+mod known_values;
 mod line_fields;
-mod random;
+mod patterns;
+mod redacting_store;
 mod scan;
-mod shapes;
+mod stream_redactor;
 mod token;
-mod unwrapped;
+mod url_credentials;
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use rooftree_process::looks_secret;
-use rooftree_protocol::{EventBody, Message, Problem, texts};
+use rooftree_protocol::{EventBody, Message, Problem, text_visitor};
 use rooftree_store::failpoint;
 
-pub use self::{guarded::GuardedStore, held::Held};
-use self::{known::Known, shapes::SHAPES};
+use self::{known_values::KnownValues, patterns::SHAPES};
+pub use self::{redacting_store::RedactingStore, stream_redactor::StreamRedactor};
 
 /// A value shorter than this is in too many texts that have nothing to do with it.
 const SHORTEST_VALUE: usize = 8;
@@ -39,36 +39,49 @@ const ROUNDS: usize = 8;
 
 /// What is known about secrets: the shapes everybody knows, and values this process has.
 #[derive(Clone, Default)]
-pub struct Secrets {
-    known: Option<Arc<Known>>,
+pub struct SecretRedactor {
+    known: Option<Arc<KnownValues>>,
 }
 
 /// Something found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct SecretMatch {
     place: Range<usize>,
     name: Arc<str>,
     /// The name with the lowest rank says most.
     rank: usize,
 }
 
-impl Secrets {
+impl SecretRedactor {
     /// Knows these values too, each under a name that says whose it is.
     /// Values shorter than eight bytes, and those that are plain words, are not looked for.
     pub fn knowing(values: impl IntoIterator<Item = (String, String)>) -> Self {
         Self {
-            known: Known::new(values.into_iter().filter(|(_, value)| is_worth(value.trim()))).map(Arc::new),
+            known: KnownValues::new(
+                values
+                    .into_iter()
+                    .filter(|(_, value)| is_worth(value.trim())),
+            )
+            .map(Arc::new),
         }
     }
 
     /// The values of variables that hold secrets, going by their names.
-    pub fn in_variables(variables: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
-        variables.into_iter().filter(|(name, value)| looks_secret(name) && !is_a_place(value)).collect()
+    pub fn in_variables(
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Vec<(String, String)> {
+        variables
+            .into_iter()
+            .filter(|(name, value)| looks_secret(name) && !is_a_place(value))
+            .collect()
     }
 
     /// The names of variables that hold a secret, whatever they are called: programs started for agents do not
     /// get them.
-    pub fn withheld(&self, variables: impl IntoIterator<Item = (String, String)>) -> BTreeSet<String> {
+    pub fn withheld(
+        &self,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> BTreeSet<String> {
         let holds_secret = |(name, value): (String, String)| {
             // Nothing works behind a proxy without it, and what it says is taken out of output all the same.
             let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
@@ -85,7 +98,9 @@ impl Secrets {
         let mut clean = self.cleaned(text)?;
         // What stood beside a secret may look like one now that it is gone.
         for _ in 0..ROUNDS {
-            let Some(cleaner) = self.cleaned(&clean) else { break };
+            let Some(cleaner) = self.cleaned(&clean) else {
+                break;
+            };
             clean = cleaner;
         }
         Some(clean)
@@ -98,7 +113,7 @@ impl Secrets {
         }
         let mut clean = String::with_capacity(text.len());
         let mut from = 0;
-        for Found { place, name, .. } in found {
+        for SecretMatch { place, name, .. } in found {
             clean.push_str(text.get(from..place.start).unwrap_or_default());
             mark(&mut clean, &name);
             from = place.end;
@@ -109,26 +124,29 @@ impl Secrets {
 
     /// The same for bytes that are text; others stay as they are.
     pub fn clean_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        std::str::from_utf8(bytes).ok().and_then(|text| self.clean(text)).map(String::into_bytes)
+        std::str::from_utf8(bytes)
+            .ok()
+            .and_then(|text| self.clean(text))
+            .map(String::into_bytes)
     }
 
     /// Takes the secrets out of everything an event says.
     pub fn clean_event(&self, body: &mut EventBody) {
-        texts::event(body, &|text| self.clean(text));
+        text_visitor::event(body, &|text| self.clean(text));
     }
 
     /// Takes the secrets out of everything a message says.
     pub fn clean_message(&self, message: &mut Message) {
-        texts::message(message, &|text| self.clean(text));
+        text_visitor::message(message, &|text| self.clean(text));
     }
 
     /// Takes the secrets out of what is said about a failure.
     pub fn clean_problem(&self, problem: &mut Problem) {
-        texts::problem(problem, &|text| self.clean(text));
+        text_visitor::problem(problem, &|text| self.clean(text));
     }
 
     /// Where the secrets are, in order and apart from each other.
-    fn find(&self, text: &str) -> Vec<Found> {
+    fn find(&self, text: &str) -> Vec<SecretMatch> {
         let mut found = Vec::new();
         if let Some(known) = &self.known {
             known.find(text, &mut found);
@@ -140,7 +158,7 @@ impl Secrets {
         found
     }
 
-    fn known(&self) -> Option<&Known> {
+    fn known(&self) -> Option<&KnownValues> {
         self.known.as_deref()
     }
 }
@@ -153,7 +171,7 @@ fn mark(text: &mut String, name: &str) {
 }
 
 /// Puts what was found in order. Of two that overlap both go, under the name that says most.
-fn settle(found: &mut Vec<Found>) {
+fn settle(found: &mut Vec<SecretMatch>) {
     found.sort_by_key(|one| (one.place.start, std::cmp::Reverse(one.place.end)));
     found.dedup_by(|next, kept| {
         let overlaps = next.place.start < kept.place.end;
@@ -170,7 +188,8 @@ fn settle(found: &mut Vec<Found>) {
 /// Whether a value can be looked for. `postgres` and `disabled` are values of secrets too, and are in
 /// texts that have nothing to do with them.
 fn is_worth(value: &str) -> bool {
-    let is_word = value.len() < LONGEST_WORD && value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_word =
+        value.len() < LONGEST_WORD && value.bytes().all(|byte| byte.is_ascii_alphabetic());
     value.len() >= SHORTEST_VALUE && !is_word
 }
 
@@ -184,7 +203,7 @@ pub fn shape_names() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.name)
 }
 
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for SecretRedactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secrets(…)")
     }

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 /// Something an agent should know.
 #[derive(Debug)]
-pub(crate) enum Signal {
+pub(crate) enum AgentSignal {
     /// The inbox may hold something new.
     Mail,
     /// Stop the run; only this one, if it is named.
@@ -27,7 +27,7 @@ pub(crate) enum Signal {
     Broken(Error),
 }
 
-impl Signal {
+impl AgentSignal {
     /// The same wish for an agent in another process, if it is one.
     pub(crate) fn command(self, session: &SessionId) -> Option<Command> {
         let session = session.clone();
@@ -41,39 +41,41 @@ impl Signal {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Signals(Arc<Inner>);
+pub(crate) struct SignalQueue(Arc<SignalQueueShared>);
 
 #[derive(Default)]
-struct Inner {
-    queue: Mutex<Queue>,
+struct SignalQueueShared {
+    queue: Mutex<SignalQueueState>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct Queue {
-    waiting: VecDeque<Signal>,
+struct SignalQueueState {
+    waiting: VecDeque<AgentSignal>,
     is_closed: bool,
     is_own: bool,
 }
 
 /// The sessions that are awake in this process.
 #[derive(Default)]
-pub(crate) struct Awake(Mutex<HashMap<SessionId, Signals>>);
+pub(crate) struct AwakeSessions(Mutex<HashMap<SessionId, SignalQueue>>);
 
-impl Awake {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Signals>> {
+impl AwakeSessions {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, SignalQueue>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether this session's agent is awake.
     pub(crate) fn has(&self, session: &SessionId) -> bool {
-        self.lock().get(session).is_some_and(|signals| !signals.is_closed())
+        self.lock()
+            .get(session)
+            .is_some_and(|signals| !signals.is_closed())
     }
 }
 
-impl Signals {
+impl SignalQueue {
     /// Leaves a signal; gives it back if the agent has gone to rest.
-    pub(crate) fn send(&self, signal: Signal) -> Result<(), Signal> {
+    pub(crate) fn send(&self, signal: AgentSignal) -> Result<(), AgentSignal> {
         let mut queue = self.lock();
         if queue.is_closed {
             return Err(signal);
@@ -96,7 +98,7 @@ impl Signals {
     }
 
     /// The next signal. Dropping the future loses nothing.
-    pub(crate) async fn next(&self) -> Signal {
+    pub(crate) async fn next(&self) -> AgentSignal {
         loop {
             if let Some(signal) = self.try_next() {
                 return signal;
@@ -105,7 +107,7 @@ impl Signals {
         }
     }
 
-    pub(crate) fn try_next(&self) -> Option<Signal> {
+    pub(crate) fn try_next(&self) -> Option<AgentSignal> {
         self.lock().waiting.pop_front()
     }
 
@@ -134,7 +136,7 @@ impl Signals {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, SignalQueueState> {
         self.0.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

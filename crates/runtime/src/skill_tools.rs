@@ -3,36 +3,43 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, Level, ToolKind, ToolSpec};
+use rooftree_protocol::{DefinitionLevel, Effect, ErrorCode, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput, Toolset,
-    arguments::{self, Argument, Kind},
+    arguments::{self, ArgumentKind, ToolArgument},
 };
 use serde_json::Value;
 
 use crate::{
     caller::Caller,
-    definitions::{Skill, Surroundings, skills_in_scope},
-    kit,
+    definitions::{ProjectContext, Skill, skills_in_scope},
+    resolved_agent,
 };
 
 /// Files of a skill that are named with its text.
 const NAMED: usize = 50;
 
-const LOAD: [Argument; 2] = [
-    Argument::new("name", Kind::Text, "As it is listed").required().also(&["skill", "skill_name"]),
-    Argument::new("arguments", Kind::Text, "What it is to be used on, if it takes that").also(&["args"]),
+const LOAD: [ToolArgument; 2] = [
+    ToolArgument::new("name", ArgumentKind::Text, "As it is listed")
+        .required()
+        .with_aliases(&["skill", "skill_name"]),
+    ToolArgument::new(
+        "arguments",
+        ArgumentKind::Text,
+        "What it is to be used on, if it takes that",
+    )
+    .with_aliases(&["args"]),
 ];
 
 /// These tools, with those that load skills. Which skills there are, and which of them an agent may
 /// use, is known to the runtime that calls them.
-pub fn added_to(tools: &Toolset) -> Toolset {
+pub fn with_tools(tools: &Toolset) -> Toolset {
     Toolset::new(tools.iter().cloned().chain(all()))
 }
 
 /// These tools, without those that load skills where there is none to load: they would only be read.
-pub fn needed(tools: &Toolset, surroundings: &Surroundings) -> Toolset {
-    kit::useful(tools, surroundings)
+pub fn needed(tools: &Toolset, surroundings: &ProjectContext) -> Toolset {
+    resolved_agent::useful(tools, surroundings)
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.
@@ -41,20 +48,26 @@ fn all() -> [Arc<dyn Tool>; 2] {
         The system prompt lists the skills there are.";
     let list = "List the skills there are, with what they are for.";
     [
-        Arc::new(SkillTool { spec: arguments::spec("Skill", load, &LOAD), action: Action::Load }),
-        Arc::new(SkillTool { spec: arguments::spec("ListSkills", list, &[]), action: Action::List }),
+        Arc::new(SkillTool {
+            spec: arguments::spec("Skill", load, &LOAD),
+            action: SkillAction::Load,
+        }),
+        Arc::new(SkillTool {
+            spec: arguments::spec("ListSkills", list, &[]),
+            action: SkillAction::List,
+        }),
     ]
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum SkillAction {
     Load,
     List,
 }
 
 struct SkillTool {
     spec: ToolSpec,
-    action: Action,
+    action: SkillAction,
 }
 
 impl Tool for SkillTool {
@@ -64,8 +77,8 @@ impl Tool for SkillTool {
 
     fn aliases(&self) -> &'static [&'static str] {
         match self.action {
-            Action::Load => &["ActivateSkill", "activate_skill"],
-            Action::List => &["list_skills"],
+            SkillAction::Load => &["ActivateSkill", "activate_skill"],
+            SkillAction::List => &["list_skills"],
         }
     }
 
@@ -78,7 +91,11 @@ impl Tool for SkillTool {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let known: &[Argument] = if self.action == Action::Load { &LOAD } else { &[] };
+        let known: &[ToolArgument] = if self.action == SkillAction::Load {
+            &LOAD
+        } else {
+            &[]
+        };
         arguments::normalise(&self.spec.name, known, input).map(Value::Object)
     }
 
@@ -91,22 +108,28 @@ impl Tool for SkillTool {
     }
 
     fn subject(&self, input: &Value) -> Option<String> {
-        (self.action == Action::Load).then(|| arguments::text(input, "name").to_owned())
+        (self.action == SkillAction::Load).then(|| arguments::text(input, "name").to_owned())
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         let action = self.action;
         Box::pin(async move {
             let Some(caller) = Caller::of(&context) else {
-                return ToolOutput::failed(ErrorCode::ToolFailed, "Skills can only be loaded by an agent.");
+                return ToolOutput::failed(
+                    ErrorCode::ToolFailed,
+                    "Skills can only be loaded by an agent.",
+                );
             };
             // As they were when the run began; what a project's skill says now is told only if it may be.
-            let mut skills = skills_in_scope(&caller.surroundings.skills, &caller.kit.definition.skills);
+            let mut skills =
+                skills_in_scope(&caller.surroundings.skills, &caller.kit.definition.skills);
             let now = caller.world.options.surroundings.afresh();
-            skills.retain(|skill| skill.level != Level::Project || now.skill(&skill.name).is_some());
+            skills.retain(|skill| {
+                skill.level != DefinitionLevel::Project || now.skill(&skill.name).is_some()
+            });
             match action {
-                Action::List => listed(&skills),
-                Action::Load => loaded(&skills, &input, &caller.world.options.tools),
+                SkillAction::List => listed(&skills),
+                SkillAction::Load => loaded(&skills, &input, &caller.world.options.tools),
             }
         })
     }
@@ -114,7 +137,9 @@ impl Tool for SkillTool {
 
 fn listed(skills: &[&Skill]) -> ToolOutput {
     let listed = skills.iter().filter(|skill| skill.is_listed);
-    let lines: Vec<String> = listed.map(|skill| format!("- {}: {}", skill.name, skill.description)).collect();
+    let lines: Vec<String> = listed
+        .map(|skill| format!("- {}: {}", skill.name, skill.description))
+        .collect();
     if lines.is_empty() {
         return ToolOutput::done("There are no skills.");
     }
@@ -123,14 +148,24 @@ fn listed(skills: &[&Skill]) -> ToolOutput {
 
 fn loaded(skills: &[&Skill], input: &Value, tools: &Toolset) -> ToolOutput {
     let name = arguments::text(input, "name");
-    let Some(skill) = skills.iter().find(|skill| skill.name.eq_ignore_ascii_case(name)) else {
-        let known: Vec<&str> =
-            skills.iter().filter(|skill| skill.is_listed).map(|skill| skill.name.as_str()).collect();
-        let said = format!("There is no skill `{name}`. Skills there are: {}", known.join(", "));
+    let Some(skill) = skills
+        .iter()
+        .find(|skill| skill.name.eq_ignore_ascii_case(name))
+    else {
+        let known: Vec<&str> = skills
+            .iter()
+            .filter(|skill| skill.is_listed)
+            .map(|skill| skill.name.as_str())
+            .collect();
+        let said = format!(
+            "There is no skill `{name}`. Skills there are: {}",
+            known.join(", ")
+        );
         return ToolOutput::failed(ErrorCode::InvalidArguments, said);
     };
     if !skill.is_listed {
-        let said = format!("Skill `{name}` is not for agents to load: it says disable-model-invocation.");
+        let said =
+            format!("Skill `{name}` is not for agents to load: it says disable-model-invocation.");
         return ToolOutput::failed(ErrorCode::ToolNotAllowed, said);
     }
     let Some(body) = skill.body(arguments::text(input, "arguments")) else {
@@ -152,5 +187,8 @@ fn loaded(skills: &[&Skill], input: &Value, tools: &Toolset) -> ToolOutput {
     if !files.is_empty() {
         text += &format!("Files it brings: {}\n", files.join(", "));
     }
-    ToolOutput { skill: Some(note), ..ToolOutput::done(format!("{text}\n{body}")) }
+    ToolOutput {
+        skill: Some(note),
+        ..ToolOutput::done(format!("{text}\n{body}"))
+    }
 }

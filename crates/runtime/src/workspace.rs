@@ -14,24 +14,24 @@ mod copied;
 mod copy;
 mod copy_merge;
 mod discard;
-mod entry;
-mod failure;
+mod errors;
+mod file_entry;
+mod file_merge;
 mod git;
-mod landing;
-mod layout;
+mod git_dirs;
 mod manifest;
 mod merge;
 mod name;
 mod raw_diff;
 mod record;
+mod replace_files;
 mod repository;
+mod repository_lock;
 mod scratch;
 mod snapshot;
 mod staging;
 mod submodule;
 mod three_way;
-mod turn;
-mod verdict;
 mod worktree;
 
 use std::path::{Path, PathBuf};
@@ -39,15 +39,15 @@ use std::path::{Path, PathBuf};
 use rooftree_protocol::Problem;
 use serde::{Deserialize, Serialize};
 
-pub use change::{Action, ChangedFile, Changes};
-pub use discard::{Leftover, discard, sweep};
+pub use change::{ChangedFile, FileChangeKind, WorkspaceChanges};
+pub use discard::{LeftoverCopy, discard, sweep};
 
-use repository::Repository;
+use repository::GitRepository;
 
 /// How a child's own working copy was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum WorkspaceKind {
     /// A git worktree on a branch of its own.
     Worktree,
     /// A plain copy, where there is no git repository.
@@ -58,7 +58,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
     /// How it was made.
-    pub kind: Kind,
+    pub kind: WorkspaceKind,
     /// The root of the copy.
     pub root: PathBuf,
     /// Where the child works: the parent's working directory, as it lies in the copy.
@@ -75,7 +75,7 @@ pub struct Workspace {
 
 /// Where copies are kept, and how large a plain copy may become.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct WorkspaceConfig {
     /// A directory outside of the parent's tree.
     pub directory: PathBuf,
     /// Bytes that are copied at most. For a worktree: bytes of untracked files.
@@ -88,7 +88,7 @@ pub struct Place {
 ///
 /// Invariant: a directory among the copies is in a copy, also if its record cannot be read. Then the original
 /// is not known, and the copy stands for it.
-pub(crate) fn copied_from(directory: &Path, place: &Place) -> Option<(PathBuf, PathBuf)> {
+pub(crate) fn copied_from(directory: &Path, place: &WorkspaceConfig) -> Option<(PathBuf, PathBuf)> {
     let directory = std::fs::canonicalize(directory).ok()?;
     let copies = std::fs::canonicalize(&place.directory).ok()?;
     let inside = directory.strip_prefix(&copies).ok()?;
@@ -99,7 +99,7 @@ pub(crate) fn copied_from(directory: &Path, place: &Place) -> Option<(PathBuf, P
 
 /// What to do where parent and child changed the same thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum ConflictStrategy {
     /// All or nothing: a conflict leaves the parent's tree as it is, and is named.
     Refuse,
     /// Text gets conflict markers; of anything else the child's version is laid beside the parent's.
@@ -108,9 +108,9 @@ pub enum Strategy {
 
 /// What became of a child's changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Applied {
+pub enum ApplyOutcome {
     /// All of them are in the parent's tree; this is what changed there.
-    Clean(Changes),
+    Clean(WorkspaceChanges),
     /// Some met other changes.
     Conflicts {
         /// Where they met, relative to the parent's root.
@@ -127,12 +127,17 @@ pub enum Applied {
 /// `unique` tells copies of one agent apart; of an id, its last eight characters are used.
 /// The message of a refusal can follow "… was not dispatched,". If the wait is dropped, what
 /// was made so far is never used and goes with the next [`sweep`] after this process has ended.
-pub async fn provision(cwd: &Path, agent: &str, unique: &str, place: &Place) -> Result<Workspace, Problem> {
+pub async fn provision(
+    cwd: &Path,
+    agent: &str,
+    unique: &str,
+    place: &WorkspaceConfig,
+) -> Result<Workspace, Problem> {
     let cwd = blocking::canonical(cwd).await?;
     let place = blocking::prepared(place).await?;
     let name = name::of(agent, unique);
     committed::check_surroundings(&cwd).await?;
-    match Repository::around(&cwd).await? {
+    match GitRepository::around(&cwd).await? {
         Some(repository) => worktree::provision(&repository, &cwd, &name, &place).await,
         None => copy::provision(&cwd, &name, &place).await,
     }
@@ -140,10 +145,10 @@ pub async fn provision(cwd: &Path, agent: &str, unique: &str, place: &Place) -> 
 
 /// Says what the child changed since its copy was made. In a worktree, what it left is committed
 /// to its branch first.
-pub async fn changes(workspace: &Workspace) -> Result<Changes, Problem> {
+pub async fn changes(workspace: &Workspace) -> Result<WorkspaceChanges, Problem> {
     match workspace.kind {
-        Kind::Worktree => committed::changes(workspace).await,
-        Kind::Copy => copied::changes(workspace).await,
+        WorkspaceKind::Worktree => committed::changes(workspace).await,
+        WorkspaceKind::Copy => copied::changes(workspace).await,
     }
 }
 
@@ -151,9 +156,12 @@ pub async fn changes(workspace: &Workspace) -> Result<Changes, Problem> {
 ///
 /// Changes of others, in other files and in other places of the same file, stay. Doing it again
 /// is harmless: what is there already is left alone.
-pub async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
+pub async fn apply(
+    workspace: &Workspace,
+    strategy: ConflictStrategy,
+) -> Result<ApplyOutcome, Problem> {
     match workspace.kind {
-        Kind::Worktree => merge::apply(workspace, strategy).await,
-        Kind::Copy => copy_merge::apply(workspace, strategy).await,
+        WorkspaceKind::Worktree => merge::apply(workspace, strategy).await,
+        WorkspaceKind::Copy => copy_merge::apply(workspace, strategy).await,
     }
 }

@@ -9,7 +9,7 @@ use rooftree_runtime::{Clock, Definitions, Handle, definitions::is_name};
 const PREFIX: &str = "agent:";
 
 /// What asking agents needs.
-pub struct Agents {
+pub struct ExposedAgents {
     /// The way to them.
     pub handle: Handle,
     /// Those there are. Only those that say `api_exposed` are reached.
@@ -26,7 +26,7 @@ pub struct Agents {
     pub at_once: usize,
 }
 
-impl Agents {
+impl ExposedAgents {
     /// The agent of this name, if it may be reached. Invariant: only the exact name leads to it, so that no
     /// other spelling finds one that was not meant.
     pub(crate) fn exposed(&self, model: &str) -> Option<Arc<AgentDefinition>> {
@@ -37,12 +37,15 @@ impl Agents {
 
     /// All that may be reached, as models are named.
     pub(crate) fn names(&self) -> Vec<String> {
-        let names = self.definitions.iter().map(|definition| named(&definition));
+        let names = self
+            .definitions
+            .iter()
+            .map(|definition| model_name(&definition));
         names.filter(|name| self.exposed(name).is_some()).collect()
     }
 }
 
 /// What a client calls an agent.
-pub(crate) fn named(definition: &AgentDefinition) -> String {
+pub(crate) fn model_name(definition: &AgentDefinition) -> String {
     format!("{PREFIX}{}", definition.name)
 }

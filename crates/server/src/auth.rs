@@ -4,30 +4,39 @@ use axum::http::{HeaderMap, header::AUTHORIZATION};
 use ring::{hmac, rand};
 
 /// Knows the token, if there is one.
-pub(crate) struct Gate(Option<Lock>);
+pub(crate) struct TokenAuth(Option<TokenDigest>);
 
 /// The token as a tag under a key that lives as long as the server. Comparing tags takes the same
 /// time however much of a guess is right, and however long it is.
-struct Lock {
+struct TokenDigest {
     key: hmac::Key,
     tag: hmac::Tag,
 }
 
-impl Gate {
+impl TokenAuth {
     /// Opens for this token; for nobody without one, or on a machine without random bytes.
     pub(crate) fn new(token: Option<&str>) -> Self {
         let token = token.filter(|token| !token.is_empty());
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &rand::SystemRandom::new()).ok();
-        Self(key.zip(token).map(|(key, token)| Lock { tag: hmac::sign(&key, token.as_bytes()), key }))
+        Self(key.zip(token).map(|(key, token)| TokenDigest {
+            tag: hmac::sign(&key, token.as_bytes()),
+            key,
+        }))
     }
 
     /// Whether a request may come in.
-    pub(crate) fn opens(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn is_authorised(&self, headers: &HeaderMap) -> bool {
         let Some(lock) = &self.0 else { return false };
-        let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let shown = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
         let shown = shown.and_then(|value| value.split_once(' '));
-        let token = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token);
-        token.is_some_and(|token| hmac::verify(&lock.key, token.trim().as_bytes(), lock.tag.as_ref()).is_ok())
+        let token = shown
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token);
+        token.is_some_and(|token| {
+            hmac::verify(&lock.key, token.trim().as_bytes(), lock.tag.as_ref()).is_ok()
+        })
     }
 }
 
@@ -39,16 +48,27 @@ mod tests {
 
     #[test]
     fn only_the_token_opens_and_without_one_nothing_does() {
-        let shown =
-            |text: &'static str| HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(text))]);
-        let gate = Gate::new(Some("sesame"));
-        assert!(gate.opens(&shown("Bearer sesame")) && gate.opens(&shown("bearer  sesame")));
-        for wrong in ["Bearer sesam", "Bearer sesame2", "Bearer ", "Basic sesame", "sesame", ""] {
-            assert!(!gate.opens(&shown(wrong)), "{wrong}");
+        let shown = |text: &'static str| {
+            HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_static(text))])
+        };
+        let gate = TokenAuth::new(Some("sesame"));
+        assert!(
+            gate.is_authorised(&shown("Bearer sesame"))
+                && gate.is_authorised(&shown("bearer  sesame"))
+        );
+        for wrong in [
+            "Bearer sesam",
+            "Bearer sesame2",
+            "Bearer ",
+            "Basic sesame",
+            "sesame",
+            "",
+        ] {
+            assert!(!gate.is_authorised(&shown(wrong)), "{wrong}");
         }
-        assert!(!gate.opens(&HeaderMap::new()));
+        assert!(!gate.is_authorised(&HeaderMap::new()));
         for none in [None, Some("")] {
-            assert!(!Gate::new(none).opens(&shown("Bearer ")));
+            assert!(!TokenAuth::new(none).is_authorised(&shown("Bearer ")));
         }
     }
 }

@@ -20,7 +20,7 @@ use axum::{
 use tokio::{net::TcpListener, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::limited::Limited;
+pub(crate) use self::limited::LimitedStream;
 
 /// How many connections there may be, and how long they may take.
 #[derive(Clone, Copy, Debug)]
@@ -56,45 +56,57 @@ impl Default for ConnectionLimits {
 /// How many files this process may have open.
 fn open_files() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
-    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(1024)
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .unwrap_or(1024)
 }
 
 /// All connections there are.
 #[derive(Clone)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionTracker {
     limits: ConnectionLimits,
-    table: Arc<Mutex<Table>>,
+    table: Arc<Mutex<ConnectionTable>>,
 }
 
 #[derive(Default)]
-struct Table {
+struct ConnectionTable {
     next: u64,
     /// Those without an authorised request, the oldest first.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, UnauthorisedConnection>,
     authorised: usize,
 }
 
-struct Waiting {
+struct UnauthorisedConnection {
     address: IpAddr,
     close: CancellationToken,
 }
 
-impl Connections {
+impl ConnectionTracker {
     pub(crate) fn new(limits: ConnectionLimits) -> Self {
-        Self { limits, table: Arc::default() }
+        Self {
+            limits,
+            table: Arc::default(),
+        }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts a new connection; where there are too many without authority, the oldest is closed.
-    pub(crate) fn admit(&self, address: IpAddr) -> Arc<Connection> {
+    pub(crate) fn admit(&self, address: IpAddr) -> Arc<ClientConnection> {
         let mut table = self.table();
-        let same = |entry: &Waiting| entry.address == address;
-        while table.waiting.values().filter(|entry| same(entry)).count() >= self.limits.per_address.max(1) {
-            let oldest = table.waiting.iter().find(|(_, entry)| same(entry)).map(|(id, _)| *id);
+        let same = |entry: &UnauthorisedConnection| entry.address == address;
+        while table.waiting.values().filter(|entry| same(entry)).count()
+            >= self.limits.per_address.max(1)
+        {
+            let oldest = table
+                .waiting
+                .iter()
+                .find(|(_, entry)| same(entry))
+                .map(|(id, _)| *id);
             table.close(oldest);
         }
         while table.waiting.len() >= self.limits.waiting.max(1) {
@@ -103,18 +115,27 @@ impl Connections {
         }
         let (id, close) = (table.next, CancellationToken::new());
         table.next += 1;
-        table.waiting.insert(id, Waiting { address, close: close.clone() });
+        table.waiting.insert(
+            id,
+            UnauthorisedConnection {
+                address,
+                close: close.clone(),
+            },
+        );
         let deadline = Some(Instant::now() + self.limits.head);
-        Arc::new(Connection {
+        Arc::new(ClientConnection {
             id,
             all: self.clone(),
             close,
-            state: Mutex::new(State { deadline, is_authorised: false }),
+            state: Mutex::new(State {
+                deadline,
+                is_authorised: false,
+            }),
         })
     }
 }
 
-impl Table {
+impl ConnectionTable {
     fn close(&mut self, id: Option<u64>) {
         if let Some(entry) = id.and_then(|id| self.waiting.remove(&id)) {
             entry.close.cancel();
@@ -123,9 +144,9 @@ impl Table {
 }
 
 /// One connection, while it is open.
-pub(crate) struct Connection {
+pub(crate) struct ClientConnection {
     id: u64,
-    all: Connections,
+    all: ConnectionTracker,
     /// Fires when it must make room.
     close: CancellationToken,
     state: Mutex<State>,
@@ -137,13 +158,13 @@ struct State {
     is_authorised: bool,
 }
 
-impl Connection {
+impl ClientConnection {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The head of a request without authority is there.
-    pub(crate) fn heard(&self) {
+    pub(crate) fn request_received(&self) {
         if let Some(deadline) = self.state().deadline.as_mut() {
             *deadline = Instant::now() + self.all.limits.answer;
         }
@@ -160,18 +181,21 @@ impl Connection {
             }
             table.authorised += 1;
             table.waiting.remove(&self.id);
-            *state = State { deadline: None, is_authorised: true };
+            *state = State {
+                deadline: None,
+                is_authorised: true,
+            };
         }
         true
     }
 
     /// How many connections one token may have.
-    pub(crate) fn most(&self) -> usize {
+    pub(crate) fn max_per_token(&self) -> usize {
         self.all.limits.authorised
     }
 }
 
-impl Drop for Connection {
+impl Drop for ClientConnection {
     fn drop(&mut self) {
         let is_authorised = self.state().is_authorised;
         let mut table = self.all.table();
@@ -183,17 +207,20 @@ impl Drop for Connection {
 /// A listener whose connections are counted.
 pub(crate) struct LimitedListener {
     pub(crate) inner: TcpListener,
-    pub(crate) connections: Connections,
+    pub(crate) connections: ConnectionTracker,
 }
 
 impl Listener for LimitedListener {
-    type Io = Limited<tokio::net::TcpStream>;
+    type Io = LimitedStream<tokio::net::TcpStream>;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         let (stream, address) = Listener::accept(&mut self.inner).await;
         let connection = self.connections.admit(address.ip().to_canonical());
-        (Limited::new(stream, connection, self.connections.limits.write), address)
+        (
+            LimitedStream::new(stream, connection, self.connections.limits.write),
+            address,
+        )
     }
 
     fn local_addr(&self) -> std::io::Result<Self::Addr> {
@@ -203,9 +230,9 @@ impl Listener for LimitedListener {
 
 /// The connection that a request came over.
 #[derive(Clone)]
-pub(crate) struct Over(pub(crate) Arc<Connection>);
+pub(crate) struct RequestConnection(pub(crate) Arc<ClientConnection>);
 
-impl Connected<IncomingStream<'_, LimitedListener>> for Over {
+impl Connected<IncomingStream<'_, LimitedListener>> for RequestConnection {
     fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
         Self(stream.io().connection().clone())
     }

@@ -37,7 +37,8 @@ impl Error {
                 .cause("other machines can reach this address")
                 .fix("give --token or ROOFTREE_SERVER_TOKEN, or leave --bind at 127.0.0.1"),
             Self::Listen { source, .. } => {
-                Problem::new(ErrorCode::InvalidArguments, self.to_string()).cause(source.to_string())
+                Problem::new(ErrorCode::InvalidArguments, self.to_string())
+                    .cause(source.to_string())
             }
             Self::Stopped(source) => {
                 Problem::new(ErrorCode::Internal, self.to_string()).cause(source.to_string())

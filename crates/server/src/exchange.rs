@@ -1,7 +1,7 @@
 //! One question to an agent: posted to its session, followed until it is answered or must be left.
 
-mod presence;
-mod question;
+mod agent_request;
+mod client_guard;
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,16 +9,16 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{
     ErrorCode, Event, EventBody, Problem, RunId, RunStatus, SessionId, Usage, event::RunEnd,
 };
-use rooftree_runtime::{Filter, TreeSubscription};
+use rooftree_runtime::{EventFilter, TreeSubscription};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use self::presence::Presence;
-pub(crate) use self::question::{Place, Question};
+pub(crate) use self::agent_request::{AgentRequest, RequestedSession};
+use self::client_guard::ClientGuard;
 use crate::{
-    agents::Agents,
-    openai::failure::Failure,
-    telling::{Detail, Held, Telling, Told},
+    agents::ExposedAgents,
+    answer_stream::{AnswerDetail, AnswerFold, AnswerPiece, PendingInquiry},
+    openai::errors::ApiError,
 };
 
 /// How long a run that was told to stop may take when the server ends.
@@ -26,7 +26,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What is listened to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hearing {
+pub(crate) enum EventSelection {
     /// Also pieces of replies, as they come.
     Everything,
     /// Only what is kept.
@@ -34,27 +34,27 @@ pub(crate) enum Hearing {
 }
 
 /// What comes next.
-pub(crate) enum Step {
-    Told(Told),
-    Ended(Ended),
+pub(crate) enum ExchangeStep {
+    Told(AnswerPiece),
+    Ended(ExchangeEnd),
 }
 
 /// How it ended.
-pub(crate) enum Ended {
+pub(crate) enum ExchangeEnd {
     /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
     Answered(RunStatus, Option<bool>),
     /// Somebody must answer first; the run waits for that, and not for the client.
-    Held(Held),
-    Failed(Failure),
+    Held(PendingInquiry),
+    Failed(ApiError),
 }
 
 /// A question that is being answered. Dropping it is going away.
-pub(crate) struct Exchange {
-    agents: Arc<Agents>,
+pub(crate) struct AgentExchange {
+    agents: Arc<ExposedAgents>,
     events: TreeSubscription,
-    hearing: Hearing,
-    telling: Telling,
-    presence: Presence,
+    hearing: EventSelection,
+    telling: AnswerFold,
+    presence: ClientGuard,
     stopping: CancellationToken,
     /// What the run is held for, and when that has taken too long.
     patience: Option<(String, BoxFuture<'static, ()>)>,
@@ -64,41 +64,61 @@ pub(crate) struct Exchange {
 }
 
 /// How to listen, and where to sit.
-pub(crate) struct Seat {
-    pub(crate) hearing: Hearing,
-    pub(crate) detail: Detail,
+pub(crate) struct ResponseSlot {
+    pub(crate) hearing: EventSelection,
+    pub(crate) detail: AnswerDetail,
     pub(crate) stopping: CancellationToken,
     pub(crate) permit: OwnedSemaphorePermit,
 }
 
-enum Came {
+enum ExchangeSignal {
     Event(Result<Arc<Event>, rooftree_runtime::Error>),
     Impatience,
     Stop,
 }
 
-impl Exchange {
+impl AgentExchange {
     /// Posts the question and begins to listen. From here on it cannot be lost.
-    pub(crate) async fn begin(agents: Arc<Agents>, question: Question, seat: Seat) -> Result<Self, Failure> {
+    pub(crate) async fn begin(
+        agents: Arc<ExposedAgents>,
+        question: AgentRequest,
+        seat: ResponseSlot,
+    ) -> Result<Self, ApiError> {
         // On its own: a client that goes away in the middle of this must not leave a run behind that nobody
         // knows of.
         let begun = tokio::spawn(Self::post(agents, question, seat)).await;
-        begun.unwrap_or_else(|_| Err(Failure::unexpected()))
+        begun.unwrap_or_else(|_| Err(ApiError::unexpected()))
     }
 
-    async fn post(agents: Arc<Agents>, question: Question, seat: Seat) -> Result<Self, Failure> {
+    async fn post(
+        agents: Arc<ExposedAgents>,
+        question: AgentRequest,
+        seat: ResponseSlot,
+    ) -> Result<Self, ApiError> {
         let posted = question.post(&agents).await?;
-        let presence =
-            Presence::new(agents.handle.clone(), posted.session.clone(), posted.run.clone(), posted.stay);
-        let filter = Filter { session: posted.session.clone(), after: posted.after };
+        let presence = ClientGuard::new(
+            agents.handle.clone(),
+            posted.session.clone(),
+            posted.run.clone(),
+            posted.stay,
+        );
+        let filter = EventFilter {
+            session: posted.session.clone(),
+            after: posted.after,
+        };
         let events = agents.handle.subscribe_tree(filter);
-        let mut telling = Telling::new(posted.session.clone(), posted.run, seat.detail);
+        let mut telling = AnswerFold::new(posted.session.clone(), posted.run, seat.detail);
         let open = agents.handle.store().inquiries(Some(&posted.session)).await;
         // An earlier run of the session may be held up, and this one behind it.
-        for inquiry in open.map_err(|error| Failure::refused(&error.problem()))? {
+        for inquiry in open.map_err(|error| ApiError::refused(&error.problem()))? {
             telling.note_question(&inquiry.session, &inquiry.asked);
         }
-        let Seat { hearing, stopping, permit, .. } = seat;
+        let ResponseSlot {
+            hearing,
+            stopping,
+            permit,
+            ..
+        } = seat;
         Ok(Self {
             agents,
             events,
@@ -126,25 +146,27 @@ impl Exchange {
     }
 
     /// Waits for what comes next. After the end nothing does.
-    pub(crate) async fn next(&mut self) -> Step {
+    pub(crate) async fn next(&mut self) -> ExchangeStep {
         loop {
-            self.mind_what_is_asked();
-            match self.come().await {
-                Came::Event(Ok(event)) => {
-                    if let Some(step) = self.hear(&event).await {
+            self.update_inquiry_timeout();
+            match self.next_signal().await {
+                ExchangeSignal::Event(Ok(event)) => {
+                    if let Some(step) = self.handle_event(&event).await {
                         return step;
                     }
                 }
-                Came::Event(Err(error)) => return failed(Failure::failed(&error.problem())),
-                Came::Stop => {
+                ExchangeSignal::Event(Err(error)) => {
+                    return failed(ApiError::failed(&error.problem()));
+                }
+                ExchangeSignal::Stop => {
                     self.is_leaving = true;
                     if !self.presence.cancel().await {
-                        return failed(Failure::stopping_midway());
+                        return failed(ApiError::stopping_midway());
                     }
                     self.patience = Some((String::new(), Box::pin(tokio::time::sleep(LAST_WORDS))));
                 }
-                Came::Impatience => {
-                    if let Some(step) = self.give_up() {
+                ExchangeSignal::Impatience => {
+                    if let Some(step) = self.on_timeout() {
                         return step;
                     }
                 }
@@ -152,7 +174,7 @@ impl Exchange {
         }
     }
 
-    async fn come(&mut self) -> Came {
+    async fn next_signal(&mut self) -> ExchangeSignal {
         let over = async {
             match &mut self.patience {
                 Some((_, over)) => over.await,
@@ -161,14 +183,17 @@ impl Exchange {
         };
         tokio::select! {
             biased;
-            () = self.stopping.cancelled(), if !self.is_leaving => Came::Stop,
-            event = self.events.next() => Came::Event(event),
-            () = over => Came::Impatience,
+            () = self.stopping.cancelled(), if !self.is_leaving => ExchangeSignal::Stop,
+            event = self.events.next() => ExchangeSignal::Event(event),
+            () = over => ExchangeSignal::Impatience,
         }
     }
 
-    async fn hear(&mut self, event: &Event) -> Option<Step> {
-        if event.id.is_none() && self.hearing == Hearing::Journal && event.body.name() != "notice" {
+    async fn handle_event(&mut self, event: &Event) -> Option<ExchangeStep> {
+        if event.id.is_none()
+            && self.hearing == EventSelection::Journal
+            && event.body.name() != "notice"
+        {
             return None;
         }
         if let EventBody::Notice { code, message, .. } = &event.body
@@ -176,23 +201,25 @@ impl Exchange {
             && event.session == *self.session()
         {
             let problem = Problem::new(ErrorCode::StoreFailed, message.clone());
-            return Some(failed(Failure::failed(&problem)));
+            return Some(failed(ApiError::failed(&problem)));
         }
-        let told = self.telling.hear(event);
+        let told = self.telling.apply_event(event);
         if let Some(end) = self.telling.end() {
             let ended = ended(end, self.is_leaving);
-            self.presence.leave(self.telling.is_worked_for()).await;
-            return Some(Step::Ended(ended));
+            self.presence
+                .finish_run(self.telling.has_active_children())
+                .await;
+            return Some(ExchangeStep::Ended(ended));
         }
-        told.map(Step::Told)
+        told.map(ExchangeStep::Told)
     }
 
     /// Begins to count when the run is held for something new, and stops when it is not any more.
-    fn mind_what_is_asked(&mut self) {
+    fn update_inquiry_timeout(&mut self) {
         if self.is_leaving {
             return;
         }
-        let held = self.telling.held().map(|held| held.id.as_str());
+        let held = self.telling.blocking_inquiry().map(|held| held.id.as_str());
         if held == self.patience.as_ref().map(|(id, _)| id.as_str()) {
             return;
         }
@@ -201,34 +228,35 @@ impl Exchange {
     }
 
     /// It has taken too long. What is asked stays asked, and the run waits for it.
-    fn give_up(&mut self) -> Option<Step> {
+    fn on_timeout(&mut self) -> Option<ExchangeStep> {
         if self.is_leaving {
-            return Some(failed(Failure::stopping_midway()));
+            return Some(failed(ApiError::stopping_midway()));
         }
         self.patience = None;
-        let held = self.telling.held()?.clone();
-        self.presence.stay();
-        Some(Step::Ended(Ended::Held(held)))
+        let held = self.telling.blocking_inquiry()?.clone();
+        self.presence.retain_session();
+        Some(ExchangeStep::Ended(ExchangeEnd::Held(held)))
     }
 }
 
-fn failed(failure: Failure) -> Step {
-    Step::Ended(Ended::Failed(failure))
+fn failed(failure: ApiError) -> ExchangeStep {
+    ExchangeStep::Ended(ExchangeEnd::Failed(failure))
 }
 
 /// A run that ends at a limit of its own has an answer, which is shorter than it should be.
-fn ended(end: &RunEnd, is_leaving: bool) -> Ended {
+fn ended(end: &RunEnd, is_leaving: bool) -> ExchangeEnd {
     match (end.status, &end.error) {
-        (RunStatus::Cancelled, _) if is_leaving => Ended::Failed(Failure::stopped_with_us()),
-        (RunStatus::Cancelled, _) => {
-            Ended::Failed(Failure::failed(&Problem::new(ErrorCode::Cancelled, "the run was stopped")))
-        }
+        (RunStatus::Cancelled, _) if is_leaving => ExchangeEnd::Failed(ApiError::stopped_with_us()),
+        (RunStatus::Cancelled, _) => ExchangeEnd::Failed(ApiError::failed(&Problem::new(
+            ErrorCode::Cancelled,
+            "the run was stopped",
+        ))),
         (RunStatus::Failed | RunStatus::Interrupted, Some(problem)) => {
-            Ended::Failed(Failure::failed(problem))
+            ExchangeEnd::Failed(ApiError::failed(problem))
         }
-        (RunStatus::Failed | RunStatus::Interrupted, None) => {
-            Ended::Failed(Failure::failed(&Problem::new(ErrorCode::Internal, "the run was cut off")))
-        }
-        (status, _) => Ended::Answered(status, end.verified),
+        (RunStatus::Failed | RunStatus::Interrupted, None) => ExchangeEnd::Failed(
+            ApiError::failed(&Problem::new(ErrorCode::Internal, "the run was cut off")),
+        ),
+        (status, _) => ExchangeEnd::Answered(status, end.verified),
     }
 }

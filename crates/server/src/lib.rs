@@ -6,18 +6,18 @@
 #![warn(missing_docs)]
 
 mod agents;
+mod answer_stream;
 mod auth;
 mod connections;
 mod error;
 mod exchange;
+mod host_check;
 mod openai;
 mod routes;
 mod server;
-mod telling;
-mod visitors;
 
-pub use agents::Agents;
+pub use agents::ExposedAgents;
 pub use connections::ConnectionLimits;
 pub use error::Error;
-pub use routes::callbacks::{BODY_BYTES, Callback, Deliver, Receipt};
-pub use server::{Options, Server};
+pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
+pub use server::{HttpServer, HttpServerOptions};

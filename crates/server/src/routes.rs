@@ -1,9 +1,9 @@
 //! What can be asked for: one noun, one file. Everything that is not listed needs the token, even
 //! to be told that it is not there.
 
-mod asking;
 mod body;
 pub(crate) mod callbacks;
+mod completions;
 mod health;
 mod models;
 
@@ -21,19 +21,22 @@ use rooftree_protocol::Timestamp;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::{agents::Agents, auth::Gate, connections::Over, openai::failure::Failure, visitors::Visitors};
+use crate::{
+    agents::ExposedAgents, auth::TokenAuth, connections::RequestConnection, host_check::HostCheck,
+    openai::errors::ApiError,
+};
 
 /// What routes work with.
-pub(crate) struct House {
-    pub(crate) gate: Gate,
-    pub(crate) visitors: Visitors,
-    pub(crate) deliver: callbacks::Deliver,
+pub(crate) struct AppState {
+    pub(crate) gate: TokenAuth,
+    pub(crate) visitors: HostCheck,
+    pub(crate) deliver: callbacks::CallbackHandler,
 }
 
 /// What the routes of agents work with.
-struct Reception {
-    house: Arc<House>,
-    agents: Arc<Agents>,
+struct AgentApi {
+    house: Arc<AppState>,
+    agents: Arc<ExposedAgents>,
     since: Timestamp,
     /// One for each request that is being answered.
     seats: Arc<Semaphore>,
@@ -41,62 +44,90 @@ struct Reception {
 }
 
 /// All routes; those of agents only if there are any to be reached.
-pub(crate) fn all(house: House, agents: Option<Agents>, stopping: CancellationToken) -> Router {
+pub(crate) fn router(
+    house: AppState,
+    agents: Option<ExposedAgents>,
+    stopping: CancellationToken,
+) -> Router {
     let house = Arc::new(house);
     let open = Router::new()
         .route("/callbacks/{token}", post(callbacks::take))
-        .route("/healthz", get(health::say))
-        .fallback(nothing)
+        .route("/healthz", get(health::health))
+        .fallback(not_found)
         .with_state(house.clone());
     let routes = match agents {
         None => open,
-        Some(agents) => open.nest("/v1", of_agents(house.clone(), agents, stopping)),
+        Some(agents) => open.nest("/v1", agent_api_router(house.clone(), agents, stopping)),
     };
-    routes.layer(from_fn_with_state(house, count))
+    routes.layer(from_fn_with_state(house, authorise_connection))
 }
 
 /// Counts a connection by what its request may do. Invariant: this is the only place where it gets authority.
-async fn count(State(house): State<Arc<House>>, request: Request, next: Next) -> Response {
-    if let Some(ConnectInfo(Over(connection))) = request.extensions().get::<ConnectInfo<Over>>() {
-        if !house.gate.opens(request.headers()) {
-            connection.heard();
+async fn authorise_connection(
+    State(house): State<Arc<AppState>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(ConnectInfo(RequestConnection(connection))) =
+        request.extensions().get::<ConnectInfo<RequestConnection>>()
+    {
+        if !house.gate.is_authorised(request.headers()) {
+            connection.request_received();
         } else if !connection.authorise() {
-            return Failure::busy(connection.most()).into_response();
+            return ApiError::busy(connection.max_per_token()).into_response();
         }
     }
     next.run(request).await
 }
 
-fn of_agents(house: Arc<House>, agents: Agents, stopping: CancellationToken) -> Router {
+fn agent_api_router(
+    house: Arc<AppState>,
+    agents: ExposedAgents,
+    stopping: CancellationToken,
+) -> Router {
     let (since, seats) = (agents.clock.now(), Arc::new(Semaphore::new(agents.at_once)));
-    let reception = Arc::new(Reception { house, agents: Arc::new(agents), since, seats, stopping });
+    let reception = Arc::new(AgentApi {
+        house,
+        agents: Arc::new(agents),
+        since,
+        seats,
+        stopping,
+    });
     Router::new()
         .route("/models", get(models::list))
-        .route("/models/{name}", get(models::one))
-        .route("/chat/completions", post(asking::chat_completions))
-        .route("/responses", post(asking::responses))
-        .fallback(async || Failure::no_route())
-        .method_not_allowed_fallback(async || Failure::no_route())
-        .layer(from_fn_with_state(reception.clone(), admit))
+        .route("/models/{name}", get(models::show))
+        .route("/chat/completions", post(completions::chat_completions))
+        .route("/responses", post(completions::responses))
+        .fallback(async || ApiError::no_route())
+        .method_not_allowed_fallback(async || ApiError::no_route())
+        .layer(from_fn_with_state(reception.clone(), require_access))
         // Bodies have a bound of their own.
         .layer(DefaultBodyLimit::disable())
         .with_state(reception)
 }
 
 /// Invariant: nothing of agents is said to anybody who does not pass here.
-async fn admit(State(reception): State<Arc<Reception>>, request: Request, next: Next) -> Response {
-    if let Err(failure) = reception.house.visitors.admit(request.headers()) {
+async fn require_access(
+    State(reception): State<Arc<AgentApi>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Err(failure) = reception.house.visitors.check(request.headers()) {
         return failure.into_response();
     }
-    if !reception.house.gate.opens(request.headers()) {
-        return Failure::unauthorized().into_response();
+    if !reception.house.gate.is_authorised(request.headers()) {
+        return ApiError::unauthorized().into_response();
     }
     if reception.stopping.is_cancelled() {
-        return Failure::stopping().into_response();
+        return ApiError::stopping().into_response();
     }
     next.run(request).await
 }
 
-async fn nothing(State(house): State<Arc<House>>, headers: HeaderMap) -> StatusCode {
-    if house.gate.opens(&headers) { StatusCode::NOT_FOUND } else { StatusCode::UNAUTHORIZED }
+async fn not_found(State(house): State<Arc<AppState>>, headers: HeaderMap) -> StatusCode {
+    if house.gate.is_authorised(&headers) {
+        StatusCode::NOT_FOUND
+    } else {
+        StatusCode::UNAUTHORIZED
+    }
 }

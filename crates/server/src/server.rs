@@ -6,18 +6,18 @@ use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Agents, Deliver, Error,
-    auth::Gate,
-    connections::{ConnectionLimits, Connections, LimitedListener, Over},
-    routes::{self, House},
-    visitors::Visitors,
+    CallbackHandler, Error, ExposedAgents,
+    auth::TokenAuth,
+    connections::{ConnectionLimits, ConnectionTracker, LimitedListener, RequestConnection},
+    host_check::HostCheck,
+    routes::{self, AppState},
 };
 
 /// How long answers that are under way may take once the server is to stop.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// What a server is made of.
-pub struct Options {
+pub struct HttpServerOptions {
     /// Where to listen; port 0 for any that is free.
     pub address: SocketAddr,
     /// What whoever wants more than to deliver a callback must show.
@@ -25,22 +25,27 @@ pub struct Options {
     /// Names by which agents may be asked here, besides addresses and `localhost`.
     pub hosts: Vec<String>,
     /// What to do with callbacks.
-    pub deliver: Deliver,
+    pub deliver: CallbackHandler,
 }
 
 /// A server that listens; it answers while it runs.
-pub struct Server {
+pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    house: House,
-    agents: Option<Agents>,
+    house: AppState,
+    agents: Option<ExposedAgents>,
     limits: ConnectionLimits,
 }
 
-impl Server {
+impl HttpServer {
     /// Begins to listen. Invariant: what other machines can reach has a token.
-    pub async fn listen(options: Options) -> Result<Self, Error> {
-        let Options { address, token, hosts, deliver } = options;
+    pub async fn listen(options: HttpServerOptions) -> Result<Self, Error> {
+        let HttpServerOptions {
+            address,
+            token,
+            hosts,
+            deliver,
+        } = options;
         let token = token.filter(|token| !token.trim().is_empty());
         if !address.ip().to_canonical().is_loopback() && token.is_none() {
             return Err(Error::Exposed(address));
@@ -51,14 +56,27 @@ impl Server {
         };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let gate = Gate::new(token.as_deref().map(str::trim));
-        let house = House { gate, visitors: Visitors::new(&hosts), deliver };
-        Ok(Self { listener, address, house, agents: None, limits: ConnectionLimits::default() })
+        let gate = TokenAuth::new(token.as_deref().map(str::trim));
+        let house = AppState {
+            gate,
+            visitors: HostCheck::new(&hosts),
+            deliver,
+        };
+        Ok(Self {
+            listener,
+            address,
+            house,
+            agents: None,
+            limits: ConnectionLimits::default(),
+        })
     }
 
     /// Lets these agents be asked as if they were models.
-    pub fn with_agents(self, agents: Agents) -> Self {
-        Self { agents: Some(agents), ..self }
+    pub fn with_agents(self, agents: ExposedAgents) -> Self {
+        Self {
+            agents: Some(agents),
+            ..self
+        }
     }
 
     /// Has other limits on connections than the usual ones.
@@ -74,10 +92,13 @@ impl Server {
     /// Answers until it is told to stop; then finishes what is under way, within bounds.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
-        let routes = routes::all(self.house, self.agents, stop.clone());
-        let connections = Connections::new(self.limits);
-        let listener = LimitedListener { inner: self.listener, connections };
-        let routes = routes.into_make_service_with_connect_info::<Over>();
+        let routes = routes::router(self.house, self.agents, stop.clone());
+        let connections = ConnectionTracker::new(self.limits);
+        let listener = LimitedListener {
+            inner: self.listener,
+            connections,
+        };
+        let routes = routes.into_make_service_with_connect_info::<RequestConnection>();
         let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
         let mut serving = std::pin::pin!(serving.into_future());
         let served = tokio::select! {

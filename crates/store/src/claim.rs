@@ -32,17 +32,20 @@ pub struct Owner {
 
 /// What came of asking for a claim.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "made once per claim and taken apart at once")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "made once per claim and taken apart at once"
+)]
 pub enum ClaimOutcome {
     /// It is ours.
-    Granted(Claimed),
+    Granted(ClaimedSession),
     /// Somebody alive has it.
     Held(Owner),
 }
 
 /// A claim and what its holder needs to go on.
 #[derive(Debug)]
-pub struct Claimed {
+pub struct ClaimedSession {
     /// The right itself.
     pub claim: Claim,
     /// The session as it is now.

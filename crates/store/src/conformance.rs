@@ -3,7 +3,11 @@
 //! A check gets a fresh, empty store and panics if the store breaks its promise. Checks
 //! know nothing about how a store keeps things.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a check says that it failed by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a check says that it failed by panicking"
+)]
 
 mod claims;
 mod fixture;
@@ -22,7 +26,7 @@ use futures::future::BoxFuture;
 use crate::Store;
 
 /// A check: its sentence, and what to do with an empty store.
-pub struct Check {
+pub struct ConformanceCheck {
     /// The promise, as a sentence with underscores.
     pub name: &'static str,
     /// Panics if the promise is broken.
@@ -32,15 +36,15 @@ pub struct Check {
 /// Makes the list of checks of a module out of their names.
 macro_rules! list {
     ($($name:ident),+ $(,)?) => {
-        pub(super) const CHECKS: &[crate::conformance::Check] = &[
-            $(crate::conformance::Check { name: stringify!($name), run: |store| Box::pin($name(store)) },)+
+        pub(super) const CHECKS: &[crate::conformance::ConformanceCheck] = &[
+            $(crate::conformance::ConformanceCheck { name: stringify!($name), run: |store| Box::pin($name(store)) },)+
         ];
     };
 }
 use list;
 
 /// All checks there are.
-pub fn checks() -> impl Iterator<Item = &'static Check> {
+pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
     let all = [
         sessions::CHECKS,
         inbox::CHECKS,

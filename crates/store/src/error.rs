@@ -27,7 +27,9 @@ pub enum Error {
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// An older program was the last to write it, and whoever only looks changes nothing.
-    #[error("the database has version {0}, which an older rooftree wrote; this one reads version {1}")]
+    #[error(
+        "the database has version {0}, which an older rooftree wrote; this one reads version {1}"
+    )]
     Older(i64, i64),
     /// The store is broken, busy for too long, or closed.
     #[error("{0}")]

@@ -54,13 +54,13 @@ mod armed {
     };
 
     /// What the environment asked for, read once.
-    struct Orders {
+    struct FailpointConfig {
         kill: Option<(String, u64)>,
         stall: Option<(String, u64)>,
         without: Vec<String>,
     }
 
-    static ORDERS: LazyLock<Orders> = LazyLock::new(|| Orders {
+    static ORDERS: LazyLock<FailpointConfig> = LazyLock::new(|| FailpointConfig {
         kill: place("ROOFTREE_FAILPOINT"),
         stall: place("ROOFTREE_STALL"),
         without: env::var("ROOFTREE_WITHOUT")
@@ -83,8 +83,9 @@ mod armed {
             *count += 1;
             *count
         };
-        let is_meant =
-            |order: &Option<(String, u64)>| order.as_ref().is_some_and(|(n, c)| n == name && *c == hit);
+        let is_meant = |order: &Option<(String, u64)>| {
+            order.as_ref().is_some_and(|(n, c)| n == name && *c == hit)
+        };
         if is_meant(&ORDERS.kill) {
             // SIGKILL cannot fail for oneself, and nothing after it runs.
             let _ = kill(Pid::this(), Signal::SIGKILL);
@@ -97,12 +98,18 @@ mod armed {
 
     /// Says that an agent so many delegations deep is at a named place.
     pub fn reach_at(name: &str, depth: u32) {
-        if depth == 0 { reach(name) } else { reach(&format!("{name}@{depth}")) }
+        if depth == 0 {
+            reach(name)
+        } else {
+            reach(&format!("{name}@{depth}"))
+        }
     }
 
     /// Writes something down for a harness: a line in a file that outlives the process.
     pub fn note(name: &str, value: impl FnOnce() -> String) {
-        let Some(path) = env::var_os("ROOFTREE_NOTES") else { return };
+        let Some(path) = env::var_os("ROOFTREE_NOTES") else {
+            return;
+        };
         let written = OpenOptions::new()
             .create(true)
             .append(true)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooftree_protocol::{EventBody, Response, RunId, SessionId, Timestamp};
+use rooftree_protocol::{EventBody, InquiryResponse, RunId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// Something a person is asked, kept from the commit that asks until after it is settled.
@@ -27,16 +27,16 @@ pub struct Inquiry {
     /// When it is answered by itself.
     pub until: Timestamp,
     /// The first answer.
-    pub answer: Option<Answered>,
+    pub answer: Option<InquiryAnswer>,
     /// Whether whoever asked has gone on.
     pub settled: bool,
 }
 
 /// The answer to an inquiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct InquiryAnswer {
     /// What was said.
-    pub response: Response,
+    pub response: InquiryResponse,
     /// Who said it.
     pub by: String,
     /// When.
@@ -45,7 +45,7 @@ pub struct Answered {
 
 /// What came of answering.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answering {
+pub enum AnswerOutcome {
     /// It is the first answer, and it is kept.
     Taken(Box<Inquiry>),
     /// Somebody was faster, or nobody asks any more.

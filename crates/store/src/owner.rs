@@ -16,7 +16,12 @@ impl Owner {
     /// This process.
     pub fn this_process() -> Self {
         let pid = std::process::id();
-        Self { host: host(), boot: boot(), pid, started: started("self").unwrap_or(0) }
+        Self {
+            host: host(),
+            boot: boot(),
+            pid,
+            started: started("self").unwrap_or(0),
+        }
     }
 
     /// Whether this owner is surely gone, as seen by `observer`, who must be this process or
@@ -36,19 +41,23 @@ impl Owner {
     /// recorded start time, and not stopped by a signal. Its lease does not expire, because leases are compared with
     /// the wall clock, which can jump. A stopped process cannot renew its claim and is judged by its lease.
     pub fn is_running_for(&self, observer: &Owner) -> bool {
-        let is_comparable = self.host == observer.host && !self.boot.is_empty() && self.boot == observer.boot;
+        let is_comparable =
+            self.host == observer.host && !self.boot.is_empty() && self.boot == observer.boot;
         // Two runtimes in one process have the same owner: nothing tells whether the other one is still there.
         is_comparable
             && self.pid != observer.pid
-            && status(&self.pid.to_string())
-                .is_some_and(|(state, started)| started == self.started && !matches!(state, 'T' | 't'))
+            && status(&self.pid.to_string()).is_some_and(|(state, started)| {
+                started == self.started && !matches!(state, 'T' | 't')
+            })
     }
 }
 
 /// The host's name; inside a container also its process-id namespace, because process ids
 /// of two namespaces must not be compared.
 fn host() -> String {
-    let name = gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = gethostname()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     match fs::read_link("/proc/self/ns/pid") {
         Ok(space) if space.as_os_str() != FIRST_NAMESPACE => format!("{name}/{}", space.display()),
         _ => name,
@@ -72,7 +81,11 @@ fn status(pid: &str) -> Option<(char, u64)> {
     // The second field is the program's name and may hold spaces and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let state = fields.next()?.chars().next().filter(|state| !matches!(state, 'Z' | 'X'))?;
+    let state = fields
+        .next()?
+        .chars()
+        .next()
+        .filter(|state| !matches!(state, 'Z' | 'X'))?;
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
@@ -85,10 +98,39 @@ mod tests {
         let me = Owner::this_process();
         let table = [
             ("myself", me.clone(), false),
-            ("a reused process id", Owner { started: me.started + 1, ..me.clone() }, true),
-            ("an id nobody has", Owner { pid: u32::MAX, ..me.clone() }, true),
-            ("an earlier boot", Owner { boot: "before".into(), ..me.clone() }, true),
-            ("another host", Owner { host: "elsewhere".into(), pid: u32::MAX, ..me.clone() }, false),
+            (
+                "a reused process id",
+                Owner {
+                    started: me.started + 1,
+                    ..me.clone()
+                },
+                true,
+            ),
+            (
+                "an id nobody has",
+                Owner {
+                    pid: u32::MAX,
+                    ..me.clone()
+                },
+                true,
+            ),
+            (
+                "an earlier boot",
+                Owner {
+                    boot: "before".into(),
+                    ..me.clone()
+                },
+                true,
+            ),
+            (
+                "another host",
+                Owner {
+                    host: "elsewhere".into(),
+                    pid: u32::MAX,
+                    ..me.clone()
+                },
+                false,
+            ),
         ];
         for (who, owner, dead) in table {
             assert_eq!(owner.is_dead_for(&me), dead, "{who}");
@@ -97,30 +139,67 @@ mod tests {
 
     #[test]
     fn s_l7_a_process_is_running_unless_it_is_stopped_gone_or_of_another_host_or_boot() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
         let me = Owner::this_process();
         let pid = child.id();
-        let owner = Owner { pid, started: started(&pid.to_string()).unwrap(), ..me.clone() };
+        let owner = Owner {
+            pid,
+            started: started(&pid.to_string()).unwrap(),
+            ..me.clone()
+        };
         assert!(owner.is_running_for(&me));
         let others = [
             ("this process", me.clone()),
-            ("another host", Owner { host: "elsewhere".into(), ..owner.clone() }),
-            ("an earlier boot", Owner { boot: "before".into(), ..owner.clone() }),
-            ("an unknown boot", Owner { boot: String::new(), ..owner.clone() }),
-            ("a reused process id", Owner { started: owner.started + 1, ..owner.clone() }),
+            (
+                "another host",
+                Owner {
+                    host: "elsewhere".into(),
+                    ..owner.clone()
+                },
+            ),
+            (
+                "an earlier boot",
+                Owner {
+                    boot: "before".into(),
+                    ..owner.clone()
+                },
+            ),
+            (
+                "an unknown boot",
+                Owner {
+                    boot: String::new(),
+                    ..owner.clone()
+                },
+            ),
+            (
+                "a reused process id",
+                Owner {
+                    started: owner.started + 1,
+                    ..owner.clone()
+                },
+            ),
         ];
         for (who, other) in others {
             assert!(!other.is_running_for(&me), "{who}");
         }
         let signal = |name: &str| {
-            let sent = std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+            let sent = std::process::Command::new("kill")
+                .args([name, &pid.to_string()])
+                .status()
+                .unwrap();
             assert!(sent.success());
         };
         signal("-STOP");
         while owner.is_running_for(&me) {
             std::thread::yield_now();
         }
-        assert!(!owner.is_dead_for(&me), "a stopped process keeps its session until its lease is over");
+        assert!(
+            !owner.is_dead_for(&me),
+            "a stopped process keeps its session until its lease is over"
+        );
         signal("-CONT");
         while !owner.is_running_for(&me) {
             std::thread::yield_now();
@@ -132,10 +211,17 @@ mod tests {
 
     #[test]
     fn a_child_that_was_killed_but_not_reaped_is_dead() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut child = std::process::Command::new("sleep")
+            .arg("60")
+            .spawn()
+            .unwrap();
         let me = Owner::this_process();
         let pid = child.id();
-        let owner = Owner { pid, started: started(&pid.to_string()).unwrap(), ..me.clone() };
+        let owner = Owner {
+            pid,
+            started: started(&pid.to_string()).unwrap(),
+            ..me.clone()
+        };
         assert!(!owner.is_dead_for(&me));
         child.kill().unwrap();
         while !owner.is_dead_for(&me) {

@@ -19,18 +19,18 @@ pub struct Pending<T> {
 }
 
 /// Where a store puts the answer.
-pub type Answer<T> = oneshot::Sender<Result<T, Error>>;
+pub type PendingSender<T> = oneshot::Sender<Result<T, Error>>;
 
 impl<T> Pending<T> {
     /// An answer to come, and where to put it.
-    pub fn new() -> (Answer<T>, Self) {
+    pub fn new() -> (PendingSender<T>, Self) {
         let (tx, answer) = oneshot::channel();
         (tx, Self { answer, idle: None })
     }
 
     /// The same for work that may wait a little for more of its kind: whoever is to do it is woken when this is
     /// first waited for, or dropped.
-    pub fn in_company(idle: Waker) -> (Answer<T>, Self) {
+    pub fn batched(idle: Waker) -> (PendingSender<T>, Self) {
         let (tx, mut pending) = Self::new();
         pending.idle = Some(idle);
         (tx, pending)
@@ -48,11 +48,13 @@ impl<T> Pending<T> {
     pub(crate) fn wait(mut self) -> Result<T, Error> {
         self.begin();
         let (_, nothing) = oneshot::channel();
-        std::mem::replace(&mut self.answer, nothing).blocking_recv().unwrap_or_else(|_| Err(closed()))
+        std::mem::replace(&mut self.answer, nothing)
+            .blocking_recv()
+            .unwrap_or_else(|_| Err(closed()))
     }
 
     /// Says on purpose that nobody waits for this one.
-    pub fn later(self) {}
+    pub fn detach(self) {}
 
     fn begin(&mut self) {
         if let Some(idle) = self.idle.take() {
@@ -72,7 +74,9 @@ impl<T> Future for Pending<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.begin();
-        Pin::new(&mut self.answer).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(closed())))
+        Pin::new(&mut self.answer)
+            .poll(cx)
+            .map(|answer| answer.unwrap_or_else(|_| Err(closed())))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use rooftree_protocol::{Command, Event, Lane, Message, ParentCall, RunId, Session, SessionId, Timestamp};
+use rooftree_protocol::{
+    Command, Event, Lane, Message, ParentCall, RunId, Session, SessionId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -70,7 +72,7 @@ pub struct SessionFilter {
 
 /// A message to be put into an inbox.
 #[derive(Clone, Debug)]
-pub struct Post {
+pub struct InboxPost {
     /// Whose inbox.
     pub session: SessionId,
     /// Which lane.
@@ -85,18 +87,18 @@ pub struct Post {
 
 /// Where a message is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct PostReceipt {
     /// Its place in the lane, from 1, without gaps.
     pub position: u64,
     /// The stored message's id: the first one's, if the key was used before.
     pub message: rooftree_protocol::MessageId,
     /// Whether the key was used before, and what for.
-    pub repeated: Repeated,
+    pub repeated: KeyReuse,
 }
 
 /// What a key was used for before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeated {
+pub enum KeyReuse {
     /// Nothing.
     No,
     /// A message that says the same.
@@ -120,13 +122,13 @@ pub struct InboxItem {
 
 /// How many messages of a lane are looked at together: mail is taken one by one, what waits at a
 /// boundary all at once.
-pub fn looked_at(lane: Lane) -> usize {
+pub fn batch_limit(lane: Lane) -> usize {
     if lane == Lane::Mail { 2 } else { 64 }
 }
 
 /// One commit of a session's owner.
 #[derive(Clone, Debug, Default)]
-pub struct Batch {
+pub struct AppendBatch {
     /// Events with their numbers, continuing the journal without a gap. All durable.
     pub events: Vec<Event>,
     /// Inbox items whose message is among `events`, in the same order. Each must be the next of
@@ -138,7 +140,7 @@ pub struct Batch {
     /// The run being worked on after this commit: `Some(None)` says it is settled.
     pub run: Option<Option<RunId>>,
     /// Messages to other sessions.
-    pub posts: Vec<Post>,
+    pub posts: Vec<InboxPost>,
     /// Tasks that begin or end with this commit.
     pub tasks: Vec<TaskRow>,
     /// What is asked of people in `events`. An event that settles one settles its row too.

@@ -5,34 +5,34 @@
 
 mod append;
 mod blobs;
-mod changes;
+mod change_poller;
+mod claim_check;
 mod claims;
 mod column;
 mod commands;
 mod connect;
-mod failure;
+mod database_guard;
+mod durability_mark;
+mod encoded_event;
+mod errors;
 mod foreground;
-mod gate;
 mod inbox;
+mod inbox_counters;
 mod inquiries;
 mod journal;
-mod log;
-mod mailbox;
-mod mark;
 mod open;
-mod output;
-mod proof;
-mod readers;
+mod reader_pool;
 mod rules;
 mod runs;
 pub mod salvage;
 mod schema;
 mod search;
 mod sessions;
-mod spelled;
+mod task_output;
 mod tasks;
 mod unfinished;
 mod verify;
+mod wal_file;
 mod writer;
 
 use std::{
@@ -45,33 +45,34 @@ use rusqlite::Connection;
 use tokio::sync::watch;
 
 use self::{
-    append::Sealed,
-    changes::Changes,
-    claims::Wish,
-    inbox::Letter,
-    mailbox::Reach,
-    proof::Proof,
-    readers::Readers,
-    writer::{Promise, Queue, Writer},
+    append::EncodedBatch,
+    change_poller::ChangeNotifier,
+    claim_check::ClaimProof,
+    claims::ClaimRequest,
+    inbox::EncodedPost,
+    inbox_counters::RecipientFilter,
+    reader_pool::ReaderPool,
+    writer::{Durability, Writer, WriterHandle},
 };
 use crate::{
-    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, Inquiry, NewSessionRow,
-    OutputPiece, Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, Store, TaskRow, chain, verify::Report,
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, Error, InboxItem, InboxPost,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, Store, TaskRow,
+    hash_chain, verify::VerifyReport,
 };
 
 /// A store in one SQLite file. Dropping it finishes the writes that are queued; the last one to be dropped, over all
 /// processes, moves the log into the file, which is whole by itself then.
 pub struct SqliteStore {
     // Before the writer: a reader may be waiting for it.
-    readers: Arc<Readers>,
+    readers: Arc<ReaderPool>,
     writer: Option<Writer>,
-    changes: Arc<Changes>,
+    changes: Arc<ChangeNotifier>,
     path: PathBuf,
     /// What is missing or damaged, found when it was opened to be read.
     found: Vec<String>,
     // Last: it is for whoever has closed all connections.
-    _leaving: Option<open::Leaving>,
+    _leaving: Option<open::CheckpointOnDrop>,
 }
 
 impl SqliteStore {
@@ -84,11 +85,11 @@ impl SqliteStore {
     }
 
     /// What is missing from the database, or damaged in its log, in words.
-    pub fn found(&self) -> &[String] {
+    pub fn integrity_problems(&self) -> &[String] {
         &self.found
     }
 
-    fn queue(&self) -> Option<&Queue> {
+    fn queue(&self) -> Option<&WriterHandle> {
         self.writer.as_ref().and_then(Writer::queue)
     }
 
@@ -97,31 +98,34 @@ impl SqliteStore {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        self.write_for(Promise::Disk, work)
+        self.write_for(Durability::Disk, work)
     }
 
-    fn write_for<T, F>(&self, promise: Promise, work: F) -> Pending<T>
+    fn write_for<T, F>(&self, promise: Durability, work: F) -> Pending<T>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
     {
-        self.queue().map_or_else(read_only, |queue| queue.write_for(promise, work))
+        self.queue()
+            .map_or_else(read_only, |queue| queue.write_for(promise, work))
     }
 
-    fn post_to(&self, reach: Reach, post: Post) -> Pending<Posted> {
-        match Letter::seal(post) {
+    fn post_to(&self, reach: RecipientFilter, post: InboxPost) -> Pending<PostReceipt> {
+        match EncodedPost::encode(post) {
             Ok(letter) => self.write(move |connection| inbox::post(connection, &letter, reach)),
             Err(error) => Pending::ready(Err(error)),
         }
     }
 
-    fn append_sealed(&self, claim: &Claim, sealed: Result<Sealed, Error>) -> Pending<()> {
-        let proof = Proof::from(claim);
+    fn append_encoded(&self, claim: &Claim, sealed: Result<EncodedBatch, Error>) -> Pending<()> {
+        let proof = ClaimProof::from(claim);
         match sealed {
             Ok(sealed) => {
-                let work = move |connection: &Connection| append::append(connection, &proof, &sealed);
+                let work =
+                    move |connection: &Connection| append::append(connection, &proof, &sealed);
                 // An agent seldom waits for one alone: a reply and the calls it asks for are one commit.
-                self.queue().map_or_else(read_only, |queue| queue.write_in_company(work))
+                self.queue()
+                    .map_or_else(read_only, |queue| queue.write_batched(work))
             }
             Err(error) => Pending::ready(Err(error)),
         }
@@ -137,7 +141,9 @@ impl SqliteStore {
 }
 
 fn read_only<T>() -> Pending<T> {
-    Pending::ready(Err(Error::Failed("the database was opened read-only".into())))
+    Pending::ready(Err(Error::Failed(
+        "the database was opened read-only".into(),
+    )))
 }
 
 impl Store for SqliteStore {
@@ -155,12 +161,12 @@ impl Store for SqliteStore {
         self.write(move |connection| sessions::fork(connection, &from, at, &new))
     }
 
-    fn post(&self, post: Post) -> Pending<Posted> {
-        self.post_to(Reach::Every, post)
+    fn post(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.post_to(RecipientFilter::Every, post)
     }
 
-    fn post_to_living(&self, post: Post) -> Pending<Posted> {
-        self.post_to(Reach::Living, post)
+    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.post_to(RecipientFilter::Living, post)
     }
 
     fn claim(
@@ -171,28 +177,45 @@ impl Store for SqliteStore {
         until: Timestamp,
     ) -> Pending<ClaimOutcome> {
         let (session, owner) = (session.clone(), owner.clone());
-        self.write_for(Promise::Sight, move |connection| {
-            claims::claim(connection, &session, &Wish { owner: &owner, now, until })
+        self.write_for(Durability::Sight, move |connection| {
+            claims::claim(
+                connection,
+                &session,
+                &ClaimRequest {
+                    owner: &owner,
+                    now,
+                    until,
+                },
+            )
         })
     }
 
     fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()> {
-        let proof = Proof::from(claim);
-        self.write_for(Promise::Sight, move |connection| claims::renew(connection, &proof, until))
+        let proof = ClaimProof::from(claim);
+        self.write_for(Durability::Sight, move |connection| {
+            claims::renew(connection, &proof, until)
+        })
     }
 
     fn release(&self, claim: Claim) -> Pending<bool> {
-        let proof = Proof::from(&claim);
-        self.write_for(Promise::Sight, move |connection| claims::release(connection, &proof))
+        let proof = ClaimProof::from(&claim);
+        self.write_for(Durability::Sight, move |connection| {
+            claims::release(connection, &proof)
+        })
     }
 
-    fn append(&self, claim: &Claim, mut batch: Batch) -> Pending<()> {
+    fn append(&self, claim: &Claim, mut batch: AppendBatch) -> Pending<()> {
         let events = std::mem::take(&mut batch.events);
-        self.append_sealed(claim, Sealed::seal(&events, batch))
+        self.append_encoded(claim, EncodedBatch::encode(&events, batch))
     }
 
-    fn append_shared(&self, claim: &Claim, events: &[Arc<Event>], batch: Batch) -> Pending<()> {
-        self.append_sealed(claim, Sealed::seal(events, batch))
+    fn append_shared(
+        &self,
+        claim: &Claim,
+        events: &[Arc<Event>],
+        batch: AppendBatch,
+    ) -> Pending<()> {
+        self.append_encoded(claim, EncodedBatch::encode(events, batch))
     }
 
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
@@ -201,12 +224,14 @@ impl Store for SqliteStore {
     }
 
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
-        let (proof, queue) = (Proof::from(claim), self.queue().cloned());
+        let (proof, queue) = (ClaimProof::from(claim), self.queue().cloned());
         self.read(move |connection| {
             // An owner asks after every commit. Taking nothing must not be a commit itself:
             // it would be news to the owner again, and so on for as long as it is awake.
             match queue.filter(|_| commands::are_waiting(connection, &proof).unwrap_or(true)) {
-                Some(queue) => queue.write(move |connection| commands::take(connection, &proof)).wait(),
+                Some(queue) => queue
+                    .write(move |connection| commands::take(connection, &proof))
+                    .wait(),
                 None => Ok(Vec::new()),
             }
         })
@@ -218,16 +243,18 @@ impl Store for SqliteStore {
 
     fn put_output(&self, task: &str, piece: OutputPiece) -> Pending<()> {
         let task = task.to_owned();
-        self.write_for(Promise::Sight, move |connection| output::put(connection, &task, &piece))
+        self.write_for(Durability::Sight, move |connection| {
+            task_output::put(connection, &task, &piece)
+        })
     }
 
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
         // Hashed here: the writer has better things to do.
-        let name = chain::blob_id(&bytes);
+        let name = hash_chain::blob_id(&bytes);
         self.write(move |connection| blobs::put(connection, &name, &bytes))
     }
 
-    fn answer(&self, id: &str, answered: Answered) -> Pending<Answering> {
+    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome> {
         let id = id.to_owned();
         self.write(move |connection| {
             // An end of an id is for people; what is written is the whole one.
@@ -236,7 +263,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn answered(&self, id: &str) -> Pending<Option<Answered>> {
+    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>> {
         let id = id.to_owned();
         self.read(move |connection| inquiries::answered(connection, &id))
     }
@@ -301,7 +328,7 @@ impl Store for SqliteStore {
         self.read(move |connection| {
             // The index is the writer's to write; this reader waits for it.
             if let Some(queue) = queue.filter(|_| search::is_behind(connection).unwrap_or(true)) {
-                while !queue.write(search::read_on).wait()? {}
+                while !queue.write(search::index_more).wait()? {}
             }
             search::search(connection, &words, limit)
         })
@@ -323,32 +350,38 @@ impl Store for SqliteStore {
 
     fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
         let task = task.to_owned();
-        self.read(move |connection| output::after(connection, &task, after))
+        self.read(move |connection| task_output::after(connection, &task, after))
     }
 
     fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>> {
         let task = task.to_owned();
-        self.read(move |connection| output::last(connection, &task))
+        self.read(move |connection| task_output::last(connection, &task))
     }
 
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
         let (id, queue) = (id.clone(), self.queue().cloned());
-        self.read(move |connection| match (blobs::bytes(connection, &id)?, queue) {
-            // What names it may be queued and not committed yet: the writer answers after everything before it.
-            (None, Some(queue)) => {
-                queue.write_for(Promise::Sight, move |connection| blobs::bytes(connection, &id)).wait()
-            }
-            (found, _) => Ok(found),
-        })
+        self.read(
+            move |connection| match (blobs::bytes(connection, &id)?, queue) {
+                // What names it may be queued and not committed yet: the writer answers after everything before it.
+                (None, Some(queue)) => queue
+                    .write_for(Durability::Sight, move |connection| {
+                        blobs::bytes(connection, &id)
+                    })
+                    .wait(),
+                (found, _) => Ok(found),
+            },
+        )
     }
 
-    fn verify(&self) -> Pending<Report> {
+    fn verify(&self) -> Pending<VerifyReport> {
         let found = self.found.clone();
         self.read(move |connection| verify::verify(connection, found))
     }
 
     fn settled(&self) -> Pending<()> {
-        self.writer.as_ref().map_or_else(|| Pending::ready(Ok(())), Writer::settled)
+        self.writer
+            .as_ref()
+            .map_or_else(|| Pending::ready(Ok(())), Writer::settled)
     }
 
     fn changes(&self) -> watch::Receiver<u64> {

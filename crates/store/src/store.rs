@@ -6,9 +6,9 @@ use rooftree_protocol::{BlobId, Command, Event, Lane, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use crate::{
-    Answered, Answering, Batch, Claim, ClaimOutcome, CommandRow, InboxItem, Inquiry, NewSessionRow,
-    OutputPiece, Owner, Pending, Post, Posted, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, TaskRow, verify::Report,
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, Inquiry,
+    InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, RuleRow, RuleVersion,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, verify::VerifyReport,
 };
 use rooftree_protocol::Session;
 
@@ -37,10 +37,10 @@ pub trait Store: Send + Sync {
     /// Puts a message into an inbox. The same key in the same session returns the first
     /// item's place and stores nothing; a message that is its own key is like no other and is not
     /// looked for. A full lane is [`Error::InboxFull`](crate::Error).
-    fn post(&self, post: Post) -> Pending<Posted>;
+    fn post(&self, post: InboxPost) -> Pending<PostReceipt>;
 
     /// The same, but a deleted session counts as none: for whoever has not looked at it just now.
-    fn post_to_living(&self, post: Post) -> Pending<Posted>;
+    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt>;
 
     /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
     /// it, if its holder is a dead process of this host, or if its lease is over at `now` and its
@@ -64,10 +64,15 @@ pub trait Store: Send + Sync {
 
     /// Appends to the journal, moves the inbox and posts to others, in one commit.
     /// Every append also keeps the claim alive until `batch.lease`.
-    fn append(&self, claim: &Claim, batch: Batch) -> Pending<()>;
+    fn append(&self, claim: &Claim, batch: AppendBatch) -> Pending<()>;
 
     /// The same for events that others hold too; `batch` has none of its own.
-    fn append_shared(&self, claim: &Claim, events: &[Arc<Event>], batch: Batch) -> Pending<()>;
+    fn append_shared(
+        &self,
+        claim: &Claim,
+        events: &[Arc<Event>],
+        batch: AppendBatch,
+    ) -> Pending<()>;
 
     /// Leaves a command for whichever process owns the session.
     fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
@@ -87,10 +92,10 @@ pub trait Store: Send + Sync {
 
     /// Answers an inquiry, named by its id or by an end of it that only one has. The first answer
     /// before its time is up is kept; whoever is later learns what it was.
-    fn answer(&self, id: &str, answered: Answered) -> Pending<Answering>;
+    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome>;
 
     /// The answer to an inquiry, if there is one.
-    fn answered(&self, id: &str) -> Pending<Option<Answered>>;
+    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>>;
 
     /// One inquiry, by its id or by an end of it that only one has.
     fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>>;
@@ -151,7 +156,7 @@ pub trait Store: Send + Sync {
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>>;
 
     /// Checks every invariant on what is stored. Read-only.
-    fn verify(&self) -> Pending<Report>;
+    fn verify(&self) -> Pending<VerifyReport>;
 
     /// Resolves when everything that can be read by now would outlast a power failure: before that, nobody outside is
     /// told of it.

@@ -17,10 +17,14 @@ const LARGEST: usize = 16 * 1024;
 /// Runs a target over seeds and what becomes of them: for a moment, or for as many seconds as
 /// `ROOFTREE_FUZZ_SECS` says, beginning with `ROOFTREE_FUZZ_SEED`. Returns how many inputs were tried.
 pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
-    let time = env::var("ROOFTREE_FUZZ_SECS").ok().and_then(|secs| secs.parse().ok());
+    let time = env::var("ROOFTREE_FUZZ_SECS")
+        .ok()
+        .and_then(|secs| secs.parse().ok());
     let time = time.map_or(Duration::from_millis(500), Duration::from_secs);
-    let seed = env::var("ROOFTREE_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok());
-    let mut chance = Chance(seed.unwrap_or(SEED));
+    let seed = env::var("ROOFTREE_FUZZ_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok());
+    let mut chance = FuzzRng(seed.unwrap_or(SEED));
     let since = Instant::now();
     let mut tried = 0;
     for input in seeds {
@@ -28,9 +32,12 @@ pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
         tried += 1;
     }
     while since.elapsed() < time {
-        let mut input = chance.pick(seeds).map(|seed| seed.to_vec()).unwrap_or_default();
+        let mut input = chance
+            .pick(seeds)
+            .map(|seed| seed.to_vec())
+            .unwrap_or_default();
         for _ in 0..=chance.below(8) {
-            mangle(&mut input, seeds, words, &mut chance);
+            mutate(&mut input, seeds, words, &mut chance);
         }
         input.truncate(LARGEST);
         attempt(&input, &target);
@@ -52,11 +59,16 @@ fn attempt(input: &[u8], target: &impl Fn(&[u8])) {
         eprintln!("this input makes it panic:\n{}", shown());
         resume_unwind(panic);
     }
-    assert!(since.elapsed() < LONGEST, "this input takes {:?}:\n{}", since.elapsed(), shown());
+    assert!(
+        since.elapsed() < LONGEST,
+        "this input takes {:?}:\n{}",
+        since.elapsed(),
+        shown()
+    );
 }
 
 /// Changes an input in one of the ways that find something.
-fn mangle(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut Chance) {
+fn mutate(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut FuzzRng) {
     let at = chance.below(input.len() + 1);
     match chance.below(9) {
         0 => input.insert(at, chance.byte()),
@@ -67,7 +79,10 @@ fn mangle(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut Cha
             }
         }
         3 => {
-            let word = chance.pick(words).map(|word| word.as_bytes().to_vec()).unwrap_or_default();
+            let word = chance
+                .pick(words)
+                .map(|word| word.as_bytes().to_vec())
+                .unwrap_or_default();
             input.splice(at..at, word);
         }
         4 => {
@@ -89,19 +104,34 @@ fn mangle(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut Cha
             input.extend_from_slice(other.get(from..).unwrap_or_default());
         }
         7 => {
-            const ODD: [&str; 10] =
-                ["\0", "\u{1b}", "\u{202e}", "\u{200b}", "\u{ff0f}", "\r\n", "\\", "\u{10ffff}", "\"", "é"];
+            const ODD: [&str; 10] = [
+                "\0",
+                "\u{1b}",
+                "\u{202e}",
+                "\u{200b}",
+                "\u{ff0f}",
+                "\r\n",
+                "\\",
+                "\u{10ffff}",
+                "\"",
+                "é",
+            ];
             let odd = chance.pick(&ODD).copied().unwrap_or_default();
             input.splice(at..at, odd.bytes());
         }
-        _ => input.insert(at, *b" \n\t;&|<>$`(){}[]'\"#*?~!=/:.,-%@^".get(chance.below(34)).unwrap_or(&b' ')),
+        _ => input.insert(
+            at,
+            *b" \n\t;&|<>$`(){}[]'\"#*?~!=/:.,-%@^"
+                .get(chance.below(34))
+                .unwrap_or(&b' '),
+        ),
     }
 }
 
 /// Enough chance for this, and the same again from the same seed.
-struct Chance(u64);
+struct FuzzRng(u64);
 
-impl Chance {
+impl FuzzRng {
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -129,7 +159,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "found it")]
     fn a_flaw_that_two_words_in_a_row_show_is_found() {
-        let flawed = |input: &[u8]| assert!(!input.windows(4).any(|part| part == b"onon"), "found it");
+        let flawed =
+            |input: &[u8]| assert!(!input.windows(4).any(|part| part == b"onon"), "found it");
         run(&[b"nothing"], &["on"], flawed);
     }
 }

@@ -12,18 +12,23 @@
 //! # }
 //! ```
 
-#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
-pub mod canaries;
 pub mod fuzz;
-pub mod house;
-pub mod marks;
 pub mod model_server;
-pub mod probe;
-pub mod story;
+pub mod probe_tool;
+pub mod process_marks;
+pub mod secret_canaries;
+pub mod test_runtime;
+pub mod transcript;
 
-pub use house::{House, Plan};
-pub use probe::Probe;
+pub use probe_tool::ProbeTool;
 pub use rooftree_providers::scripted;
 pub use rooftree_runtime::clock::VirtualClock;
 pub use rooftree_tools::Toolset;
+pub use test_runtime::{TestRuntime, TestRuntimeBuilder};

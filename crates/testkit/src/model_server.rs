@@ -10,13 +10,13 @@
 //! # }
 //! ```
 
+mod answer;
 pub mod anthropic;
 mod delivery;
-mod file;
 pub mod gemini;
+mod json_script;
 pub mod openai_chat;
 pub mod openai_responses;
-mod script;
 
 use std::{
     net::SocketAddr,
@@ -35,17 +35,17 @@ use axum::{
 use serde_json::Value;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
-pub use delivery::{Delivery, End, Pieces};
-pub use file::answers;
-pub use script::{Answer, Block, Failure, Saying, Stop, fail, say};
+pub use answer::{AnswerBlock, AnswerStop, ErrorAnswer, ServerAnswer, StreamedAnswer, fail, say};
+pub use delivery::{BodyDelivery, BodyEnd, BodyPieces};
+pub use json_script::parse_answers;
 
 /// How a vendor spells answers.
 #[derive(Clone, Copy)]
-pub struct Wire {
+pub struct ServerWire {
     /// The events of an answer, each with the empty line behind it.
-    pub frames: fn(&Saying) -> Vec<String>,
+    pub frames: fn(&StreamedAnswer) -> Vec<String>,
     /// The body of a refusal.
-    pub refusal: fn(&Failure) -> String,
+    pub refusal: fn(&ErrorAnswer) -> String,
     /// What keeps a connection alive.
     pub ping: &'static str,
     /// The header that names the request.
@@ -54,7 +54,7 @@ pub struct Wire {
 
 /// What the server was asked.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// Path and query.
     pub path: String,
     /// Headers.
@@ -67,7 +67,7 @@ pub struct Asked {
     pub answered: Option<Instant>,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// The body as JSON; null if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -75,36 +75,46 @@ impl Asked {
 
     /// A header's text; empty if there is none.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 }
 
-type Answering = Box<dyn FnMut(&Asked) -> Answer + Send>;
+type AnswerFn = Box<dyn FnMut(&ReceivedRequest) -> ServerAnswer + Send>;
 
-struct Script {
-    wire: Wire,
-    answering: Mutex<Answering>,
-    asked: Mutex<Vec<Asked>>,
+struct ModelServerState {
+    wire: ServerWire,
+    answering: Mutex<AnswerFn>,
+    asked: Mutex<Vec<ReceivedRequest>>,
     /// Bodies that are being sent.
     sending: watch::Sender<usize>,
 }
 
 /// One of the bodies that are being sent.
-struct Sending {
-    script: Arc<Script>,
+struct SendGuard {
+    script: Arc<ModelServerState>,
     number: usize,
 }
 
-impl Sending {
-    fn begin(script: &Arc<Script>, number: usize) -> Self {
+impl SendGuard {
+    fn begin(script: &Arc<ModelServerState>, number: usize) -> Self {
         script.sending.send_modify(|count| *count += 1);
-        Self { script: Arc::clone(script), number }
+        Self {
+            script: Arc::clone(script),
+            number,
+        }
     }
 }
 
-impl Drop for Sending {
+impl Drop for SendGuard {
     fn drop(&mut self) {
-        let mut all = self.script.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self
+            .script
+            .asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(asked) = all.get_mut(self.number) {
             asked.answered = Some(Instant::now());
         }
@@ -116,34 +126,53 @@ impl Drop for Sending {
 /// A running server. Dropping it stops it.
 pub struct ModelServer {
     address: SocketAddr,
-    script: Arc<Script>,
+    script: Arc<ModelServerState>,
     task: JoinHandle<()>,
 }
 
 impl ModelServer {
     /// Answers one request after the other from a list; what comes after its end is refused.
-    pub async fn start<A: Into<Answer>>(wire: Wire, answers: impl IntoIterator<Item = A>) -> Self {
-        let mut answers: Vec<Answer> = answers.into_iter().map(Into::into).collect();
+    pub async fn start<A: Into<ServerAnswer>>(
+        wire: ServerWire,
+        answers: impl IntoIterator<Item = A>,
+    ) -> Self {
+        let mut answers: Vec<ServerAnswer> = answers.into_iter().map(Into::into).collect();
         answers.reverse();
         let over = || fail(418, "script_over", "the script has no answer left").into();
-        Self::answering(wire, move |_| answers.pop().unwrap_or_else(over)).await
+        Self::start_with(wire, move |_| answers.pop().unwrap_or_else(over)).await
     }
 
     /// Answers each request as the closure says.
-    pub async fn answering(wire: Wire, answer: impl FnMut(&Asked) -> Answer + Send + 'static) -> Self {
+    pub async fn start_with(
+        wire: ServerWire,
+        answer: impl FnMut(&ReceivedRequest) -> ServerAnswer + Send + 'static,
+    ) -> Self {
         let (asked, sending) = (Mutex::default(), watch::Sender::new(0));
-        let script = Arc::new(Script { wire, answering: Mutex::new(Box::new(answer)), asked, sending });
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port on loopback");
+        let script = Arc::new(ModelServerState {
+            wire,
+            answering: Mutex::new(Box::new(answer)),
+            asked,
+            sending,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port on loopback");
         let address = listener.local_addr().expect("the port it got");
         // Without it each small piece waits for the client to confirm the one before.
         let listener = listener.tap_io(|connection| {
             let _ = connection.set_nodelay(true);
         });
-        let router = Router::new().fallback(respond).with_state(Arc::clone(&script));
+        let router = Router::new()
+            .fallback(respond)
+            .with_state(Arc::clone(&script));
         let task = tokio::spawn(async move {
             let _ = axum::serve(listener, router).await;
         });
-        Self { address, script, task }
+        Self {
+            address,
+            script,
+            task,
+        }
     }
 
     /// Where it listens, without a path.
@@ -152,13 +181,22 @@ impl ModelServer {
     }
 
     /// Waits until nothing is being sent: every client has its whole answer or is gone.
-    pub async fn idle(&self) {
-        let _ = self.script.sending.subscribe().wait_for(|count| *count == 0).await;
+    pub async fn wait_until_sent(&self) {
+        let _ = self
+            .script
+            .sending
+            .subscribe()
+            .wait_for(|count| *count == 0)
+            .await;
     }
 
     /// What it was asked so far, in order.
-    pub fn requests(&self) -> Vec<Asked> {
-        self.script.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.script
+            .asked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -168,13 +206,28 @@ impl Drop for ModelServer {
     }
 }
 
-async fn respond(State(script): State<Arc<Script>>, request: Request) -> Response {
+async fn respond(State(script): State<Arc<ModelServerState>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let asked = Asked { path, headers: head.headers, body, at: Instant::now(), answered: None };
+    let body = axum::body::to_bytes(body, usize::MAX)
+        .await
+        .unwrap_or_default();
+    let path = head
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let asked = ReceivedRequest {
+        path,
+        headers: head.headers,
+        body,
+        at: Instant::now(),
+        answered: None,
+    };
     let answer = {
-        let mut answering = script.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answering = script
+            .answering
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         (*answering)(&asked)
     };
     let number = {
@@ -184,31 +237,44 @@ async fn respond(State(script): State<Arc<Script>>, request: Request) -> Respons
     };
     let response = Response::builder().header(script.wire.request_header, format!("req_{number}"));
     let built = match answer {
-        Answer::Say(saying) => {
-            let mut response = response.header(header::CONTENT_TYPE, "text/event-stream; charset=utf-8");
+        ServerAnswer::Say(saying) => {
+            let mut response =
+                response.header(header::CONTENT_TYPE, "text/event-stream; charset=utf-8");
             if saying.delivery.gzip {
                 response = response.header(header::CONTENT_ENCODING, "gzip");
             }
             response.body(saying.delivery.body(
                 &(script.wire.frames)(&saying),
                 script.wire.ping,
-                Sending::begin(&script, number - 1),
+                SendGuard::begin(&script, number - 1),
             ))
         }
-        Answer::Fail(failure) => {
+        ServerAnswer::Fail(failure) => {
             let status = StatusCode::from_u16(failure.status).unwrap_or(StatusCode::IM_A_TEAPOT);
             let response = failure
                 .headers
                 .iter()
-                .fold(response, |response, (name, value)| response.header(*name, value));
+                .fold(response, |response, (name, value)| {
+                    response.header(*name, value)
+                });
             let body = Body::from((script.wire.refusal)(&failure));
-            response.status(status).header(header::CONTENT_TYPE, "application/json").body(body)
+            response
+                .status(status)
+                .header(header::CONTENT_TYPE, "application/json")
+                .body(body)
         }
-        Answer::Raw { status, content_type, body } => {
+        ServerAnswer::Raw {
+            status,
+            content_type,
+            body,
+        } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
-            response.status(status).header(header::CONTENT_TYPE, content_type).body(Body::from(body))
+            response
+                .status(status)
+                .header(header::CONTENT_TYPE, content_type)
+                .body(Body::from(body))
         }
-        Answer::Silence => return std::future::pending().await,
+        ServerAnswer::Silence => return std::future::pending().await,
     };
     built.expect("a response of plain parts")
 }

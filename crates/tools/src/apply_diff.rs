@@ -6,34 +6,36 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
     blocking,
-    change::{self, Change},
     edit::{
         plan_replacements,
-        replace::{Matches, Replacement},
+        replace::{MatchMode, TextReplacement},
     },
+    file_change::{self, FileChange},
 };
 
 const DESCRIPTION: &str = "Edit a file that was read with SEARCH/REPLACE blocks. \
     Each has the form\n<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n\
     Each SEARCH must occur exactly once. All blocks are applied or none.";
 
-pub(crate) const ARGUMENTS: [Argument; 2] = [
-    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
-    Argument::new("diff", Kind::Text, "").required(),
+pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("file_path", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["path", "filePath"]),
+    ToolArgument::new("diff", ArgumentKind::Text, "").required(),
 ];
 
 /// The ApplyDiff tool.
-pub(crate) struct ApplyDiff(ToolSpec);
+pub(crate) struct ApplyDiffTool(ToolSpec);
 
-impl ApplyDiff {
+impl ApplyDiffTool {
     pub fn new() -> Self {
         Self(arguments::spec("ApplyDiff", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for ApplyDiff {
+impl Tool for ApplyDiffTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -64,53 +66,67 @@ impl Tool for ApplyDiff {
         Some(text(input, "file_path").to_owned())
     }
 
-    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+    fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
         plan(input, context).map(|_| ())
     }
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
-        change::preview(plan(input, context))
+        file_change::preview(plan(input, context))
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        blocking::run(move || Ok(change::plan_and_make(&context, || plan(&input, &context))))
+        blocking::run(move || {
+            Ok(file_change::plan_and_make(&context, || {
+                plan(&input, &context)
+            }))
+        })
     }
 }
 
-fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
-    plan_replacements(text(input, "file_path"), &blocks(text(input, "diff"))?, context)
+fn plan(input: &Value, context: &ToolContext) -> Result<(FileChange, String), String> {
+    plan_replacements(
+        text(input, "file_path"),
+        &blocks(text(input, "diff"))?,
+        context,
+    )
 }
 
 /// Where in a block a line is.
-enum Place {
+enum DiffParseState {
     Outside,
     Search(String),
     Replace(String, String),
 }
 
 /// The blocks of a diff. Lines between blocks are talk and are passed over.
-fn blocks(diff: &str) -> Result<Vec<Replacement>, String> {
+fn blocks(diff: &str) -> Result<Vec<TextReplacement>, String> {
     let mut found = Vec::new();
-    let mut place = Place::Outside;
+    let mut place = DiffParseState::Outside;
     for line in diff.split_inclusive('\n') {
         let bare = line.trim_end();
         place = match place {
-            Place::Outside if is_mark(bare, '<', "SEARCH") => Place::Search(String::new()),
-            Place::Outside => Place::Outside,
-            Place::Search(old) if bare == "=======" => Place::Replace(old, String::new()),
-            Place::Search(old) => Place::Search(old + line),
-            Place::Replace(old, new) if is_mark(bare, '>', "REPLACE") => {
-                found.push(replacement(old, new));
-                Place::Outside
+            DiffParseState::Outside if is_mark(bare, '<', "SEARCH") => {
+                DiffParseState::Search(String::new())
             }
-            Place::Replace(old, new) => Place::Replace(old, new + line),
+            DiffParseState::Outside => DiffParseState::Outside,
+            DiffParseState::Search(old) if bare == "=======" => {
+                DiffParseState::Replace(old, String::new())
+            }
+            DiffParseState::Search(old) => DiffParseState::Search(old + line),
+            DiffParseState::Replace(old, new) if is_mark(bare, '>', "REPLACE") => {
+                found.push(replacement(old, new));
+                DiffParseState::Outside
+            }
+            DiffParseState::Replace(old, new) => DiffParseState::Replace(old, new + line),
         };
     }
     match place {
-        Place::Search(_) => Err("a SEARCH block has no `=======` line.".to_owned()),
-        Place::Replace(..) => Err("a block has no `>>>>>>> REPLACE` line.".to_owned()),
-        Place::Outside if found.is_empty() => Err("there is no `<<<<<<< SEARCH` block in it.".to_owned()),
-        Place::Outside => Ok(found),
+        DiffParseState::Search(_) => Err("a SEARCH block has no `=======` line.".to_owned()),
+        DiffParseState::Replace(..) => Err("a block has no `>>>>>>> REPLACE` line.".to_owned()),
+        DiffParseState::Outside if found.is_empty() => {
+            Err("there is no `<<<<<<< SEARCH` block in it.".to_owned())
+        }
+        DiffParseState::Outside => Ok(found),
     }
 }
 
@@ -122,10 +138,18 @@ fn is_mark(line: &str, sign: char, word: &str) -> bool {
 
 /// Blocks are whole lines. The end of the last one stays outside of what is replaced,
 /// because the last line of a file may have none.
-fn replacement(old: String, new: String) -> Replacement {
-    let matches = if new.is_empty() { Matches::RemovedLines } else { Matches::Lines };
+fn replacement(old: String, new: String) -> TextReplacement {
+    let matches = if new.is_empty() {
+        MatchMode::RemovedLines
+    } else {
+        MatchMode::Lines
+    };
     let inner = |text: String| text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
-    Replacement { old: inner(old), new: inner(new), matches }
+    TextReplacement {
+        old: inner(old),
+        new: inner(new),
+        matches,
+    }
 }
 
 #[cfg(test)]
@@ -136,8 +160,10 @@ mod tests {
     fn blocks_are_read_and_talk_is_passed_over() {
         let diff = "Here:\n<<<<<<< SEARCH\na\nb\n=======\nc\n>>>>>>> REPLACE\nand\n<<<<< SEARCH\nx\n=======\n>>>>> REPLACE";
         let blocks = blocks(diff).unwrap();
-        let pairs: Vec<(&str, &str)> =
-            blocks.iter().map(|block| (block.old.as_str(), block.new.as_str())).collect();
+        let pairs: Vec<(&str, &str)> = blocks
+            .iter()
+            .map(|block| (block.old.as_str(), block.new.as_str()))
+            .collect();
         assert_eq!(pairs, [("a\nb", "c"), ("x", "")]);
     }
 

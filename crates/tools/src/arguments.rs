@@ -7,9 +7,9 @@ use rooftree_protocol::ToolSpec;
 use serde_json::{Map, Value, json};
 
 /// One argument of a tool.
-pub struct Argument {
+pub struct ToolArgument {
     name: &'static str,
-    kind: Kind,
+    kind: ArgumentKind,
     about: &'static str,
     aliases: &'static [&'static str],
     is_required: bool,
@@ -17,7 +17,7 @@ pub struct Argument {
 }
 
 /// What an argument can be.
-pub enum Kind {
+pub enum ArgumentKind {
     /// Text.
     Text,
     /// A whole number, not negative.
@@ -29,27 +29,44 @@ pub enum Kind {
     /// A list of texts.
     Texts,
     /// A list of objects with these fields.
-    Objects(&'static [Argument]),
+    Objects(&'static [ToolArgument]),
 }
 
-impl Argument {
+impl ToolArgument {
     /// An argument models are told about.
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, aliases: &[], is_required: false, is_shown: true }
+    pub const fn new(name: &'static str, kind: ArgumentKind, about: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            about,
+            aliases: &[],
+            is_required: false,
+            is_shown: true,
+        }
     }
 
     /// An argument models are not told about, because another one is its canonical form.
-    pub const fn accepted(name: &'static str, kind: Kind) -> Self {
-        Self { name, kind, about: "", aliases: &[], is_required: false, is_shown: false }
+    pub const fn accepted(name: &'static str, kind: ArgumentKind) -> Self {
+        Self {
+            name,
+            kind,
+            about: "",
+            aliases: &[],
+            is_required: false,
+            is_shown: false,
+        }
     }
 
     /// One that must be there.
     pub const fn required(self) -> Self {
-        Self { is_required: true, ..self }
+        Self {
+            is_required: true,
+            ..self
+        }
     }
 
     /// Other names it is accepted under.
-    pub const fn also(self, aliases: &'static [&'static str]) -> Self {
+    pub const fn with_aliases(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
@@ -69,7 +86,7 @@ impl Argument {
 }
 
 /// What the model is told about a tool with these arguments. Byte-stable.
-pub fn spec(name: &str, description: &str, arguments: &[Argument]) -> ToolSpec {
+pub fn spec(name: &str, description: &str, arguments: &[ToolArgument]) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -78,7 +95,11 @@ pub fn spec(name: &str, description: &str, arguments: &[Argument]) -> ToolSpec {
 }
 
 /// Canonical arguments for what a model wrote, or what is wrong with it in words for the model.
-pub fn normalise(tool: &str, arguments: &[Argument], input: Value) -> Result<Map<String, Value>, String> {
+pub fn normalise(
+    tool: &str,
+    arguments: &[ToolArgument],
+    input: Value,
+) -> Result<Map<String, Value>, String> {
     let written = object(input).ok_or_else(|| format!("{tool} takes an object of arguments."))?;
     let mut canonical = Map::new();
     for (name, value) in written {
@@ -89,17 +110,35 @@ pub fn normalise(tool: &str, arguments: &[Argument], input: Value) -> Result<Map
         }
         let shown = value.to_string();
         let value = coerce(tool, argument, value)?.ok_or_else(|| {
-            format!("{tool}: `{name}` must be {}, not {}.", words_for(&argument.kind), brief(&shown))
+            format!(
+                "{tool}: `{name}` must be {}, not {}.",
+                words_for(&argument.kind),
+                brief(&shown)
+            )
         })?;
-        if canonical.get(argument.name).is_some_and(|earlier| *earlier != value) {
-            return Err(format!("{tool}: `{}` is given twice, with different values.", argument.name));
+        if canonical
+            .get(argument.name)
+            .is_some_and(|earlier| *earlier != value)
+        {
+            return Err(format!(
+                "{tool}: `{}` is given twice, with different values.",
+                argument.name
+            ));
         }
         canonical.insert(argument.name.to_owned(), value);
     }
-    let is_missing = |argument: &&Argument| argument.is_required && !canonical.contains_key(argument.name);
-    let missing: Vec<String> =
-        arguments.iter().filter(is_missing).map(|argument| format!("`{}`", argument.name)).collect();
-    if missing.is_empty() { Ok(canonical) } else { Err(format!("{tool} needs {}.", missing.join(" and "))) }
+    let is_missing =
+        |argument: &&ToolArgument| argument.is_required && !canonical.contains_key(argument.name);
+    let missing: Vec<String> = arguments
+        .iter()
+        .filter(is_missing)
+        .map(|argument| format!("`{}`", argument.name))
+        .collect();
+    if missing.is_empty() {
+        Ok(canonical)
+    } else {
+        Err(format!("{tool} needs {}.", missing.join(" and ")))
+    }
 }
 
 /// The text of an argument that was normalised; empty if it is absent.
@@ -117,12 +156,15 @@ pub fn flag(input: &Value, name: &str) -> bool {
     input.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
-fn object_schema(arguments: &[Argument]) -> Value {
+fn object_schema(arguments: &[ToolArgument]) -> Value {
     let shown = || arguments.iter().filter(|argument| argument.is_shown);
-    let properties: Map<String, Value> =
-        shown().map(|argument| (argument.name.to_owned(), schema(argument))).collect();
-    let required: Vec<&str> =
-        shown().filter(|argument| argument.is_required).map(|argument| argument.name).collect();
+    let properties: Map<String, Value> = shown()
+        .map(|argument| (argument.name.to_owned(), schema(argument)))
+        .collect();
+    let required: Vec<&str> = shown()
+        .filter(|argument| argument.is_required)
+        .map(|argument| argument.name)
+        .collect();
     let mut object = json!({"type": "object", "properties": properties});
     if let (false, Some(object)) = (required.is_empty(), object.as_object_mut()) {
         object.insert("required".to_owned(), json!(required));
@@ -130,14 +172,14 @@ fn object_schema(arguments: &[Argument]) -> Value {
     object
 }
 
-fn schema(argument: &Argument) -> Value {
+fn schema(argument: &ToolArgument) -> Value {
     let mut schema = match argument.kind {
-        Kind::Text => json!({"type": "string"}),
-        Kind::Number => json!({"type": "integer"}),
-        Kind::Flag => json!({"type": "boolean"}),
-        Kind::Choice(words) => json!({"type": "string", "enum": words}),
-        Kind::Texts => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Objects(fields) => json!({"type": "array", "items": object_schema(fields)}),
+        ArgumentKind::Text => json!({"type": "string"}),
+        ArgumentKind::Number => json!({"type": "integer"}),
+        ArgumentKind::Flag => json!({"type": "boolean"}),
+        ArgumentKind::Choice(words) => json!({"type": "string", "enum": words}),
+        ArgumentKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
+        ArgumentKind::Objects(fields) => json!({"type": "array", "items": object_schema(fields)}),
     };
     if let (false, Some(object)) = (argument.about.is_empty(), schema.as_object_mut()) {
         object.insert("description".to_owned(), json!(argument.about));
@@ -157,17 +199,26 @@ fn object(input: Value) -> Option<Map<String, Value>> {
 }
 
 /// The value as it was surely meant; none if that cannot be said.
-fn coerce(tool: &str, argument: &Argument, value: Value) -> Result<Option<Value>, String> {
+fn coerce(tool: &str, argument: &ToolArgument, value: Value) -> Result<Option<Value>, String> {
     Ok(match (&argument.kind, value) {
-        (Kind::Text, text @ Value::String(_)) => Some(text),
-        (Kind::Text, Value::Number(number)) => Some(json!(number.to_string())),
-        (Kind::Number, Value::Number(number)) => whole(&number.to_string()),
-        (Kind::Number, Value::String(text)) => whole(text.trim()),
-        (Kind::Flag, flag @ Value::Bool(_)) => Some(flag),
-        (Kind::Flag, Value::String(text)) => text.trim().to_lowercase().parse::<bool>().ok().map(Value::Bool),
-        (Kind::Choice(words), Value::String(text)) => words.contains(&text.as_str()).then(|| json!(text)),
-        (Kind::Texts, value) => texts(value),
-        (Kind::Objects(fields), value) => objects(&format!("{tool} `{}`", argument.name), fields, value)?,
+        (ArgumentKind::Text, text @ Value::String(_)) => Some(text),
+        (ArgumentKind::Text, Value::Number(number)) => Some(json!(number.to_string())),
+        (ArgumentKind::Number, Value::Number(number)) => whole(&number.to_string()),
+        (ArgumentKind::Number, Value::String(text)) => whole(text.trim()),
+        (ArgumentKind::Flag, flag @ Value::Bool(_)) => Some(flag),
+        (ArgumentKind::Flag, Value::String(text)) => text
+            .trim()
+            .to_lowercase()
+            .parse::<bool>()
+            .ok()
+            .map(Value::Bool),
+        (ArgumentKind::Choice(words), Value::String(text)) => {
+            words.contains(&text.as_str()).then(|| json!(text))
+        }
+        (ArgumentKind::Texts, value) => texts(value),
+        (ArgumentKind::Objects(fields), value) => {
+            objects(&format!("{tool} `{}`", argument.name), fields, value)?
+        }
         _ => None,
     })
 }
@@ -182,7 +233,10 @@ fn texts(value: Value) -> Option<Value> {
         },
         _ => return None,
     };
-    items.iter().all(Value::is_string).then_some(Value::Array(items))
+    items
+        .iter()
+        .all(Value::is_string)
+        .then_some(Value::Array(items))
 }
 
 fn whole(text: &str) -> Option<Value> {
@@ -191,7 +245,7 @@ fn whole(text: &str) -> Option<Value> {
 }
 
 /// A list, one element where a list is expected, or either of them written as text.
-fn objects(place: &str, fields: &[Argument], value: Value) -> Result<Option<Value>, String> {
+fn objects(place: &str, fields: &[ToolArgument], value: Value) -> Result<Option<Value>, String> {
     let items = match value {
         Value::Array(items) => items,
         object @ Value::Object(_) => vec![object],
@@ -205,48 +259,64 @@ fn objects(place: &str, fields: &[Argument], value: Value) -> Result<Option<Valu
     let items: Result<Vec<Value>, String> = items
         .into_iter()
         .enumerate()
-        .map(|(at, item)| normalise(&format!("{place} {}", at + 1), fields, item).map(Value::Object))
+        .map(|(at, item)| {
+            normalise(&format!("{place} {}", at + 1), fields, item).map(Value::Object)
+        })
         .collect();
     items.map(|items| Some(Value::Array(items)))
 }
 
-fn unknown(tool: &str, name: &str, arguments: &[Argument]) -> String {
-    let known: Vec<&str> =
-        arguments.iter().filter(|argument| argument.is_shown).map(|argument| argument.name).collect();
-    format!("{tool} does not know the argument `{name}`; it takes {}.", known.join(", "))
+fn unknown(tool: &str, name: &str, arguments: &[ToolArgument]) -> String {
+    let known: Vec<&str> = arguments
+        .iter()
+        .filter(|argument| argument.is_shown)
+        .map(|argument| argument.name)
+        .collect();
+    format!(
+        "{tool} does not know the argument `{name}`; it takes {}.",
+        known.join(", ")
+    )
 }
 
-fn words_for(kind: &Kind) -> String {
+fn words_for(kind: &ArgumentKind) -> String {
     match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::Number => "a whole number".to_owned(),
-        Kind::Flag => "true or false".to_owned(),
-        Kind::Choice(words) => format!("one of {}", words.join(", ")),
-        Kind::Texts => "a list of texts".to_owned(),
-        Kind::Objects(_) => "a list of objects".to_owned(),
+        ArgumentKind::Text => "text".to_owned(),
+        ArgumentKind::Number => "a whole number".to_owned(),
+        ArgumentKind::Flag => "true or false".to_owned(),
+        ArgumentKind::Choice(words) => format!("one of {}", words.join(", ")),
+        ArgumentKind::Texts => "a list of texts".to_owned(),
+        ArgumentKind::Objects(_) => "a list of objects".to_owned(),
     }
 }
 
 fn brief(shown: &str) -> String {
     let short: String = shown.chars().take(60).collect();
-    if short.len() < shown.len() { format!("{short}…") } else { short }
+    if short.len() < shown.len() {
+        format!("{short}…")
+    } else {
+        short
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FIELDS: [Argument; 2] = [
-        Argument::new("old", Kind::Text, "").required().also(&["from"]),
-        Argument::new("all", Kind::Flag, ""),
+    const FIELDS: [ToolArgument; 2] = [
+        ToolArgument::new("old", ArgumentKind::Text, "")
+            .required()
+            .with_aliases(&["from"]),
+        ToolArgument::new("all", ArgumentKind::Flag, ""),
     ];
-    const ARGUMENTS: [Argument; 6] = [
-        Argument::new("path", Kind::Text, "Where.").required().also(&["file"]),
-        Argument::new("limit", Kind::Number, ""),
-        Argument::new("mode", Kind::Choice(&["a", "b"]), ""),
-        Argument::new("edits", Kind::Objects(&FIELDS), ""),
-        Argument::new("names", Kind::Texts, ""),
-        Argument::accepted("secret", Kind::Flag),
+    const ARGUMENTS: [ToolArgument; 6] = [
+        ToolArgument::new("path", ArgumentKind::Text, "Where.")
+            .required()
+            .with_aliases(&["file"]),
+        ToolArgument::new("limit", ArgumentKind::Number, ""),
+        ToolArgument::new("mode", ArgumentKind::Choice(&["a", "b"]), ""),
+        ToolArgument::new("edits", ArgumentKind::Objects(&FIELDS), ""),
+        ToolArgument::new("names", ArgumentKind::Texts, ""),
+        ToolArgument::accepted("secret", ArgumentKind::Flag),
     ];
 
     fn normalised(input: Value) -> Result<Value, String> {
@@ -257,14 +327,29 @@ mod tests {
     fn harmless_mistakes_are_forgiven() {
         let table = [
             (json!({"path": "x"}), json!({"path": "x"})),
-            (json!({"file": "x", "limit": "5"}), json!({"path": "x", "limit": 5})),
-            (json!({"path": 7, "limit": 5.0}), json!({"path": "7", "limit": 5})),
+            (
+                json!({"file": "x", "limit": "5"}),
+                json!({"path": "x", "limit": 5}),
+            ),
+            (
+                json!({"path": 7, "limit": 5.0}),
+                json!({"path": "7", "limit": 5}),
+            ),
             (json!({"path": "x", "limit": null}), json!({"path": "x"})),
             (json!({"path": "x", "file": "x"}), json!({"path": "x"})),
             (json!("{\"path\": \"x\"}"), json!({"path": "x"})),
-            (json!({"path": "x", "names": "a, b"}), json!({"path": "x", "names": ["a", "b"]})),
-            (json!({"path": "x", "names": "[\"a\"]"}), json!({"path": "x", "names": ["a"]})),
-            (json!({"path": "x", "edits": {"from": "a"}}), json!({"path": "x", "edits": [{"old": "a"}]})),
+            (
+                json!({"path": "x", "names": "a, b"}),
+                json!({"path": "x", "names": ["a", "b"]}),
+            ),
+            (
+                json!({"path": "x", "names": "[\"a\"]"}),
+                json!({"path": "x", "names": ["a"]}),
+            ),
+            (
+                json!({"path": "x", "edits": {"from": "a"}}),
+                json!({"path": "x", "edits": [{"old": "a"}]}),
+            ),
             (
                 json!({"path": "x", "edits": "[{\"old\": \"a\", \"all\": \"TRUE\"}]"}),
                 json!({"path": "x", "edits": [{"old": "a", "all": true}]}),
@@ -285,24 +370,55 @@ mod tests {
                 json!({"path": "x", "pth": 1}),
                 "Try does not know the argument `pth`; it takes path, limit, mode, edits, names.",
             ),
-            (json!({"path": "x", "limit": "many"}), "Try: `limit` must be a whole number, not \"many\"."),
-            (json!({"path": "x", "limit": -1}), "Try: `limit` must be a whole number, not -1."),
-            (json!({"path": ["x"]}), "Try: `path` must be text, not [\"x\"]."),
-            (json!({"path": "x", "mode": "c"}), "Try: `mode` must be one of a, b, not \"c\"."),
-            (json!({"path": "x", "file": "y"}), "Try: `path` is given twice, with different values."),
-            (json!({"path": "x", "names": [1]}), "Try: `names` must be a list of texts, not [1]."),
-            (json!({"path": "x", "edits": 5}), "Try: `edits` must be a list of objects, not 5."),
-            (json!({"path": "x", "edits": [{}]}), "Try `edits` 1 needs `old`."),
+            (
+                json!({"path": "x", "limit": "many"}),
+                "Try: `limit` must be a whole number, not \"many\".",
+            ),
+            (
+                json!({"path": "x", "limit": -1}),
+                "Try: `limit` must be a whole number, not -1.",
+            ),
+            (
+                json!({"path": ["x"]}),
+                "Try: `path` must be text, not [\"x\"].",
+            ),
+            (
+                json!({"path": "x", "mode": "c"}),
+                "Try: `mode` must be one of a, b, not \"c\".",
+            ),
+            (
+                json!({"path": "x", "file": "y"}),
+                "Try: `path` is given twice, with different values.",
+            ),
+            (
+                json!({"path": "x", "names": [1]}),
+                "Try: `names` must be a list of texts, not [1].",
+            ),
+            (
+                json!({"path": "x", "edits": 5}),
+                "Try: `edits` must be a list of objects, not 5.",
+            ),
+            (
+                json!({"path": "x", "edits": [{}]}),
+                "Try `edits` 1 needs `old`.",
+            ),
         ];
         for (written, words) in table {
-            assert_eq!(normalised(written.clone()), Err(words.to_owned()), "{written}");
+            assert_eq!(
+                normalised(written.clone()),
+                Err(words.to_owned()),
+                "{written}"
+            );
         }
     }
 
     #[test]
     fn the_schema_shows_what_models_should_write() {
         let schema = spec("Try", "Tries.", &ARGUMENTS).input_schema;
-        assert_eq!(schema["properties"]["path"], json!({"type": "string", "description": "Where."}));
+        assert_eq!(
+            schema["properties"]["path"],
+            json!({"type": "string", "description": "Where."})
+        );
         assert_eq!(schema["required"], json!(["path"]));
         assert!(schema["properties"].get("secret").is_none());
     }

@@ -1,26 +1,26 @@
 //! Bash: one shell command, waited for or left running in the background.
 
-pub mod processes;
+pub mod background_processes;
+mod output_reporter;
+mod sandbox_hints;
 mod start;
-mod teller;
-mod told;
 
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_process::{Bounds, Ending, Finished};
+use rooftree_process::{ExitReason, FinishedProcess, ProcessBounds};
 use rooftree_protocol::{Effect, ErrorCode, Part, Repeat, ToolKind, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, number, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, number, text},
     shell,
-    web::guard::Guard,
+    web::guard::NetworkGuard,
 };
-use processes::{Processes, Request};
-use start::{Started, start};
-use teller::Teller;
+use background_processes::{BackgroundProcesses, BackgroundRequest};
+use output_reporter::OutputReporter;
+use start::{StartedCommand, start};
 
 const DEFAULT_SECS: u64 = 120;
 const MAX_SECS: u64 = 600;
@@ -32,36 +32,62 @@ const DESCRIPTION: &str = "Run a shell command (bash -c) in the working director
     Whatever it started ends with it, unless run_in_background: then use BashOutput and TaskStop. \
     Prefer Read, Grep and Glob to cat, grep and find. (`timeout` is accepted too, in milliseconds.)";
 
-pub(crate) const ARGUMENTS: [Argument; 5] = [
-    Argument::new("command", Kind::Text, "").required().also(&["cmd"]),
-    Argument::new("timeout_secs", Kind::Number, "Default 120, at most 600"),
-    Argument::new("run_in_background", Kind::Flag, "Return at once with a task id").also(&["background"]),
-    Argument::new("description", Kind::Text, "What it does, in five words"),
+pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
+    ToolArgument::new("command", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["cmd"]),
+    ToolArgument::new(
+        "timeout_secs",
+        ArgumentKind::Number,
+        "Default 120, at most 600",
+    ),
+    ToolArgument::new(
+        "run_in_background",
+        ArgumentKind::Flag,
+        "Return at once with a task id",
+    )
+    .with_aliases(&["background"]),
+    ToolArgument::new(
+        "description",
+        ArgumentKind::Text,
+        "What it does, in five words",
+    ),
     // In milliseconds by definition of the dialects that use these names, never by guessing.
-    Argument::accepted("timeout", Kind::Number).also(&["timeoutMs", "timeout_ms"]),
+    ToolArgument::accepted("timeout", ArgumentKind::Number)
+        .with_aliases(&["timeoutMs", "timeout_ms"]),
 ];
 
 /// The Bash tool.
-pub(crate) struct Bash {
+pub(crate) struct BashTool {
     spec: ToolSpec,
-    processes: Arc<Processes>,
+    processes: Arc<BackgroundProcesses>,
     /// Who of a list of hosts may be reached at all.
-    guard: Guard,
+    guard: NetworkGuard,
 }
 
-impl Bash {
-    pub fn new(processes: Arc<Processes>, guard: Guard) -> Self {
-        Self { spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS), processes, guard }
+impl BashTool {
+    pub fn new(processes: Arc<BackgroundProcesses>, guard: NetworkGuard) -> Self {
+        Self {
+            spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS),
+            processes,
+            guard,
+        }
     }
 }
 
-impl Tool for Bash {
+impl Tool for BashTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["exec", "execute_command", "shell", "run_command", "run_shell_command"]
+        &[
+            "exec",
+            "execute_command",
+            "shell",
+            "run_command",
+            "run_shell_command",
+        ]
     }
 
     fn kind(&self) -> ToolKind {
@@ -71,14 +97,19 @@ impl Tool for Bash {
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let mut input = arguments::normalise("Bash", &ARGUMENTS, input)?;
         let millis = input.remove("timeout").and_then(|millis| millis.as_u64());
-        let secs =
-            input.get("timeout_secs").and_then(Value::as_u64).or(millis.map(|millis| millis.div_ceil(1000)));
+        let secs = input
+            .get("timeout_secs")
+            .and_then(Value::as_u64)
+            .or(millis.map(|millis| millis.div_ceil(1000)));
         match secs {
             Some(0) => return Err("Bash: `timeout_secs` must be at least 1.".to_owned()),
             Some(secs) => drop(input.insert("timeout_secs".to_owned(), json!(secs.min(MAX_SECS)))),
             None => {}
         }
-        let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
+        let command = input
+            .get("command")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         if command.trim().is_empty() || command.contains('\0') {
             return Err("Bash: `command` is empty or contains a NUL character.".to_owned());
         }
@@ -89,7 +120,7 @@ impl Tool for Bash {
     /// outlives the question whether it may.
     fn effect(&self, input: &Value) -> Effect {
         let is_waited_for = !flag(input, "run_in_background");
-        if is_waited_for && shell::only_looks(text(input, "command")) {
+        if is_waited_for && shell::is_read_only_line(text(input, "command")) {
             Effect::ReadOnly
         } else {
             Effect::Destructive
@@ -98,8 +129,13 @@ impl Tool for Bash {
 
     /// A line that calls tools of the agent only looks by itself; what those did must not be done again.
     fn repeat(&self, input: &Value) -> Repeat {
-        let is_pure = self.effect(input) == Effect::ReadOnly && !shell::calls_tools(text(input, "command"));
-        if is_pure { Repeat::Pure } else { Repeat::AtMostOnce }
+        let is_pure =
+            self.effect(input) == Effect::ReadOnly && !shell::calls_tools(text(input, "command"));
+        if is_pure {
+            Repeat::Pure
+        } else {
+            Repeat::AtMostOnce
+        }
     }
 
     fn title(&self, input: &Value) -> String {
@@ -116,8 +152,12 @@ impl Tool for Bash {
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         let mut preview = text(input, "command").to_owned();
-        let description = Some(text(input, "description")).filter(|description| !description.is_empty());
-        for line in description.into_iter().chain(told::weaker(context)) {
+        let description =
+            Some(text(input, "description")).filter(|description| !description.is_empty());
+        for line in description
+            .into_iter()
+            .chain(sandbox_hints::weak_sandbox_warning(context))
+        {
             preview.push_str("\n# ");
             preview.push_str(line);
         }
@@ -128,7 +168,7 @@ impl Tool for Bash {
         let (processes, guard) = (self.processes.clone(), self.guard.clone());
         Box::pin(async move {
             let is_left = flag(&input, "run_in_background");
-            if is_left && let Err(words) = processes.check_room(&context.session) {
+            if is_left && let Err(words) = processes.check_process_limit(&context.session) {
                 return ToolOutput::failed(ErrorCode::LimitReached, words);
             }
             match start(text(&input, "command"), &context, &processes, &guard).await {
@@ -140,63 +180,119 @@ impl Tool for Bash {
     }
 }
 
-async fn wait(started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
-    let Started { process, remark, refused, notices, told } = started;
+async fn wait(started: StartedCommand, input: &Value, context: &ToolContext) -> ToolOutput {
+    let StartedCommand {
+        process,
+        remark,
+        refused,
+        notices,
+        told,
+    } = started;
     refused.watched(context.progress.clone());
     let secs = number(input, "timeout_secs").unwrap_or(DEFAULT_SECS);
-    let bounds = Bounds { time: Some(Duration::from_secs(secs)), output: OUTPUT_BYTES };
-    let teller = Teller::new(context.progress.clone());
+    let bounds = ProcessBounds {
+        time: Some(Duration::from_secs(secs)),
+        output: OUTPUT_BYTES,
+    };
+    let teller = OutputReporter::new(context.progress.clone());
     let finish = process.finish(bounds, &context.cancel, |bytes| teller.push(bytes));
     let finished = tokio::select! {
         finished = finish => finished,
-        () = teller.tell_regularly() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
+        () = teller.report_periodically() => return ToolOutput::failed(ErrorCode::Internal, "The command was lost."),
     };
-    teller.tell();
-    let kept_out = finished.kept_out.iter().map(|words| format!("[sandbox: {words}]"));
-    let remarks: Vec<String> = remark.into_iter().chain(refused.news()).chain(kept_out).collect();
+    teller.report();
+    let kept_out = finished
+        .kept_out
+        .iter()
+        .map(|words| format!("[sandbox: {words}]"));
+    let remarks: Vec<String> = remark
+        .into_iter()
+        .chain(refused.news())
+        .chain(kept_out)
+        .collect();
     let mut output = describe(&finished, secs);
     if let Some(hint) = told.hint(&output) {
         output.content.push(Part::text(format!("\n{hint}")));
     }
     output.notices.extend(notices);
-    output.notices.extend(told::kept_out(&finished.kept_out));
+    output
+        .notices
+        .extend(sandbox_hints::reverted_notice(&finished.kept_out));
     with_remark((!remarks.is_empty()).then(|| remarks.join("\n")), output)
 }
 
 /// What people and the model should know about how it ran stands above what it wrote.
 fn with_remark(remark: Option<String>, mut output: ToolOutput) -> ToolOutput {
-    output.content.splice(0..0, remark.map(|remark| Part::text(format!("{remark}\n"))));
+    output
+        .content
+        .splice(0..0, remark.map(|remark| Part::text(format!("{remark}\n"))));
     output
 }
 
-fn describe(finished: &Finished, secs: u64) -> ToolOutput {
+fn describe(finished: &FinishedProcess, secs: u64) -> ToolOutput {
     let written = finished.output.text();
     let written = written.trim_end();
-    let with = |line: String| if written.is_empty() { line } else { format!("{written}\n{line}") };
+    let with = |line: String| {
+        if written.is_empty() {
+            line
+        } else {
+            format!("{written}\n{line}")
+        }
+    };
     match finished.ending {
-        Ending::Exited(0) if written.is_empty() => ToolOutput::done("[no output]"),
-        Ending::Exited(0) => ToolOutput::done(written),
-        Ending::Exited(code) => {
+        ExitReason::Exited(0) if written.is_empty() => ToolOutput::done("[no output]"),
+        ExitReason::Exited(0) => ToolOutput::done(written),
+        ExitReason::Exited(code) => {
             ToolOutput::failed(ErrorCode::ToolFailed, with(format!("[exit code {code}]")))
         }
-        Ending::Signalled(signal) => {
-            ToolOutput::failed(ErrorCode::ToolFailed, with(format!("[ended by signal {signal}]")))
-        }
-        Ending::TimedOut => {
-            let line = format!("[stopped after {secs} seconds; for longer work set run_in_background]");
+        ExitReason::Signalled(signal) => ToolOutput::failed(
+            ErrorCode::ToolFailed,
+            with(format!("[ended by signal {signal}]")),
+        ),
+        ExitReason::TimedOut => {
+            let line =
+                format!("[stopped after {secs} seconds; for longer work set run_in_background]");
             ToolOutput::failed(ErrorCode::ToolCancelled, with(line))
         }
-        Ending::Cancelled => ToolOutput::failed(ErrorCode::ToolCancelled, with("[cancelled]".to_owned())),
+        ExitReason::Cancelled => {
+            ToolOutput::failed(ErrorCode::ToolCancelled, with("[cancelled]".to_owned()))
+        }
     }
 }
 
 /// Leaves it running in the background.
-fn leave(processes: &Processes, started: Started, input: &Value, context: &ToolContext) -> ToolOutput {
-    let Started { process, remark, refused, notices, told: _ } = started;
+fn leave(
+    processes: &BackgroundProcesses,
+    started: StartedCommand,
+    input: &Value,
+    context: &ToolContext,
+) -> ToolOutput {
+    let StartedCommand {
+        process,
+        remark,
+        refused,
+        notices,
+        told: _,
+    } = started;
     let (session, call) = (context.session.clone(), context.call.clone());
     let command = text(input, "command").to_owned();
-    let id = processes.adopt(process, Request { session, call, command, refused });
-    let words =
-        format!("Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it.");
-    with_remark(remark, ToolOutput { notices, ..ToolOutput::done(words) })
+    let id = processes.adopt(
+        process,
+        BackgroundRequest {
+            session,
+            call,
+            command,
+            refused,
+        },
+    );
+    let words = format!(
+        "Started in the background as task {id}. BashOutput shows what it writes, TaskStop ends it."
+    );
+    with_remark(
+        remark,
+        ToolOutput {
+            notices,
+            ..ToolOutput::done(words)
+        },
+    )
 }

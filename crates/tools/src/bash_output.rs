@@ -3,34 +3,40 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_process::Ending;
+use rooftree_process::ExitReason;
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
-    bash::processes::Processes,
+    arguments::{self, ArgumentKind, ToolArgument, text},
+    bash::background_processes::BackgroundProcesses,
 };
 
-const DESCRIPTION: &str = "What a background Bash task wrote since the last look, and whether it still runs.";
+const DESCRIPTION: &str =
+    "What a background Bash task wrote since the last look, and whether it still runs.";
 
-pub(crate) const ARGUMENTS: [Argument; 1] =
-    [Argument::new("task_id", Kind::Text, "").required().also(&["bash_id", "shell_id", "id"])];
+pub(crate) const ARGUMENTS: [ToolArgument; 1] =
+    [ToolArgument::new("task_id", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["bash_id", "shell_id", "id"])];
 
 /// The BashOutput tool.
-pub(crate) struct BashOutput {
+pub(crate) struct BashOutputTool {
     spec: ToolSpec,
-    processes: Arc<Processes>,
+    processes: Arc<BackgroundProcesses>,
 }
 
-impl BashOutput {
-    pub fn new(processes: Arc<Processes>) -> Self {
-        Self { spec: arguments::spec("BashOutput", DESCRIPTION, &ARGUMENTS), processes }
+impl BashOutputTool {
+    pub fn new(processes: Arc<BackgroundProcesses>) -> Self {
+        Self {
+            spec: arguments::spec("BashOutput", DESCRIPTION, &ARGUMENTS),
+            processes,
+        }
     }
 }
 
-impl Tool for BashOutput {
+impl Tool for BashOutputTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -61,9 +67,11 @@ impl Tool for BashOutput {
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         let id = text(&input, "task_id").to_owned();
-        let look = self.processes.look(&context.session, &id);
+        let look = self.processes.read_new_output(&context.session, &id);
         Box::pin(async move {
-            let Some(look) = look else { return not_found(&id) };
+            let Some(look) = look else {
+                return not_found(&id);
+            };
             let status = match look.ending {
                 None => format!("[{id} is still running]"),
                 Some(ending) => format!("[{id} {}]", words_for(ending)),
@@ -77,12 +85,12 @@ impl Tool for BashOutput {
 }
 
 /// How a process ended, after its name.
-pub(crate) fn words_for(ending: Ending) -> String {
+pub(crate) fn words_for(ending: ExitReason) -> String {
     match ending {
-        Ending::Exited(code) => format!("ended with exit code {code}"),
-        Ending::Signalled(signal) => format!("was ended by signal {signal}"),
-        Ending::TimedOut => "was stopped at its time limit".to_owned(),
-        Ending::Cancelled => "was stopped".to_owned(),
+        ExitReason::Exited(code) => format!("ended with exit code {code}"),
+        ExitReason::Signalled(signal) => format!("was ended by signal {signal}"),
+        ExitReason::TimedOut => "was stopped at its time limit".to_owned(),
+        ExitReason::Cancelled => "was stopped".to_owned(),
     }
 }
 

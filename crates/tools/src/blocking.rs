@@ -14,7 +14,9 @@ pub(crate) fn run(
         match task.await {
             Ok(Ok(output)) => output,
             Ok(Err(words)) => ToolOutput::failed(ErrorCode::ToolFailed, words),
-            Err(error) => ToolOutput::failed(ErrorCode::Internal, format!("The tool broke: {error}.")),
+            Err(error) => {
+                ToolOutput::failed(ErrorCode::Internal, format!("The tool broke: {error}."))
+            }
         }
     })
 }

@@ -9,27 +9,34 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
 };
 
-const DESCRIPTION: &str = "Delete a file or an empty directory. Of a link only the link is removed.";
+const DESCRIPTION: &str =
+    "Delete a file or an empty directory. Of a link only the link is removed.";
 
-pub(crate) const ARGUMENTS: [Argument; 2] = [
-    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
-    Argument::new("recursive", Kind::Flag, "Also a directory with all that is in it"),
+pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("file_path", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["path", "filePath"]),
+    ToolArgument::new(
+        "recursive",
+        ArgumentKind::Flag,
+        "Also a directory with all that is in it",
+    ),
 ];
 
 /// The Delete tool.
-pub(crate) struct Delete(ToolSpec);
+pub(crate) struct DeleteTool(ToolSpec);
 
-impl Delete {
+impl DeleteTool {
     pub fn new() -> Self {
         Self(arguments::spec("Delete", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for Delete {
+impl Tool for DeleteTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -66,13 +73,29 @@ impl Tool for Delete {
 fn delete(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let shown = text(input, "file_path");
     let target = context.target(shown)?;
-    let home = context.reach.pinned().map(|pinned| pinned.home.clone()).unwrap_or_default();
+    let home = context
+        .reach
+        .pinned()
+        .map(|pinned| pinned.home.clone())
+        .unwrap_or_default();
     if context.cwd.starts_with(&target.path) || home.starts_with(&target.path) {
-        return Err(format!("{shown} is the working directory or one above it; that is not deleted."));
+        return Err(format!(
+            "{shown} is the working directory or one above it; that is not deleted."
+        ));
     }
     let _alone = context.views.changing();
-    if flag(input, "recursive") { target.remove_all() } else { target.remove() }?;
-    let note = FileNote { path: target.path, action: FileAction::Deleted, hash: None, added: 0, removed: 0 };
+    if flag(input, "recursive") {
+        target.remove_all()
+    } else {
+        target.remove()
+    }?;
+    let note = FileNote {
+        path: target.path,
+        action: FileAction::Deleted,
+        hash: None,
+        added: 0,
+        removed: 0,
+    };
     context.views.note(&note);
     let mut output = ToolOutput::done(format!("Deleted {shown}"));
     output.files.push(note);

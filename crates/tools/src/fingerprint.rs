@@ -24,8 +24,16 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Fails where that cannot be told: it may not be read, it is no file, or a directory holds too much.
 pub fn fingerprint(path: &Path) -> io::Result<String> {
     match fs::metadata(path) {
-        Ok(found) if found.is_dir() => Room { files: MOST_FILES, bytes: MOST_BYTES }.directory(path, DEEPEST),
-        Ok(_) => Room { files: 1, bytes: u64::MAX }.file(path),
+        Ok(found) if found.is_dir() => FingerprintBudget {
+            files: MOST_FILES,
+            bytes: MOST_BYTES,
+        }
+        .directory(path, DEEPEST),
+        Ok(_) => FingerprintBudget {
+            files: 1,
+            bytes: u64::MAX,
+        }
+        .file(path),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(ABSENT.into())
         }
@@ -34,19 +42,22 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
 }
 
 /// What may still be looked at.
-struct Room {
+struct FingerprintBudget {
     files: usize,
     bytes: u64,
 }
 
-impl Room {
+impl FingerprintBudget {
     fn file(&mut self, path: &Path) -> io::Result<String> {
         self.files = self.files.checked_sub(1).ok_or_else(too_much)?;
         // Whoever puts a pipe there must not make us wait for its other end.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "it is no regular file",
+            ));
         }
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -107,18 +118,32 @@ mod tests {
         assert_eq!(fingerprint(&file.join("below")).unwrap(), ABSENT);
         fs::write(&file, "one").unwrap();
         let one = fingerprint(&file).unwrap();
-        assert_eq!(fingerprint(&file.join("below")).unwrap(), ABSENT, "a file has nothing below it");
+        assert_eq!(
+            fingerprint(&file.join("below")).unwrap(),
+            ABSENT,
+            "a file has nothing below it"
+        );
         let whole = fingerprint(place.path()).unwrap();
         fs::create_dir(&inner).unwrap();
         let wider = fingerprint(place.path()).unwrap();
         assert_ne!(whole, wider);
         symlink(&file, inner.join("link")).unwrap();
-        assert_eq!(fingerprint(&inner.join("link")).unwrap(), one, "what counts is where it leads");
+        assert_eq!(
+            fingerprint(&inner.join("link")).unwrap(),
+            one,
+            "what counts is where it leads"
+        );
         fs::write(&file, "two").unwrap();
         assert_ne!(fingerprint(&file).unwrap(), one);
         fs::write(&file, "one").unwrap();
         fs::remove_dir_all(&inner).unwrap();
-        assert_eq!((fingerprint(&file).unwrap(), fingerprint(place.path()).unwrap()), (one, whole));
+        assert_eq!(
+            (
+                fingerprint(&file).unwrap(),
+                fingerprint(place.path()).unwrap()
+            ),
+            (one, whole)
+        );
     }
 
     #[test]
@@ -133,9 +158,19 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(fingerprint(&pipe).unwrap_err().to_string().contains("no regular file"));
+        assert!(
+            fingerprint(&pipe)
+                .unwrap_err()
+                .to_string()
+                .contains("no regular file")
+        );
         fs::remove_file(&pipe).unwrap();
         symlink(place.path(), place.path().join("round")).unwrap();
-        assert!(fingerprint(place.path()).unwrap_err().to_string().contains("more than can be looked at"));
+        assert!(
+            fingerprint(place.path())
+                .unwrap_err()
+                .to_string()
+                .contains("more than can be looked at")
+        );
     }
 }

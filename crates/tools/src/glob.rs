@@ -14,34 +14,43 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, number, text},
+    arguments::{self, ArgumentKind, ToolArgument, number, text},
     blocking,
-    reach::Neighbours,
-    walk::{self, Hiding},
+    reach::DirectoryStatCache,
+    walk::{self, WalkExclusion},
 };
 
 const DEFAULT_FILES: u64 = 200;
 
-const DESCRIPTION: &str = "Find files by name, newest first, e.g. `src/**/*.rs`. Ignored files are left out.";
+const DESCRIPTION: &str =
+    "Find files by name, newest first, e.g. `src/**/*.rs`. Ignored files are left out.";
 
-pub(crate) const ARGUMENTS: [Argument; 3] = [
-    Argument::new("pattern", Kind::Text, "`*` within a name, `**/` across directories")
-        .required()
-        .also(&["glob", "glob_pattern"]),
-    Argument::new("path", Kind::Text, "Directory to start in").also(&["file_path", "filePath", "directory"]),
-    Argument::new("limit", Kind::Number, "Default 200").also(&["head_limit"]),
+pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
+    ToolArgument::new(
+        "pattern",
+        ArgumentKind::Text,
+        "`*` within a name, `**/` across directories",
+    )
+    .required()
+    .with_aliases(&["glob", "glob_pattern"]),
+    ToolArgument::new("path", ArgumentKind::Text, "Directory to start in").with_aliases(&[
+        "file_path",
+        "filePath",
+        "directory",
+    ]),
+    ToolArgument::new("limit", ArgumentKind::Number, "Default 200").with_aliases(&["head_limit"]),
 ];
 
 /// The Glob tool.
-pub(crate) struct Glob(ToolSpec);
+pub(crate) struct GlobTool(ToolSpec);
 
-impl Glob {
+impl GlobTool {
     pub fn new() -> Self {
         Self(arguments::spec("Glob", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for Glob {
+impl Tool for GlobTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -72,8 +81,15 @@ impl Tool for Glob {
     /// Where it looks: the fixed beginning of the pattern is part of that.
     fn subject(&self, input: &Value) -> Option<String> {
         let (base, _) = split(text(input, "pattern"));
-        let path = Path::new(text(input, "path")).join(base).to_string_lossy().into_owned();
-        Some(if path.is_empty() { ".".to_owned() } else { path })
+        let path = Path::new(text(input, "path"))
+            .join(base)
+            .to_string_lossy()
+            .into_owned();
+        Some(if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path
+        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -86,16 +102,27 @@ fn split(pattern: &str) -> (PathBuf, String) {
     let is_fixed = |piece: &&str| !piece.contains(['*', '?', '[', '{', '\\']);
     let pieces: Vec<&str> = pattern.split('/').collect();
     // The last piece is always matched, so that a plain name is found too.
-    let fixed = pieces.iter().take(pieces.len() - 1).take_while(|piece| is_fixed(piece)).count();
+    let fixed = pieces
+        .iter()
+        .take(pieces.len() - 1)
+        .take_while(|piece| is_fixed(piece))
+        .count();
     let (base, rest) = pieces.split_at_checked(fixed).unwrap_or_default();
-    let base = if pattern.starts_with('/') { format!("/{}", base.join("/")) } else { base.join("/") };
+    let base = if pattern.starts_with('/') {
+        format!("/{}", base.join("/"))
+    } else {
+        base.join("/")
+    };
     (PathBuf::from(base), rest.join("/"))
 }
 
 fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
     let pattern = text(input, "pattern");
     let (base, rest) = split(pattern);
-    let start = Path::new(text(input, "path")).join(&base).to_string_lossy().into_owned();
+    let start = Path::new(text(input, "path"))
+        .join(&base)
+        .to_string_lossy()
+        .into_owned();
     let target = context.target(if start.is_empty() { "." } else { &start })?;
     target.directory()?;
     let glob = GlobBuilder::new(&rest)
@@ -111,46 +138,70 @@ fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
 }
 
 /// When a file changed, in seconds and nanoseconds, and where it is.
-type Match = ((i64, u64), PathBuf);
+type GlobMatch = ((i64, u64), PathBuf);
 
-fn walk_for(root: &Path, glob: &GlobMatcher, context: &ToolContext) -> Vec<Match> {
+fn walk_for(root: &Path, glob: &GlobMatcher, context: &ToolContext) -> Vec<GlobMatch> {
     let found = Mutex::new(Vec::new());
-    walk::within(&context.reach, root, Hiding::Ignored).build_parallel().run(|| {
-        let (mut neighbours, found) = (Neighbours::default(), &found);
-        Box::new(move |entry| {
-            if context.cancel.is_cancelled() {
-                return WalkState::Quit;
-            }
-            let file = entry.ok().filter(|entry| is_match(entry, root, glob));
-            // Also a proof that it is there: a directory may have become a link during the walk.
-            let seen = file.and_then(|entry| Some((neighbours.stat(entry.path())?, entry)));
-            if let Some((seen, entry)) = seen {
-                let changed = (seen.st_mtime, seen.st_mtime_nsec);
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((changed, entry.into_path()));
-            }
-            WalkState::Continue
-        })
-    });
+    walk::within(&context.reach, root, WalkExclusion::Ignored)
+        .build_parallel()
+        .run(|| {
+            let (mut neighbours, found) = (DirectoryStatCache::default(), &found);
+            Box::new(move |entry| {
+                if context.cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                let file = entry.ok().filter(|entry| is_match(entry, root, glob));
+                // Also a proof that it is there: a directory may have become a link during the walk.
+                let seen = file.and_then(|entry| Some((neighbours.stat(entry.path())?, entry)));
+                if let Some((seen, entry)) = seen {
+                    let changed = (seen.st_mtime, seen.st_mtime_nsec);
+                    found
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((changed, entry.into_path()));
+                }
+                WalkState::Continue
+            })
+        });
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_match(entry: &DirEntry, root: &Path, glob: &GlobMatcher) -> bool {
     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-    !is_directory && entry.path().strip_prefix(root).is_ok_and(|inside| glob.is_match(inside))
+    !is_directory
+        && entry
+            .path()
+            .strip_prefix(root)
+            .is_ok_and(|inside| glob.is_match(inside))
 }
 
-fn describe(found: &[Match], input: &Value, context: &ToolContext) -> String {
+fn describe(found: &[GlobMatch], input: &Value, context: &ToolContext) -> String {
     let pattern = text(input, "pattern");
     if found.is_empty() {
-        let hint =
-            if pattern.contains('/') { String::new() } else { format!(" `**/{pattern}` looks deeper.") };
-        let notice = context.reach.notice().map(|notice| format!("\n{notice}")).unwrap_or_default();
+        let hint = if pattern.contains('/') {
+            String::new()
+        } else {
+            format!(" `**/{pattern}` looks deeper.")
+        };
+        let notice = context
+            .reach
+            .notice()
+            .map(|notice| format!("\n{notice}"))
+            .unwrap_or_default();
         return format!("No files match `{pattern}`.{hint}{notice}");
     }
-    let limit = usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX);
-    let mut lines: Vec<String> = found.iter().take(limit).map(|(_, path)| context.shown(path)).collect();
+    let limit =
+        usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX);
+    let mut lines: Vec<String> = found
+        .iter()
+        .take(limit)
+        .map(|(_, path)| context.shown(path))
+        .collect();
     if found.len() > limit {
-        lines.push(format!("[… {} more; narrow the pattern or raise limit]", found.len() - limit));
+        lines.push(format!(
+            "[… {} more; narrow the pattern or raise limit]",
+            found.len() - limit
+        ));
     }
     lines.extend(context.reach.notice());
     lines.join("\n")

@@ -10,44 +10,67 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
     blocking,
 };
-use query::Query;
+use query::GrepQuery;
 
 const DESCRIPTION: &str = "Search file contents with a regular expression (Rust syntax). Ignored and binary files \
     are left out. Shows `path:line:text`.";
 
-pub(crate) const ARGUMENTS: [Argument; 12] = [
-    Argument::new("pattern", Kind::Text, "").required().also(&["regex", "query"]),
-    Argument::new("path", Kind::Text, "File or directory").also(&["file_path", "filePath", "directory"]),
-    Argument::new("glob", Kind::Text, "Only these files: `*.rs`").also(&["include", "file_pattern"]),
-    Argument::new("type", Kind::Text, "Only files of a type: rust, py, js").also(&["file_type"]),
-    Argument::new(
+pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
+    ToolArgument::new("pattern", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["regex", "query"]),
+    ToolArgument::new("path", ArgumentKind::Text, "File or directory").with_aliases(&[
+        "file_path",
+        "filePath",
+        "directory",
+    ]),
+    ToolArgument::new("glob", ArgumentKind::Text, "Only these files: `*.rs`")
+        .with_aliases(&["include", "file_pattern"]),
+    ToolArgument::new(
+        "type",
+        ArgumentKind::Text,
+        "Only files of a type: rust, py, js",
+    )
+    .with_aliases(&["file_type"]),
+    ToolArgument::new(
         "output_mode",
-        Kind::Choice(&["content", "files_with_matches", "count"]),
+        ArgumentKind::Choice(&["content", "files_with_matches", "count"]),
         "Default content",
     ),
-    Argument::new("ignore_case", Kind::Flag, "").also(&["-i", "case_insensitive"]),
-    Argument::new("context", Kind::Number, "Lines around each match").also(&["-C"]),
-    Argument::new("before", Kind::Number, "").also(&["-B"]),
-    Argument::new("after", Kind::Number, "").also(&["-A"]),
-    Argument::new("multiline", Kind::Flag, "`.` also matches line ends").also(&["-U"]),
-    Argument::new("head_limit", Kind::Number, "Lines or files shown; default 250")
-        .also(&["limit", "max_results"]),
-    Argument::accepted("line_numbers", Kind::Flag).also(&["-n"]),
+    ToolArgument::new("ignore_case", ArgumentKind::Flag, "")
+        .with_aliases(&["-i", "case_insensitive"]),
+    ToolArgument::new("context", ArgumentKind::Number, "Lines around each match")
+        .with_aliases(&["-C"]),
+    ToolArgument::new("before", ArgumentKind::Number, "").with_aliases(&["-B"]),
+    ToolArgument::new("after", ArgumentKind::Number, "").with_aliases(&["-A"]),
+    ToolArgument::new(
+        "multiline",
+        ArgumentKind::Flag,
+        "`.` also matches line ends",
+    )
+    .with_aliases(&["-U"]),
+    ToolArgument::new(
+        "head_limit",
+        ArgumentKind::Number,
+        "Lines or files shown; default 250",
+    )
+    .with_aliases(&["limit", "max_results"]),
+    ToolArgument::accepted("line_numbers", ArgumentKind::Flag).with_aliases(&["-n"]),
 ];
 
 /// The Grep tool.
-pub(crate) struct Grep(ToolSpec);
+pub(crate) struct GrepTool(ToolSpec);
 
-impl Grep {
+impl GrepTool {
     pub fn new() -> Self {
         Self(arguments::spec("Grep", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for Grep {
+impl Tool for GrepTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -77,12 +100,16 @@ impl Tool for Grep {
 
     fn subject(&self, input: &Value) -> Option<String> {
         let path = text(input, "path");
-        Some(if path.is_empty() { ".".to_owned() } else { path.to_owned() })
+        Some(if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path.to_owned()
+        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         blocking::run(move || {
-            let query = Query::new(&input, &context)?;
+            let query = GrepQuery::new(&input, &context)?;
             let found = search::search(&query, &context);
             if context.cancel.is_cancelled() {
                 return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
-    lexical::lexical,
-    place,
-    reach::{Directory, is_directory},
-    walk::{self, Hiding},
+    lexical_path::normalize_lexically,
+    reach::{OpenDirectory, is_directory},
+    resolved_path,
+    walk::{self, WalkExclusion},
 };
 
 /// Entries shown of one directory.
@@ -22,26 +22,22 @@ const SHOWN: usize = 500;
 
 const DESCRIPTION: &str = "List a directory: directories first, files with their size.";
 
-pub(crate) const ARGUMENTS: [Argument; 2] = [
-    Argument::new("path", Kind::Text, "Default: the working directory").also(&[
-        "file_path",
-        "filePath",
-        "directory",
-        "dir",
-    ]),
-    Argument::new("all", Kind::Flag, "Also what ignore files hide"),
+pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("path", ArgumentKind::Text, "Default: the working directory")
+        .with_aliases(&["file_path", "filePath", "directory", "dir"]),
+    ToolArgument::new("all", ArgumentKind::Flag, "Also what ignore files hide"),
 ];
 
 /// The List tool.
-pub(crate) struct List(ToolSpec);
+pub(crate) struct ListTool(ToolSpec);
 
-impl List {
+impl ListTool {
     pub fn new() -> Self {
         Self(arguments::spec("List", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for List {
+impl Tool for ListTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -89,10 +85,21 @@ struct Entry {
 fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput, String> {
     let target = context.target(shown)?;
     let directory = target.directory()?;
-    let hiding = if flag(input, "all") { Hiding::Nothing } else { Hiding::Ignored };
-    let all = directory.names().map_err(|error| target.explain(&error, "look into"))?.count();
+    let hiding = if flag(input, "all") {
+        WalkExclusion::Nothing
+    } else {
+        WalkExclusion::Ignored
+    };
+    let all = directory
+        .names()
+        .map_err(|error| target.explain(&error, "look into"))?
+        .count();
     let mut entries = Vec::new();
-    for entry in walk::within(&context.reach, &target.path, hiding).max_depth(Some(1)).build().flatten() {
+    for entry in walk::within(&context.reach, &target.path, hiding)
+        .max_depth(Some(1))
+        .build()
+        .flatten()
+    {
         if context.cancel.is_cancelled() {
             break;
         }
@@ -100,12 +107,24 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
             entries.extend(describe(&directory, &entry, context));
         }
     }
-    entries.sort_by(|a, b| (Reverse(a.is_directory), &a.name).cmp(&(Reverse(b.is_directory), &b.name)));
-    let mut lines: Vec<String> = entries.iter().take(SHOWN).map(|entry| entry.line.clone()).collect();
+    entries.sort_by(|a, b| {
+        (Reverse(a.is_directory), &a.name).cmp(&(Reverse(b.is_directory), &b.name))
+    });
+    let mut lines: Vec<String> = entries
+        .iter()
+        .take(SHOWN)
+        .map(|entry| entry.line.clone())
+        .collect();
     if entries.len() > SHOWN {
-        lines.push(format!("[… {} more; Glob narrows it down]", entries.len() - SHOWN));
+        lines.push(format!(
+            "[… {} more; Glob narrows it down]",
+            entries.len() - SHOWN
+        ));
     }
-    match all.saturating_sub(entries.len()).saturating_sub(context.reach.left_out()) {
+    match all
+        .saturating_sub(entries.len())
+        .saturating_sub(context.reach.left_out())
+    {
         0 if all == 0 => lines.push(format!("[{shown} is empty]")),
         0 => {}
         hidden => lines.push(format!("[{hidden} more are ignored; all: true shows them]")),
@@ -115,22 +134,38 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
 }
 
 /// What has this name in the directory; nothing if that is gone.
-fn describe(directory: &Directory, entry: &DirEntry, context: &ToolContext) -> Option<Entry> {
+fn describe(directory: &OpenDirectory, entry: &DirEntry, context: &ToolContext) -> Option<Entry> {
     let name = entry.file_name();
     let found = directory.stat(name).ok()?;
     let is_directory = is_directory(&found);
-    let name_shown = place::one_line(&name.to_string_lossy());
+    let name_shown = resolved_path::one_line(&name.to_string_lossy());
     let line = match (is_directory, directory.link(name)) {
         (true, _) => format!("{name_shown}/"),
-        (false, Some(target)) => format!("{name_shown} → {}", shown_target(entry.path(), &target, context)),
-        (false, None) => format!("{name_shown}  {}", place::size(u64::try_from(found.st_size).unwrap_or(0))),
+        (false, Some(target)) => format!(
+            "{name_shown} → {}",
+            shown_target(entry.path(), &target, context)
+        ),
+        (false, None) => format!(
+            "{name_shown}  {}",
+            resolved_path::size(u64::try_from(found.st_size).unwrap_or(0))
+        ),
     };
-    Some(Entry { name: name_shown, is_directory, line })
+    Some(Entry {
+        name: name_shown,
+        is_directory,
+        line,
+    })
 }
 
 /// Where a link leads, unless that must not be read: a link's text names a file too.
 fn shown_target(link: &Path, target: &Path, context: &ToolContext) -> String {
-    let written = lexical(&link.parent().unwrap_or(link).join(target));
-    let is_shown = [written, place::real(link)].iter().all(|path| context.reach.admits_elsewhere(path));
-    if is_shown { place::one_line(&target.to_string_lossy()) } else { "[not shown]".to_owned() }
+    let written = normalize_lexically(&link.parent().unwrap_or(link).join(target));
+    let is_shown = [written, resolved_path::real_path(link)]
+        .iter()
+        .all(|path| context.reach.admits_elsewhere(path));
+    if is_shown {
+        resolved_path::one_line(&target.to_string_lossy())
+    } else {
+        "[not shown]".to_owned()
+    }
 }

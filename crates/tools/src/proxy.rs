@@ -4,12 +4,12 @@
 //! with this process. Names are looked up here, for hosts of the list only; every connection goes to
 //! an address that the guard has judged. What is said inside a tunnel is not looked at.
 
-mod head;
-mod refused;
+mod refusals;
+mod request;
 
 use std::{io, sync::Arc, time::Duration};
 
-use rooftree_process::sandbox::{Gate, Gatekeeper, gate};
+use rooftree_process::sandbox::{GateReceiver, SandboxGate, gate};
 use rooftree_protocol::{ErrorCode, HostPattern};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy, copy_bidirectional, sink},
@@ -20,11 +20,11 @@ use tokio::{
 };
 
 use crate::web::{
-    guard::{Guard, Refusal},
-    target::Target,
+    guard::{NetworkGuard, WebError},
+    target::UrlTarget,
 };
-use head::Head;
-pub use refused::Refused;
+pub use refusals::ProxyRefusals;
+use request::ProxyRequest;
 
 /// Connections of one program at the same time; more wait.
 const CONNECTIONS: usize = 64;
@@ -50,35 +50,45 @@ const PORTS: [u16; 2] = [80, 443];
 
 /// Reaches the hosts of a list for one program.
 #[derive(Clone)]
-pub struct Proxy {
+pub struct SandboxProxy {
     hosts: Arc<[HostPattern]>,
-    guard: Guard,
-    refused: Refused,
+    guard: NetworkGuard,
+    refused: ProxyRefusals,
     /// The MCP server whose program it is; none: a command's.
     server: Option<Arc<str>>,
 }
 
-impl Proxy {
+impl SandboxProxy {
     /// For these hosts, as far as the guard lets them be reached at all. What is refused is noted.
-    pub fn new(hosts: &[HostPattern], guard: Guard, refused: Refused) -> Self {
-        Self { hosts: hosts.into(), guard, refused, server: None }
+    pub fn new(hosts: &[HostPattern], guard: NetworkGuard, refused: ProxyRefusals) -> Self {
+        Self {
+            hosts: hosts.into(),
+            guard,
+            refused,
+            server: None,
+        }
     }
 
     /// For the program of this MCP server.
     pub(crate) fn of_server(self, name: &str) -> Self {
-        Self { server: Some(name.into()), ..self }
+        Self {
+            server: Some(name.into()),
+            ..self
+        }
     }
 
     /// A gate for one program, at which this answers until nobody is left inside.
-    pub fn gate(self) -> io::Result<Gate> {
+    pub fn gate(self) -> io::Result<SandboxGate> {
         let (gate, keeper) = gate()?;
-        tokio::spawn(self.keep(keeper));
+        tokio::spawn(self.serve_gate(keeper));
         Ok(gate)
     }
 
     /// Answers at a gate until nobody is left inside.
-    pub async fn keep(self, mut gate: Gatekeeper) {
-        let Ok(listener) = gate.listener().await else { return };
+    pub async fn serve_gate(self, mut gate: GateReceiver) {
+        let Ok(listener) = gate.listener().await else {
+            return;
+        };
         tokio::select! {
             () = gate.closed() => {}
             () = self.answer(listener) => {}
@@ -91,7 +101,9 @@ impl Proxy {
         let mut connections = JoinSet::new();
         loop {
             while connections.try_join_next().is_some() {}
-            let Ok(place) = room.clone().acquire_owned().await else { return };
+            let Ok(place) = room.clone().acquire_owned().await else {
+                return;
+            };
             let Ok((client, _)) = listener.accept().await else {
                 sleep(PAUSE).await;
                 continue;
@@ -106,7 +118,7 @@ impl Proxy {
     }
 
     async fn attend(&self, mut client: TcpStream) -> io::Result<()> {
-        let head = match timeout(HEAD_TIME, Head::read(&mut client)).await {
+        let head = match timeout(HEAD_TIME, ProxyRequest::read(&mut client)).await {
             Ok(read) => read?,
             Err(_) => return Ok(()),
         };
@@ -118,17 +130,22 @@ impl Proxy {
             Ok((head, mut server)) => {
                 client.write_all(head.said_to_client()).await?;
                 server.write_all(&head.said_to_server()).await?;
-                copy_bidirectional(&mut client, &mut server).await.map(|_| ())
+                copy_bidirectional(&mut client, &mut server)
+                    .await
+                    .map(|_| ())
             }
             Err(refusal) => decline(client, &refusal).await,
         }
     }
 
     /// A connection to a host, if it may be reached.
-    async fn reach(&self, target: &Target) -> Result<TcpStream, Refusal> {
+    async fn reach(&self, target: &UrlTarget) -> Result<TcpStream, WebError> {
         let host = target.host();
-        let late = |_| Refusal::failed(format!("{host} could not be reached in {REACH_TIME:?}."));
-        let reached = timeout(REACH_TIME, self.connect(target)).await.map_err(late).flatten();
+        let late = |_| WebError::failed(format!("{host} could not be reached in {REACH_TIME:?}."));
+        let reached = timeout(REACH_TIME, self.connect(target))
+            .await
+            .map_err(late)
+            .flatten();
         if let Err(refusal) = &reached
             && refusal.code == ErrorCode::ToolDenied
         {
@@ -137,16 +154,18 @@ impl Proxy {
         reached
     }
 
-    async fn connect(&self, target: &Target) -> Result<TcpStream, Refusal> {
+    async fn connect(&self, target: &UrlTarget) -> Result<TcpStream, WebError> {
         // Before its name is looked up: a name is a message to whoever answers for it.
         self.check(target)?;
         let admitted = self.guard.admit_target(target.clone()).await?;
         TcpStream::connect(admitted.addresses.as_slice())
             .await
-            .map_err(|error| Refusal::failed(format!("{} cannot be reached: {error}.", target.host())))
+            .map_err(|error| {
+                WebError::failed(format!("{} cannot be reached: {error}.", target.host()))
+            })
     }
 
-    fn check(&self, target: &Target) -> Result<(), Refusal> {
+    fn check(&self, target: &UrlTarget) -> Result<(), WebError> {
         let (host, port) = (target.host(), target.port());
         if !self.hosts.iter().any(|pattern| pattern.covers(host)) {
             let words = match &self.server {
@@ -159,10 +178,12 @@ impl Proxy {
                      mcp.json, and to `network` of the agent's definition if that has one."
                 ),
             };
-            return Err(Refusal::forbidden(format!("{host} is not on the list of hosts {words}")));
+            return Err(WebError::forbidden(format!(
+                "{host} is not on the list of hosts {words}"
+            )));
         }
         if !PORTS.contains(&port) && !self.guard.allows(target) {
-            return Err(Refusal::forbidden(format!(
+            return Err(WebError::forbidden(format!(
                 "Port {port} of {host} is not reached: with a list of hosts there are ports {PORTS:?} only."
             )));
         }
@@ -172,15 +193,17 @@ impl Proxy {
 
 /// Answers with a refusal. What is still on its way is taken in: an end with something unread would take
 /// the answer away from the client.
-async fn decline(mut client: TcpStream, refusal: &Refusal) -> io::Result<()> {
+async fn decline(mut client: TcpStream, refusal: &WebError) -> io::Result<()> {
     client.write_all(answer(refusal).as_bytes()).await?;
     client.shutdown().await?;
     let unread = async { copy(&mut client.take(UNREAD_BYTES), &mut sink()).await };
-    timeout(UNREAD_TIME, unread).await.map_or(Ok(()), |taken| taken.map(|_| ()))
+    timeout(UNREAD_TIME, unread)
+        .await
+        .map_or(Ok(()), |taken| taken.map(|_| ()))
 }
 
 /// A refusal as HTTP.
-fn answer(refusal: &Refusal) -> String {
+fn answer(refusal: &WebError) -> String {
     let status = match refusal.code {
         ErrorCode::ToolDenied => "403 Forbidden",
         ErrorCode::InvalidArguments => "400 Bad Request",

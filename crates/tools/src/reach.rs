@@ -7,7 +7,7 @@
 
 mod denied;
 mod directory;
-mod opened;
+mod nofollow_open;
 mod remove;
 mod save;
 mod target;
@@ -23,39 +23,45 @@ use std::{
 };
 
 use crate::{
-    place::Pinned,
-    scope::{Access, FileScope},
+    file_scope::{FileAccess, FileScope},
+    resolved_path::ResolvedPath,
 };
 
 pub use denied::DeniedPaths;
 pub(crate) use denied::is_plain;
-pub(crate) use directory::{Directory, Neighbours, is_directory};
-pub(crate) use opened::{read, read_within};
-pub(crate) use target::Target;
+pub(crate) use directory::{DirectoryStatCache, OpenDirectory, is_directory};
+pub(crate) use nofollow_open::{read, read_within};
+pub(crate) use target::FileTarget;
 
 /// What one call may touch. Nothing, until it is made of what was judged. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Reach(Arc<Inner>);
+pub struct CallReach(Arc<CallReachInner>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    pinned: Option<Pinned>,
+struct CallReachInner {
+    pinned: Option<ResolvedPath>,
     denied: DeniedPaths,
     scope: FileScope,
     /// What the scope says about the place itself; none if nothing below it needs more trust.
-    level: Option<Access>,
+    level: Option<FileAccess>,
     /// Entries that a walk left out because a rule denies them.
     left_out: AtomicUsize,
     /// Those of them that the scope keeps from this call.
     beyond_scope: AtomicUsize,
 }
 
-impl Reach {
+impl CallReach {
     /// A place, less what is denied; [`crate::Policy::reach`] makes it of what is to be judged.
-    pub(crate) fn new(pinned: Pinned, denied: DeniedPaths, scope: FileScope) -> Self {
+    pub(crate) fn new(pinned: ResolvedPath, denied: DeniedPaths, scope: FileScope) -> Self {
         let is_divided = scope.is_divided_below(&pinned.real);
         let level = is_divided.then(|| scope.access(&pinned.real));
-        Self(Arc::new(Inner { pinned: Some(pinned), denied, scope, level, ..Inner::default() }))
+        Self(Arc::new(CallReachInner {
+            pinned: Some(pinned),
+            denied,
+            scope,
+            level,
+            ..CallReachInner::default()
+        }))
     }
 
     /// Which files the session may touch without a rule.
@@ -64,7 +70,7 @@ impl Reach {
     }
 
     /// The place the call is about, if it is about one.
-    pub fn pinned(&self) -> Option<&Pinned> {
+    pub fn pinned(&self) -> Option<&ResolvedPath> {
         self.0.pinned.as_ref()
     }
 
@@ -90,20 +96,27 @@ impl Reach {
 
     /// Whether a path that this call did not name may be told to it: what a link leads to.
     pub(crate) fn admits_elsewhere(&self, path: &Path) -> bool {
-        !self.0.denied.covers(path) && !matches!(self.0.scope.access(path), Access::Private(_))
+        !self.0.denied.covers(path) && !matches!(self.0.scope.access(path), FileAccess::Private(_))
     }
 
     /// Whether an opened file may be read: not if it is a private file under another name.
     ///
     /// Invariant: a hard link to a private file is as private as the file.
     pub(crate) fn admits_file(&self, file: &Metadata) -> bool {
-        let is_judged_private =
-            || self.pinned().is_some_and(|at| matches!(self.0.scope.access(&at.real), Access::Private(_)));
-        file.nlink() < 2 || !self.0.scope.is_private_file(file.dev(), file.ino()) || is_judged_private()
+        let is_judged_private = || {
+            self.pinned()
+                .is_some_and(|at| matches!(self.0.scope.access(&at.real), FileAccess::Private(_)))
+        };
+        file.nlink() < 2
+            || !self.0.scope.is_private_file(file.dev(), file.ino())
+            || is_judged_private()
     }
 
     fn is_in_scope(&self, path: &Path) -> bool {
-        self.0.level.as_ref().is_none_or(|level| !self.0.scope.access(path).exceeds(level))
+        self.0
+            .level
+            .as_ref()
+            .is_none_or(|level| !self.0.scope.access(path).exceeds(level))
     }
 
     /// The same for an entry of a list, whatever it is in.

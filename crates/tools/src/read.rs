@@ -13,13 +13,15 @@ use serde_json::{Value, json};
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, number, text},
-    blocking, output, place,
-    reach::Target,
+    arguments::{self, ArgumentKind, ToolArgument, number, text},
+    blocking,
+    reach::FileTarget,
+    resolved_path,
     text_file::{WHOLE_BYTES, hash},
-    tool::Media,
+    tool::ToolMedia,
+    truncate,
 };
-use page::Range;
+use page::LineRange;
 
 const DEFAULT_LINES: u64 = 2000;
 
@@ -30,26 +32,30 @@ const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; 
     the file. Shows 2000 lines unless limit says otherwise. Pictures are shown as pictures. `blob:…` pages \
     through output that was cut.";
 
-pub(crate) const ARGUMENTS: [Argument; 5] = [
-    Argument::new("file_path", Kind::Text, "Absolute, or relative to the working directory")
-        .required()
-        .also(&["path", "filePath"]),
-    Argument::new("offset", Kind::Number, "First line, from 1"),
-    Argument::new("limit", Kind::Number, "How many lines").also(&["num_lines"]),
-    Argument::accepted("start_line", Kind::Number),
-    Argument::accepted("end_line", Kind::Number),
+pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
+    ToolArgument::new(
+        "file_path",
+        ArgumentKind::Text,
+        "Absolute, or relative to the working directory",
+    )
+    .required()
+    .with_aliases(&["path", "filePath"]),
+    ToolArgument::new("offset", ArgumentKind::Number, "First line, from 1"),
+    ToolArgument::new("limit", ArgumentKind::Number, "How many lines").with_aliases(&["num_lines"]),
+    ToolArgument::accepted("start_line", ArgumentKind::Number),
+    ToolArgument::accepted("end_line", ArgumentKind::Number),
 ];
 
 /// The Read tool.
-pub(crate) struct Read(ToolSpec);
+pub(crate) struct ReadTool(ToolSpec);
 
-impl Read {
+impl ReadTool {
     pub fn new() -> Self {
         Self(arguments::spec("Read", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for Read {
+impl Tool for ReadTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -68,10 +74,16 @@ impl Tool for Read {
         if let Some(start) = input.remove("start_line") {
             input.entry("offset").or_insert(start);
         }
-        let offset = input.get("offset").and_then(Value::as_u64).unwrap_or(1).max(1);
+        let offset = input
+            .get("offset")
+            .and_then(Value::as_u64)
+            .unwrap_or(1)
+            .max(1);
         if let Some(end) = end {
             if end < offset {
-                return Err(format!("Read: `end_line` {end} is before the first line {offset}."));
+                return Err(format!(
+                    "Read: `end_line` {end} is before the first line {offset}."
+                ));
             }
             input.insert("limit".to_owned(), json!(end - offset + 1));
         }
@@ -113,9 +125,12 @@ impl Tool for Read {
     }
 }
 
-fn range(input: &Value) -> Range {
+fn range(input: &Value) -> LineRange {
     let first = number(input, "offset").unwrap_or(1).max(1);
-    Range { first, count: number(input, "limit").unwrap_or(DEFAULT_LINES) }
+    LineRange {
+        first,
+        count: number(input, "limit").unwrap_or(DEFAULT_LINES),
+    }
 }
 
 fn read_blob(bytes: Option<Vec<u8>>, blob: &str, input: &Value) -> ToolOutput {
@@ -124,11 +139,16 @@ fn read_blob(bytes: Option<Vec<u8>>, blob: &str, input: &Value) -> ToolOutput {
     };
     let whole = String::from_utf8_lossy(&bytes);
     // Folded, so that also the middle of an endless line can be reached.
-    let folded: String = output::lines(&whole).flat_map(|line| [line, "\n"]).collect();
+    let folded: String = truncate::lines(&whole)
+        .flat_map(|line| [line, "\n"])
+        .collect();
     let total = folded.lines().count() as u64;
     let page = page::read(folded.as_bytes(), range(input), || false).unwrap_or_default();
     page.describe(&format!("blob:{blob}"), Some(total))
-        .map_or_else(|words| ToolOutput::failed(ErrorCode::ToolFailed, words), ToolOutput::done)
+        .map_or_else(
+            |words| ToolOutput::failed(ErrorCode::ToolFailed, words),
+            ToolOutput::done,
+        )
 }
 
 fn read_file(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
@@ -167,7 +187,8 @@ fn show(bytes: &[u8], shown: &str, input: &Value) -> Result<ToolOutput, String> 
     if bytes.is_empty() {
         return Ok(ToolOutput::done(format!("[{shown} is empty]")));
     }
-    let total = bytes.split(|byte| *byte == b'\n').count() as u64 - u64::from(bytes.ends_with(b"\n"));
+    let total =
+        bytes.split(|byte| *byte == b'\n').count() as u64 - u64::from(bytes.ends_with(b"\n"));
     let page = page::read(bytes, range(input), || false).unwrap_or_default();
     let mut words = page.describe(shown, Some(total))?;
     if std::str::from_utf8(bytes).is_err() {
@@ -183,11 +204,17 @@ fn show_picture(bytes: &[u8], shown: &str, media_type: &str) -> Result<ToolOutpu
     if size > PICTURE_BYTES {
         return Err(format!(
             "{shown} is a picture ({media_type}) of {}; at most 5 MB are shown.",
-            place::size(size)
+            resolved_path::size(size)
         ));
     }
-    let mut output = ToolOutput::done(format!("[{shown}: {media_type}, {}]", place::size(size)));
-    output.media.push(Media { media_type: media_type.to_owned(), bytes: bytes.to_vec() });
+    let mut output = ToolOutput::done(format!(
+        "[{shown}: {media_type}, {}]",
+        resolved_path::size(size)
+    ));
+    output.media.push(ToolMedia {
+        media_type: media_type.to_owned(),
+        bytes: bytes.to_vec(),
+    });
     Ok(output)
 }
 
@@ -195,41 +222,49 @@ fn show_picture(bytes: &[u8], shown: &str, media_type: &str) -> Result<ToolOutpu
 fn read_part_of_huge(
     mut file: std::fs::File,
     size: u64,
-    target: &Target,
+    target: &FileTarget,
     (input, context): (&Value, &ToolContext),
 ) -> Result<ToolOutput, String> {
     let shown = target.shown.as_str();
     let failed = |error: std::io::Error| target.explain(&error, "read");
     let mut start = Vec::new();
-    file.by_ref().take(8192).read_to_end(&mut start).map_err(failed)?;
+    file.by_ref()
+        .take(8192)
+        .read_to_end(&mut start)
+        .map_err(failed)?;
     if is_binary(&start) {
         return Err(binary(shown, size, &start));
     }
     if number(input, "offset").is_none() && number(input, "limit").is_none() {
         return Err(format!(
             "{shown} has {}, too much to read whole. Give offset and limit, or search it with Grep.",
-            place::size(size)
+            resolved_path::size(size)
         ));
     }
     let reader = BufReader::with_capacity(256 * 1024, start.chain(file));
-    let page = page::read(reader, range(input), || context.cancel.is_cancelled()).map_err(failed)?;
+    let page =
+        page::read(reader, range(input), || context.cancel.is_cancelled()).map_err(failed)?;
     page.describe(shown, None).map(ToolOutput::done)
 }
 
 fn picture_type(bytes: &[u8]) -> Option<&'static str> {
     let kind = infer::get(bytes)?.mime_type();
-    ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&kind).then_some(kind)
+    ["image/png", "image/jpeg", "image/gif", "image/webp"]
+        .contains(&kind)
+        .then_some(kind)
 }
 
 /// Text holds no NUL; the first few kilobytes tell.
 fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(8192).any(|byte| *byte == 0) || infer::is_archive(bytes) || infer::is_app(bytes)
+    bytes.iter().take(8192).any(|byte| *byte == 0)
+        || infer::is_archive(bytes)
+        || infer::is_app(bytes)
 }
 
 fn binary(shown: &str, size: u64, start: &[u8]) -> String {
     let kind = infer::get(start).map_or("application/octet-stream", |kind| kind.mime_type());
     format!(
         "{shown} is a binary file ({kind}, {}), not text. A Bash command can look into it.",
-        place::size(size)
+        resolved_path::size(size)
     )
 }

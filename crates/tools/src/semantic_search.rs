@@ -8,26 +8,26 @@
 //! path: what is read is never more than what the policy judged. It is refreshed by every search.
 
 mod answer;
-mod bearing;
 mod chunk;
 mod definition;
 mod embedder;
-mod entry;
+mod embeddings;
+mod file_scan;
 mod index;
-mod look;
-mod meaning;
+mod index_cache;
+mod index_file;
+mod indexed_file;
 mod postings;
+mod prior;
 mod query;
 mod rank;
 mod request;
+mod rerank;
 mod search;
-mod shelf;
 mod stem;
-mod stored;
-mod survey;
 mod synonyms;
+mod tokenizer;
 mod vectors;
-mod words;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -37,45 +37,61 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 pub use embedder::Embedder;
-use search::Search;
+use search::SemanticSearcher;
 
 const DESCRIPTION: &str = "Find code and text by what it is about, in plain words or identifiers: \
     `where are retries handled`. Shows the best places with a few lines each. Grep is better for exact text.";
 
-const ARGUMENTS: [Argument; 4] = [
-    Argument::new("query", Kind::Text, "").required().also(&["q", "question", "pattern"]),
-    Argument::new("path", Kind::Text, "File or directory").also(&["file_path", "filePath", "directory"]),
-    Argument::new("limit", Kind::Number, "Default 10, at most 50").also(&[
+const ARGUMENTS: [ToolArgument; 4] = [
+    ToolArgument::new("query", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["q", "question", "pattern"]),
+    ToolArgument::new("path", ArgumentKind::Text, "File or directory").with_aliases(&[
+        "file_path",
+        "filePath",
+        "directory",
+    ]),
+    ToolArgument::new("limit", ArgumentKind::Number, "Default 10, at most 50").with_aliases(&[
         "max_results",
         "top_k",
         "head_limit",
     ]),
-    Argument::new("kind", Kind::Choice(&["function", "type", "heading", "text"]), ""),
+    ToolArgument::new(
+        "kind",
+        ArgumentKind::Choice(&["function", "type", "heading", "text"]),
+        "",
+    ),
 ];
 
 /// The SemanticSearch tool.
-pub struct SemanticSearch {
+pub struct SemanticSearchTool {
     spec: ToolSpec,
-    search: Arc<Search>,
+    search: Arc<SemanticSearcher>,
 }
 
-impl SemanticSearch {
+impl SemanticSearchTool {
     /// A search that keeps its indexes in a directory of their own; none: only in memory.
     pub fn new(cache_directory: Option<PathBuf>) -> Self {
         let spec = arguments::spec("SemanticSearch", DESCRIPTION, &ARGUMENTS);
-        Self { spec, search: Arc::new(Search::new(cache_directory, None)) }
+        Self {
+            spec,
+            search: Arc::new(SemanticSearcher::new(cache_directory, None)),
+        }
     }
 
     /// A search that knows meanings too.
     pub fn with_embedder(cache_directory: Option<PathBuf>, embedder: Arc<dyn Embedder>) -> Self {
-        Self { search: Arc::new(Search::new(cache_directory, Some(embedder))), ..Self::new(None) }
+        Self {
+            search: Arc::new(SemanticSearcher::new(cache_directory, Some(embedder))),
+            ..Self::new(None)
+        }
     }
 }
 
-impl Tool for SemanticSearch {
+impl Tool for SemanticSearchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -109,7 +125,11 @@ impl Tool for SemanticSearch {
 
     fn subject(&self, input: &Value) -> Option<String> {
         let path = text(input, "path");
-        Some(if path.is_empty() { ".".to_owned() } else { path.to_owned() })
+        Some(if path.is_empty() {
+            ".".to_owned()
+        } else {
+            path.to_owned()
+        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -129,6 +149,6 @@ impl Tool for SemanticSearch {
 /// The words of a text, as a search compares them.
 pub(crate) fn terms(text: &str) -> Vec<u32> {
     let mut terms = Vec::new();
-    words::Splitter::default().each(text, |term, _| terms.push(term));
+    tokenizer::WordSplitter::default().each(text, |term, _| terms.push(term));
     terms
 }

@@ -3,28 +3,31 @@
 //! `parse` gives the tree or says that it does not understand. `Deeds` is what a line does: every
 //! simple command in it, wherever it hides, and the files it writes. Nothing here knows rules.
 
+mod classify;
 mod cursor;
-mod deeds;
-mod named;
-mod outside;
+mod effects;
+mod named_files;
 mod parser;
-mod standing;
-mod tree;
+mod syntax_tree;
+mod untrusted_output;
 mod variables;
 
-pub use deeds::{Access, Call, Deeds};
-pub use named::{Named, Names, Role, Start, runs_what_it_reads};
-pub use outside::reads_outside;
-use parser::Parser;
-pub use standing::{Standing, standing, unwrapped};
-pub use tree::{Assignment, Command, Compound, Piece, Redirect, Script, Simple, Way, Word};
+pub use classify::{CommandClass, classify, unwrapped};
+pub use effects::{ShellCall, ShellEffects, ShellFileAccess};
+pub use named_files::{NamedFile, NamedFileRole, NamedFiles, PathStart, runs_what_it_reads};
+use parser::ShellParser;
+pub use syntax_tree::{
+    CompoundCommand, RedirectKind, ShellAssignment, ShellCommand, ShellRedirect, ShellScript,
+    ShellWord, SimpleCommand, WordPiece,
+};
+pub use untrusted_output::reads_outside;
 
 /// Longer lines are not understood.
 pub const LONGEST: usize = 64 * 1024;
 
 /// Why a line is not understood, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ShellParseError {
     /// In words.
     pub why: &'static str,
     /// After how many bytes.
@@ -33,35 +36,46 @@ pub struct Refusal {
 
 /// A line that is understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedScript {
     /// Its tree.
-    pub script: Script,
+    pub script: ShellScript,
     /// What in it has an outcome that its text does not tell.
     pub doubts: Vec<&'static str>,
 }
 
 /// Reads a command line as bash does. Never panics; takes time linear in its length.
-pub fn parse(text: &str) -> Result<Parsed, Refusal> {
+pub fn parse(text: &str) -> Result<ParsedScript, ShellParseError> {
     if text.len() > LONGEST {
-        return Err(Refusal { why: "it is too long", at: LONGEST });
+        return Err(ShellParseError {
+            why: "it is too long",
+            at: LONGEST,
+        });
     }
     // Bash drops NUL, and a carriage return looks like a line end to people only.
-    if let Some(at) = text.find(|c: char| c == '\0' || (c.is_control() && !matches!(c, '\n' | '\t'))) {
-        return Err(Refusal { why: "it contains a control character", at });
+    if let Some(at) =
+        text.find(|c: char| c == '\0' || (c.is_control() && !matches!(c, '\n' | '\t')))
+    {
+        return Err(ShellParseError {
+            why: "it contains a control character",
+            at,
+        });
     }
-    let mut parser = Parser::new(text, 0);
+    let mut parser = ShellParser::new(text, 0);
     let script = parser.all()?;
-    Ok(Parsed { script, doubts: parser.doubts })
+    Ok(ParsedScript {
+        script,
+        doubts: parser.doubts,
+    })
 }
 
 /// Whether a line surely changes nothing and reaches nobody: every command in it only looks, and no
 /// file is written.
-pub fn only_looks(text: &str) -> bool {
-    Deeds::of(text).is_ok_and(|deeds| {
+pub fn is_read_only_line(text: &str) -> bool {
+    ShellEffects::of(text).is_ok_and(|deeds| {
         !deeds.calls.is_empty()
             && deeds.doubts.is_empty()
-            && deeds.calls.iter().all(looks)
-            && deeds.files.iter().all(Access::is_harmless)
+            && deeds.calls.iter().all(is_read_only_call)
+            && deeds.files.iter().all(ShellFileAccess::is_harmless)
             // Git heeds the settings of the repository it is in, and another one is not the user's.
             && !(deeds.moves() && deeds.runs_git())
     })
@@ -69,18 +83,18 @@ pub fn only_looks(text: &str) -> bool {
 
 /// Whether a line calls tools of the agent that runs it.
 pub fn calls_tools(text: &str) -> bool {
-    let is_own = |call: &Call| innermost(call).name().as_deref() == Some("rooftree");
-    Deeds::of(text).is_ok_and(|deeds| deeds.calls.iter().any(is_own))
+    let is_own = |call: &ShellCall| innermost(call).name().as_deref() == Some("rooftree");
+    ShellEffects::of(text).is_ok_and(|deeds| deeds.calls.iter().any(is_own))
 }
 
 /// Whether one command only looks, by itself or behind a wrapper.
-pub fn looks(call: &Call) -> bool {
-    standing(&innermost(call)) == Standing::Looks
+pub fn is_read_only_call(call: &ShellCall) -> bool {
+    classify(&innermost(call)) == CommandClass::Looks
 }
 
 /// What is left when the wrappers that pass a command on are taken away. Who wraps more often than
 /// anybody needs is taken for a wrapper, which can run anything.
-pub fn innermost(call: &Call) -> Call {
+pub fn innermost(call: &ShellCall) -> ShellCall {
     const WRAPPERS: usize = 8;
     let mut inner = call.clone();
     for _ in 0..WRAPPERS {
@@ -95,10 +109,10 @@ pub fn innermost(call: &Call) -> Call {
 /// For a fuzzer: any bytes, all of the module, no panic.
 pub fn fuzz(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Ok(deeds) = Deeds::of(&text) {
+    if let Ok(deeds) = ShellEffects::of(&text) {
         for call in &deeds.calls {
-            let _ = (standing(call), innermost(call), call.shown());
+            let _ = (classify(call), innermost(call), call.shown());
         }
     }
-    let _ = (only_looks(&text), reads_outside(&text));
+    let _ = (is_read_only_line(&text), reads_outside(&text));
 }

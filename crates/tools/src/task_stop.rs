@@ -3,35 +3,40 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_process::Ending;
+use rooftree_process::ExitReason;
 use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
-    bash::processes::Processes,
+    arguments::{self, ArgumentKind, ToolArgument, text},
+    bash::background_processes::BackgroundProcesses,
     bash_output::{not_found, words_for},
 };
 
 const DESCRIPTION: &str = "Stop a background Bash task and everything it started.";
 
-pub(crate) const ARGUMENTS: [Argument; 1] =
-    [Argument::new("task_id", Kind::Text, "").required().also(&["shell_id", "bash_id", "id"])];
+pub(crate) const ARGUMENTS: [ToolArgument; 1] =
+    [ToolArgument::new("task_id", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["shell_id", "bash_id", "id"])];
 
 /// The TaskStop tool.
-pub(crate) struct TaskStop {
+pub(crate) struct TaskStopTool {
     spec: ToolSpec,
-    processes: Arc<Processes>,
+    processes: Arc<BackgroundProcesses>,
 }
 
-impl TaskStop {
-    pub fn new(processes: Arc<Processes>) -> Self {
-        Self { spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS), processes }
+impl TaskStopTool {
+    pub fn new(processes: Arc<BackgroundProcesses>) -> Self {
+        Self {
+            spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS),
+            processes,
+        }
     }
 }
 
-impl Tool for TaskStop {
+impl Tool for TaskStopTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -70,10 +75,13 @@ impl Tool for TaskStop {
             let id = text(&input, "task_id");
             match processes.stop(&context.session, id).await {
                 None => not_found(id),
-                Some(Ending::Cancelled) => ToolOutput::done(format!("Task \"{id}\" was stopped.")),
-                Some(ending) => {
-                    ToolOutput::done(format!("Task \"{id}\" is already completed: it {}.", words_for(ending)))
+                Some(ExitReason::Cancelled) => {
+                    ToolOutput::done(format!("Task \"{id}\" was stopped."))
                 }
+                Some(ending) => ToolOutput::done(format!(
+                    "Task \"{id}\" is already completed: it {}.",
+                    words_for(ending)
+                )),
             }
         })
     }

@@ -8,53 +8,65 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind},
+    arguments::{self, ArgumentKind, ToolArgument},
 };
 
 const DESCRIPTION: &str = "Replace the todo list of this session. Use it for work of three or more steps. At most \
     one item is in_progress; mark items completed as soon as they are.";
 
-const STATUS: Kind = Kind::Choice(&["pending", "in_progress", "completed"]);
+const STATUS: ArgumentKind = ArgumentKind::Choice(&["pending", "in_progress", "completed"]);
 
-const ITEM: [Argument; 5] = [
-    Argument::new("content", Kind::Text, "").required().also(&["title", "text", "task"]),
-    Argument::new("status", STATUS, ""),
-    Argument::new("active_form", Kind::Text, "As in \"Fixing the bug\"").also(&["activeForm"]),
-    Argument::new("priority", Kind::Text, ""),
-    Argument::accepted("id", Kind::Text),
+const ITEM: [ToolArgument; 5] = [
+    ToolArgument::new("content", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["title", "text", "task"]),
+    ToolArgument::new("status", STATUS, ""),
+    ToolArgument::new(
+        "active_form",
+        ArgumentKind::Text,
+        "As in \"Fixing the bug\"",
+    )
+    .with_aliases(&["activeForm"]),
+    ToolArgument::new("priority", ArgumentKind::Text, ""),
+    ToolArgument::accepted("id", ArgumentKind::Text),
 ];
 
 /// One item to change: the one with this number, or with this content.
-const UPDATE: [Argument; 5] = [
-    Argument::new("id", Kind::Text, "").also(&["task_id", "index"]),
-    Argument::new("content", Kind::Text, "").also(&["title", "text", "task"]),
-    Argument::new("status", STATUS, ""),
-    Argument::new("active_form", Kind::Text, "").also(&["activeForm"]),
-    Argument::new("priority", Kind::Text, ""),
+const UPDATE: [ToolArgument; 5] = [
+    ToolArgument::new("id", ArgumentKind::Text, "").with_aliases(&["task_id", "index"]),
+    ToolArgument::new("content", ArgumentKind::Text, "").with_aliases(&["title", "text", "task"]),
+    ToolArgument::new("status", STATUS, ""),
+    ToolArgument::new("active_form", ArgumentKind::Text, "").with_aliases(&["activeForm"]),
+    ToolArgument::new("priority", ArgumentKind::Text, ""),
 ];
 
-pub(crate) const ARGUMENTS: [Argument; 3] = [
-    Argument::new("todos", Kind::Objects(&ITEM), "The whole list"),
-    Argument::accepted("add", Kind::Objects(&ITEM)),
-    Argument::accepted("update", Kind::Objects(&UPDATE)),
+pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
+    ToolArgument::new("todos", ArgumentKind::Objects(&ITEM), "The whole list"),
+    ToolArgument::accepted("add", ArgumentKind::Objects(&ITEM)),
+    ToolArgument::accepted("update", ArgumentKind::Objects(&UPDATE)),
 ];
 
 /// The TodoWrite tool.
-pub(crate) struct TodoWrite(ToolSpec);
+pub(crate) struct TodoWriteTool(ToolSpec);
 
-impl TodoWrite {
+impl TodoWriteTool {
     pub fn new() -> Self {
         Self(arguments::spec("TodoWrite", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for TodoWrite {
+impl Tool for TodoWriteTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["todo_write", "update_todos", "write_todo", "update_todo_list"]
+        &[
+            "todo_write",
+            "update_todos",
+            "write_todo",
+            "update_todo_list",
+        ]
     }
 
     fn kind(&self) -> ToolKind {
@@ -98,8 +110,10 @@ impl Tool for TodoWrite {
             Err(words) => ToolOutput::failed(ErrorCode::InvalidArguments, words),
             Ok(next) if *next == *context.todos => ToolOutput::done("The todo list is unchanged."),
             Ok(next) => {
-                let mut output =
-                    ToolOutput::done(format!("The todo list is updated.\n\n{}", list::state(&next)));
+                let mut output = ToolOutput::done(format!(
+                    "The todo list is updated.\n\n{}",
+                    list::state(&next)
+                ));
                 output.todos = Some(next);
                 output
             }
@@ -110,7 +124,9 @@ impl Tool for TodoWrite {
 
 /// The one-item form as a list of one, under the name of what is to happen.
 fn incremental(input: Value, wish: &str) -> Value {
-    let Value::Object(mut written) = input else { return input };
+    let Value::Object(mut written) = input else {
+        return input;
+    };
     if written.contains_key(wish) {
         return Value::Object(written);
     }

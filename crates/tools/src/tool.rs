@@ -9,8 +9,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    CallId, Dialect, Effect, ErrorCode, Part, PermissionMode, Question, QuestionReply, Repeat, SessionId,
-    Todo, ToolKind, ToolSpec, Usage,
+    AgentDialect, CallId, Effect, ErrorCode, Part, PermissionMode, Question, QuestionReply, Repeat,
+    SessionId, Todo, ToolKind, ToolSpec, Usage,
     event::{SkillNote, TaskNote},
     tool_call::FileNote,
 };
@@ -18,7 +18,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Confining, Reach, lexical::lexical, notice::Notice, reach::Target, shell, walk, way_back::WayBack,
+    CallReach, SandboxConfig, call_socket_env::CallSocketEnv, lexical_path::normalize_lexically,
+    notice::Notice, reach::FileTarget, shell, walk,
 };
 
 /// Something an agent can do.
@@ -34,7 +35,7 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// What a model is told instead that was taught another program's names; it answers to those too.
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         let _ = dialect;
         None
     }
@@ -67,7 +68,11 @@ pub trait Tool: Send + Sync {
 
     /// What may be done if its result is lost.
     fn repeat(&self, input: &Value) -> Repeat {
-        if self.effect(input) == Effect::ReadOnly { Repeat::Pure } else { Repeat::AtMostOnce }
+        if self.effect(input) == Effect::ReadOnly {
+            Repeat::Pure
+        } else {
+            Repeat::AtMostOnce
+        }
     }
 
     /// Whether it may run beside other calls of the same reply.
@@ -107,7 +112,7 @@ pub trait Tool: Send + Sync {
 
     /// Why the call must fail whatever anybody says, if that is plain already: nobody is asked about
     /// what cannot be done. May read files, and changes nothing.
-    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+    fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
         let _ = (input, context);
         Ok(())
     }
@@ -125,7 +130,12 @@ pub trait Tool: Send + Sync {
 /// Whether what a call returns may come from outside, where text is written by strangers. It is told from what the
 /// journal keeps of the call, so that runs recorded earlier are judged in the same way.
 pub fn returns_outside_text(kind: ToolKind, tool: &str, input: &Value) -> bool {
-    let command = || input.get("command").and_then(Value::as_str).unwrap_or_default();
+    let command = || {
+        input
+            .get("command")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     kind == ToolKind::Fetch || (tool == "Bash" && shell::reads_outside(command()))
 }
 
@@ -139,7 +149,7 @@ pub struct ToolContext {
     /// Relative paths start here.
     pub cwd: Arc<Path>,
     /// The files this call may touch.
-    pub reach: Reach,
+    pub reach: CallReach,
     /// Fires when the call should stop.
     pub cancel: CancellationToken,
     /// What the session has seen of files.
@@ -147,28 +157,34 @@ pub struct ToolContext {
     /// The session's todo list as it is now.
     pub todos: Arc<[Todo]>,
     /// How what it runs is confined; none: not at all.
-    pub sandbox: Option<Confining>,
+    pub sandbox: Option<SandboxConfig>,
     /// Tells whoever watches what is going on, as it goes on.
-    pub progress: Progress,
+    pub progress: ProgressCallback,
     /// Asks whoever the work is for; waits until they answer, which survives a restart.
     pub ask: Inquirer,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
     /// How commands it starts can call tools of the agent; none: not at all.
-    pub way_back: Option<WayBack>,
+    pub way_back: Option<CallSocketEnv>,
     /// Who calls, for tools that ask other agents; what it is only the runtime knows.
     pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Says something about a running call to whoever watches.
-pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+pub type ProgressCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Asks people something during a call. Where nobody can be asked, it is declined at once.
 pub type Inquirer = Arc<dyn Fn(Vec<Question>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
 
 /// An inquirer where nobody can be asked.
-pub fn nobody() -> Inquirer {
-    Arc::new(|_| Box::pin(async { QuestionReply::Declined { because: Some("nobody can be asked".into()) } }))
+pub fn no_inquirer() -> Inquirer {
+    Arc::new(|_| {
+        Box::pin(async {
+            QuestionReply::Declined {
+                because: Some("nobody can be asked".into()),
+            }
+        })
+    })
 }
 
 /// Gets stored bytes by their id; none if there are no such bytes.
@@ -176,18 +192,18 @@ pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> 
 
 impl ToolContext {
     /// What a tool is given that no agent calls: nobody watches, nobody can be asked, nothing is confined.
-    pub fn alone(session: SessionId, call: CallId, cwd: &Path) -> Self {
+    pub fn detached(session: SessionId, call: CallId, cwd: &Path) -> Self {
         Self {
             session,
             call,
             cwd: cwd.into(),
-            reach: Reach::default(),
+            reach: CallReach::default(),
             cancel: CancellationToken::new(),
             views: FileViews::default(),
             todos: Arc::default(),
             sandbox: None,
             progress: Arc::new(|_| {}),
-            ask: nobody(),
+            ask: no_inquirer(),
             blobs: Arc::new(|_| Box::pin(async { None })),
             way_back: None,
             caller: None,
@@ -199,18 +215,22 @@ impl ToolContext {
     /// Invariant: what a tool opens is what the policy judged: `link/..` is the directory the
     /// link is in, not the one above its target.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        lexical(&self.cwd.join(path))
+        normalize_lexically(&self.cwd.join(path))
     }
 
     /// What a model wrote as something that can be opened, if that is what the call was judged by.
-    pub(crate) fn target(&self, shown: &str) -> Result<Target, String> {
-        Target::new(&self.reach, &self.cwd, &self.resolve(shown), shown)
+    pub(crate) fn target(&self, shown: &str) -> Result<FileTarget, String> {
+        FileTarget::new(&self.reach, &self.cwd, &self.resolve(shown), shown)
     }
 
     /// A path as a model should see it: relative where that is shorter, and always one line.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let home = self.reach.pinned().map(|pinned| pinned.home.as_path());
-        walk::shown(path, home.filter(|home| path.starts_with(home)).unwrap_or(&self.cwd))
+        walk::shown(
+            path,
+            home.filter(|home| path.starts_with(home))
+                .unwrap_or(&self.cwd),
+        )
     }
 }
 
@@ -273,7 +293,7 @@ pub struct ToolOutput {
     /// What a model that the tool itself asked has cost.
     pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
-    pub media: Vec<Media>,
+    pub media: Vec<ToolMedia>,
     /// What people should know too, not only the model.
     pub notices: Vec<Notice>,
 }
@@ -289,7 +309,7 @@ pub struct ModeChange {
 
 /// Bytes a tool wants the model to see.
 #[derive(Clone, Debug)]
-pub struct Media {
+pub struct ToolMedia {
     /// `image/png` and the like.
     pub media_type: String,
     /// The bytes.
@@ -299,12 +319,19 @@ pub struct Media {
 impl ToolOutput {
     /// It worked; this is what the model reads.
     pub fn done(text: impl Into<String>) -> Self {
-        Self { content: vec![Part::text(text)], ..Self::default() }
+        Self {
+            content: vec![Part::text(text)],
+            ..Self::default()
+        }
     }
 
     /// It did not; the text says why and what to try.
     pub fn failed(code: ErrorCode, text: impl Into<String>) -> Self {
-        Self { content: vec![Part::text(text)], failure: Some(code), ..Self::default() }
+        Self {
+            content: vec![Part::text(text)],
+            failure: Some(code),
+            ..Self::default()
+        }
     }
 
     /// The text of it.

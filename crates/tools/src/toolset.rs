@@ -4,11 +4,11 @@ mod capability;
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Dialect, Scope, ToolSpec};
+use rooftree_protocol::{AgentDialect, Scope, ToolSpec};
 
 use crate::{
     Tool,
-    compiled::{self, Star},
+    glob_cache::{self, WildcardMeaning},
     mcp::PREFIX,
 };
 
@@ -19,7 +19,7 @@ pub struct Toolset {
 }
 
 /// What a name a model used turned out to be.
-pub enum Found {
+pub enum ToolLookup {
     /// A tool this agent has.
     Tool(Arc<dyn Tool>),
     /// No tool of this set answers to that name.
@@ -29,29 +29,55 @@ pub enum Found {
 impl Toolset {
     /// A set of these tools, in this order.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        Self { tools: tools.into_iter().collect() }
+        Self {
+            tools: tools.into_iter().collect(),
+        }
     }
 
     /// This set narrowed by a scope. Globs are compared with canonical names, without case.
     pub fn scoped(&self, scope: &Scope) -> Self {
-        let kept = self.tools.iter().filter(|tool| is_in_scope(tool.as_ref(), scope)).cloned();
-        Self { tools: kept.collect() }
+        let kept = self
+            .tools
+            .iter()
+            .filter(|tool| is_in_scope(tool.as_ref(), scope))
+            .cloned();
+        Self {
+            tools: kept.collect(),
+        }
     }
 
     /// This set without the tools that can do what a scope of capabilities does not let through.
     pub fn capable(&self, capabilities: &Scope) -> Self {
-        let kept = self.tools.iter().filter(|tool| capability::is_in_scope(tool.as_ref(), capabilities));
-        Self { tools: kept.cloned().collect() }
+        let kept = self
+            .tools
+            .iter()
+            .filter(|tool| capability::is_in_scope(tool.as_ref(), capabilities));
+        Self {
+            tools: kept.cloned().collect(),
+        }
     }
 
     /// Finds a tool by canonical name or alias, without case.
-    pub fn find(&self, name: &str) -> Found {
-        let exact = self.tools.iter().find(|tool| tool.spec().name.eq_ignore_ascii_case(name));
-        let alias =
-            || self.tools.iter().find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)));
+    pub fn find(&self, name: &str) -> ToolLookup {
+        let exact = self
+            .tools
+            .iter()
+            .find(|tool| tool.spec().name.eq_ignore_ascii_case(name));
+        let alias = || {
+            self.tools
+                .iter()
+                .find(|tool| tool.aliases().iter().any(|a| a.eq_ignore_ascii_case(name)))
+        };
         // A remote tool answers to its name without what all of them begin with.
-        let short = || self.tools.iter().find(|tool| is_short_for(name, &tool.spec().name));
-        exact.or_else(alias).or_else(short).map_or(Found::Unknown, |tool| Found::Tool(tool.clone()))
+        let short = || {
+            self.tools
+                .iter()
+                .find(|tool| is_short_for(name, &tool.spec().name))
+        };
+        exact
+            .or_else(alias)
+            .or_else(short)
+            .map_or(ToolLookup::Unknown, |tool| ToolLookup::Tool(tool.clone()))
     }
 
     /// What the model is told, in order.
@@ -60,8 +86,9 @@ impl Toolset {
     }
 
     /// What a model is told that knows the tools by the names of this dialect, in order.
-    pub fn specs_in(&self, dialect: Dialect) -> Arc<[ToolSpec]> {
-        let told = |tool: &Arc<dyn Tool>| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone());
+    pub fn specs_in(&self, dialect: AgentDialect) -> Arc<[ToolSpec]> {
+        let told =
+            |tool: &Arc<dyn Tool>| tool.spec_in(dialect).unwrap_or_else(|| tool.spec().clone());
         self.tools.iter().map(told).collect()
     }
 
@@ -72,7 +99,10 @@ impl Toolset {
 
     /// Canonical names, in order.
     pub fn names(&self) -> Vec<&str> {
-        self.tools.iter().map(|tool| tool.spec().name.as_str()).collect()
+        self.tools
+            .iter()
+            .map(|tool| tool.spec().name.as_str())
+            .collect()
     }
 }
 
@@ -80,13 +110,21 @@ impl Toolset {
 fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
     let allows = |glob: &String| names_tool(glob, tool);
     let denies = |glob: &String| may_name_tool(glob, tool);
-    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(allows)) && !scope.deny.iter().any(denies)
+    scope
+        .allow
+        .as_ref()
+        .is_none_or(|allow| allow.iter().any(allows))
+        && !scope.deny.iter().any(denies)
 }
 
 /// Whether a scope lets this name through.
 pub fn is_named(scope: &Scope, name: &str) -> bool {
     let matches = |glob: &String| is_match(glob, &name.to_ascii_lowercase());
-    scope.allow.as_ref().is_none_or(|allow| allow.iter().any(matches)) && !scope.deny.iter().any(matches)
+    scope
+        .allow
+        .as_ref()
+        .is_none_or(|allow| allow.iter().any(matches))
+        && !scope.deny.iter().any(matches)
 }
 
 /// Whether a scope has a list that this name is on.
@@ -102,18 +140,23 @@ pub(crate) fn is_match(glob: &str, name: &str) -> bool {
     if !glob.contains(['*', '?', '[', ']', '{', '}', '\\']) {
         return glob.eq_ignore_ascii_case(name);
     }
-    compiled::is_match(&glob.to_ascii_lowercase(), Star::Anything, name)
+    glob_cache::is_match(&glob.to_ascii_lowercase(), WildcardMeaning::Anything, name)
 }
 
 /// Whether this is the name of a remote tool without what all of them begin with.
 fn is_short_for(name: &str, tool: &str) -> bool {
-    tool.strip_prefix(PREFIX).is_some_and(|short| short.eq_ignore_ascii_case(name))
+    tool.strip_prefix(PREFIX)
+        .is_some_and(|short| short.eq_ignore_ascii_case(name))
 }
 
 /// Whether a glob means a remote tool by its short name, or all tools of its server.
 fn names_remote(glob: &str, name: &str) -> bool {
-    let Some(short) = name.strip_prefix(PREFIX) else { return false };
-    let server = short.find("__").and_then(|end| name.get(..PREFIX.len() + end));
+    let Some(short) = name.strip_prefix(PREFIX) else {
+        return false;
+    };
+    let server = short
+        .find("__")
+        .and_then(|end| name.get(..PREFIX.len() + end));
     is_match(glob, short) || server.is_some_and(|server| glob.eq_ignore_ascii_case(server))
 }
 
@@ -122,12 +165,19 @@ fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
     let name = tool.spec().name.to_ascii_lowercase();
     is_match(glob, &name)
         || names_remote(glob, &name)
-        || tool.aliases().iter().any(|alias| alias.eq_ignore_ascii_case(glob))
+        || tool
+            .aliases()
+            .iter()
+            .any(|alias| alias.eq_ignore_ascii_case(glob))
 }
 
 /// Whether a glob that takes away may mean this tool under any of its names.
 fn may_name_tool(glob: &str, tool: &dyn Tool) -> bool {
-    names_tool(glob, tool) || tool.aliases().iter().any(|alias| is_match(glob, &alias.to_ascii_lowercase()))
+    names_tool(glob, tool)
+        || tool
+            .aliases()
+            .iter()
+            .any(|alias| is_match(glob, &alias.to_ascii_lowercase()))
 }
 
 #[cfg(test)]
@@ -135,19 +185,30 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Processes, builtin};
+    use crate::{BackgroundProcesses, builtin};
 
     #[test]
     fn an_absent_list_of_tools_means_all_and_an_empty_one_none() {
-        let all = builtin(Arc::new(Processes::new(|| 1)));
-        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let all = builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let list = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
         let left = |allow: Option<&[&str]>, deny: &[&str]| {
-            let scope = Scope { allow: allow.map(list), deny: list(deny) };
+            let scope = Scope {
+                allow: allow.map(list),
+                deny: list(deny),
+            };
             all.scoped(&scope).names().join(" ")
         };
         assert_eq!(left(None, &[]), all.names().join(" "));
         assert_eq!(left(Some(&[]), &[]), "");
-        assert_eq!(left(Some(&["read", "gr*", "execute_command"]), &[]), "Read Grep Bash");
+        assert_eq!(
+            left(Some(&["read", "gr*", "execute_command"]), &[]),
+            "Read Grep Bash"
+        );
         assert!(!left(Some(&["*"]), &["B*", "Task*"]).contains("Bash"));
         assert_eq!(left(Some(&["Reed"]), &[]), "", "a misspelt tool is no tool");
     }

@@ -4,11 +4,11 @@ use std::{path::Path, thread::available_parallelism};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use crate::{Reach, place};
+use crate::{CallReach, resolved_path};
 
 /// What is left out of a walk.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hiding {
+pub(crate) enum WalkExclusion {
     /// What ignore files name.
     Ignored,
     /// Nothing.
@@ -16,7 +16,7 @@ pub(crate) enum Hiding {
 }
 
 /// A walk below `root` that leaves out what rules keep from a call.
-pub(crate) fn within(reach: &Reach, root: &Path, hiding: Hiding) -> WalkBuilder {
+pub(crate) fn within(reach: &CallReach, root: &Path, hiding: WalkExclusion) -> WalkBuilder {
     let mut builder = walk(root, hiding);
     if reach.is_limited() {
         let reach = reach.clone();
@@ -28,9 +28,13 @@ pub(crate) fn within(reach: &Reach, root: &Path, hiding: Hiding) -> WalkBuilder 
 }
 
 /// A walk below `root`. Hidden files are part of it: much of a project is configured there.
-pub(crate) fn walk(root: &Path, hiding: Hiding) -> WalkBuilder {
+pub(crate) fn walk(root: &Path, hiding: WalkExclusion) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
-    builder.standard_filters(hiding == Hiding::Ignored).hidden(false).require_git(false).follow_links(false);
+    builder
+        .standard_filters(hiding == WalkExclusion::Ignored)
+        .hidden(false)
+        .require_git(false)
+        .follow_links(false);
     builder.filter_entry(move |entry| is_walked(entry, hiding));
     let threads = available_parallelism().map_or(2, |cores| cores.get().clamp(2, 12));
     builder.threads(threads);
@@ -38,16 +42,19 @@ pub(crate) fn walk(root: &Path, hiding: Hiding) -> WalkBuilder {
 }
 
 /// Whether a walk looks at an entry. What programs are doing is not searched.
-fn is_walked(entry: &DirEntry, hiding: Hiding) -> bool {
+fn is_walked(entry: &DirEntry, hiding: WalkExclusion) -> bool {
     match entry.depth() {
         0 => true,
         1 if entry.path() == "/proc" => false,
-        _ => hiding == Hiding::Nothing || entry.file_name() != ".git",
+        _ => hiding == WalkExclusion::Nothing || entry.file_name() != ".git",
     }
 }
 
 /// A path as a model should see it: relative where that is shorter, and always one line.
 pub(crate) fn shown(path: &Path, cwd: &Path) -> String {
-    let inside = path.strip_prefix(cwd).ok().filter(|inside| !inside.as_os_str().is_empty());
-    place::one_line(&inside.unwrap_or(path).to_string_lossy())
+    let inside = path
+        .strip_prefix(cwd)
+        .ok()
+        .filter(|inside| !inside.as_os_str().is_empty());
+    resolved_path::one_line(&inside.unwrap_or(path).to_string_lossy())
 }

@@ -5,39 +5,40 @@
 
 pub(crate) mod address;
 pub(crate) mod body;
-pub(crate) mod exception;
+pub(crate) mod error;
 pub(crate) mod exchange;
 pub mod guard;
-pub(crate) mod outside;
 pub mod post;
-pub(crate) mod refusal;
+pub(crate) mod private_host;
 pub(crate) mod target;
+pub(crate) mod untrusted_text;
 
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
 
-pub use exception::Exception;
+pub use private_host::PrivateHost;
 
 /// Finds the addresses of a host. What it says is checked, and connected to without asking again.
-pub type Resolver = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
+pub type HostResolver =
+    Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
 /// How WebFetch and WebSearch reach the network.
 #[derive(Clone)]
-pub struct Web {
+pub struct WebConfig {
     /// Hosts of one's own that may be reached although they are not public.
-    pub allow_private: Vec<Exception>,
+    pub allow_private: Vec<PrivateHost>,
     /// How much of an answer is read, and for how long.
-    pub bounds: Bounds,
+    pub bounds: WebBounds,
     /// Who finds addresses.
-    pub resolver: Resolver,
+    pub resolver: HostResolver,
 }
 
-impl Default for Web {
+impl Default for WebConfig {
     fn default() -> Self {
         Self {
             allow_private: Vec::new(),
-            bounds: Bounds::default(),
+            bounds: WebBounds::default(),
             resolver: Arc::new(|host| system(host).boxed()),
         }
     }
@@ -45,7 +46,7 @@ impl Default for Web {
 
 /// How much of an answer is read, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct WebBounds {
     /// For everything: names, connections, redirects, all bytes.
     pub time: Duration,
     /// Redirects that are followed.
@@ -62,7 +63,7 @@ pub struct Bounds {
     pub kept_bytes: usize,
 }
 
-impl Default for Bounds {
+impl Default for WebBounds {
     fn default() -> Self {
         Self {
             time: Duration::from_secs(15),
@@ -78,5 +79,8 @@ impl Default for Bounds {
 
 /// Asks the machine, as every program does.
 async fn system(host: String) -> io::Result<Vec<IpAddr>> {
-    Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.map(|address| address.ip()).collect())
+    Ok(tokio::net::lookup_host((host.as_str(), 0))
+        .await?
+        .map(|address| address.ip())
+        .collect())
 }

@@ -6,12 +6,12 @@
 
 mod cache;
 mod charset;
-mod clean;
 mod excerpt;
 mod fetch;
 mod page;
 mod readable;
 mod render;
+mod sanitize_html;
 
 use std::{fmt::Write, sync::Arc};
 
@@ -21,27 +21,35 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, number, text},
-    place,
+    arguments::{self, ArgumentKind, ToolArgument, flag, number, text},
+    resolved_path,
     web::{
-        Web,
-        guard::Refusal,
-        outside::{line, marked},
-        target::Target,
+        WebConfig,
+        guard::WebError,
+        target::UrlTarget,
+        untrusted_text::{line, marked},
     },
 };
 use excerpt::excerpt;
-use fetch::{Fetched, Fetcher};
-use page::Page;
-use render::{Form, Rendered, render};
+use fetch::{FetchOutcome, PageFetcher};
+use page::WebPage;
+use render::{PageFormat, RenderedPage, render};
 
-const DESCRIPTION: &str = "Read a public web page as Markdown. Says where a redirect to another host leads.";
+const DESCRIPTION: &str =
+    "Read a public web page as Markdown. Says where a redirect to another host leads.";
 
-const ARGUMENTS: [Argument; 4] = [
-    Argument::new("url", Kind::Text, "").required().also(&["uri", "link"]),
-    Argument::new("prompt", Kind::Text, "What to look for in a long page").also(&["question"]),
-    Argument::new("max_chars", Kind::Number, "").also(&["max_length", "limit"]),
-    Argument::new("raw", Kind::Flag, ""),
+const ARGUMENTS: [ToolArgument; 4] = [
+    ToolArgument::new("url", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["uri", "link"]),
+    ToolArgument::new(
+        "prompt",
+        ArgumentKind::Text,
+        "What to look for in a long page",
+    )
+    .with_aliases(&["question"]),
+    ToolArgument::new("max_chars", ArgumentKind::Number, "").with_aliases(&["max_length", "limit"]),
+    ToolArgument::new("raw", ArgumentKind::Flag, ""),
 ];
 
 /// Characters shown of a long page to somebody who looks for something.
@@ -51,19 +59,22 @@ const LOOKED_FOR: usize = 20_000;
 const COMPLAINT: usize = 2_000;
 
 /// The WebFetch tool.
-pub(crate) struct WebFetch {
+pub(crate) struct WebFetchTool {
     spec: ToolSpec,
-    fetcher: Arc<Fetcher>,
+    fetcher: Arc<PageFetcher>,
 }
 
-impl WebFetch {
-    pub fn new(web: &Web) -> Self {
+impl WebFetchTool {
+    pub fn new(web: &WebConfig) -> Self {
         let spec = arguments::spec("WebFetch", DESCRIPTION, &ARGUMENTS);
-        Self { spec, fetcher: Arc::new(Fetcher::new(web)) }
+        Self {
+            spec,
+            fetcher: Arc::new(PageFetcher::new(web)),
+        }
     }
 }
 
-impl Tool for WebFetch {
+impl Tool for WebFetchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -81,7 +92,11 @@ impl Tool for WebFetch {
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let mut input = arguments::normalise("WebFetch", &ARGUMENTS, input)?;
         let written = input.get("url").and_then(Value::as_str).unwrap_or_default();
-        let target = self.fetcher.guard.read(written).map_err(|refusal| format!("WebFetch: {refusal}"))?;
+        let target = self
+            .fetcher
+            .guard
+            .read(written)
+            .map_err(|refusal| format!("WebFetch: {refusal}"))?;
         input.insert("url".to_owned(), Value::String(target.url().to_string()));
         Ok(Value::Object(input))
     }
@@ -104,7 +119,7 @@ impl Tool for WebFetch {
 
     /// `domain:host`, in the one spelling that a host has.
     fn subject(&self, input: &Value) -> Option<String> {
-        let target = Target::parse(text(input, "url")).ok()?;
+        let target = UrlTarget::parse(text(input, "url")).ok()?;
         Some(format!("domain:{}", target.host()))
     }
 
@@ -117,7 +132,7 @@ impl Tool for WebFetch {
                 () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
                 done = tokio::time::timeout(limit, fetched(&fetcher, &input, &context.call)) => match done {
                     Ok(done) => done.unwrap_or_else(|refusal| refusal.output()),
-                    Err(_) => Refusal::failed(format!(
+                    Err(_) => WebError::failed(format!(
                         "{} was not there within {} seconds.", text(&input, "url"), limit.as_secs_f32()
                     )).output(),
                 },
@@ -126,11 +141,15 @@ impl Tool for WebFetch {
     }
 }
 
-async fn fetched(fetcher: &Fetcher, input: &Value, call: &CallId) -> Result<ToolOutput, Refusal> {
+async fn fetched(
+    fetcher: &PageFetcher,
+    input: &Value,
+    call: &CallId,
+) -> Result<ToolOutput, WebError> {
     let target = fetcher.guard.read(text(input, "url"))?;
     let page = match fetcher.fetch(&target).await? {
-        Fetched::Page(page) => page,
-        Fetched::Elsewhere(url) => {
+        FetchOutcome::Page(page) => page,
+        FetchOutcome::Elsewhere(url) => {
             let words = format!(
                 "{} redirects to another host. If that is where you want to go, call WebFetch again with {url}",
                 target.url()
@@ -138,20 +157,39 @@ async fn fetched(fetcher: &Fetcher, input: &Value, call: &CallId) -> Result<Tool
             return Ok(ToolOutput::done(words));
         }
     };
-    let form = if flag(input, "raw") { Form::Raw } else { Form::Readable };
+    let form = if flag(input, "raw") {
+        PageFormat::Raw
+    } else {
+        PageFormat::Readable
+    };
     let rendering = page.clone();
     let rendered = tokio::task::spawn_blocking(move || render(&rendering, form)).await;
-    let rendered = rendered.map_err(|_| Refusal::failed("The page could not be made readable; try raw."))?;
+    let rendered =
+        rendered.map_err(|_| WebError::failed("The page could not be made readable; try raw."))?;
     Ok(answer(&page, rendered, input, call))
 }
 
-fn answer(page: &Page, rendered: Rendered, input: &Value, call: &CallId) -> ToolOutput {
+fn answer(page: &WebPage, rendered: RenderedPage, input: &Value, call: &CallId) -> ToolOutput {
     let question = text(input, "prompt");
     let limit = number(input, "max_chars").and_then(|limit| usize::try_from(limit).ok());
-    let limit = limit.unwrap_or(if question.is_empty() { usize::MAX } else { LOOKED_FOR });
+    let limit = limit.unwrap_or(if question.is_empty() {
+        usize::MAX
+    } else {
+        LOOKED_FOR
+    });
     let is_complaint = !page.status.is_success();
-    let shown = excerpt(&rendered.text, question, if is_complaint { limit.min(COMPLAINT) } else { limit });
-    let failed = rendered.failure.or(is_complaint.then_some(ErrorCode::ToolFailed));
+    let shown = excerpt(
+        &rendered.text,
+        question,
+        if is_complaint {
+            limit.min(COMPLAINT)
+        } else {
+            limit
+        },
+    );
+    let failed = rendered
+        .failure
+        .or(is_complaint.then_some(ErrorCode::ToolFailed));
     let shown = if shown.trim().is_empty() {
         "[nothing to read; perhaps it is made by a script]".to_owned()
     } else {
@@ -164,7 +202,7 @@ fn answer(page: &Page, rendered: Rendered, input: &Value, call: &CallId) -> Tool
 }
 
 /// What is known about a page, in a few lines.
-fn about(page: &Page, rendered: &Rendered, input: &Value) -> String {
+fn about(page: &WebPage, rendered: &RenderedPage, input: &Value) -> String {
     let asked = text(input, "url");
     let mut about = format!("URL: {asked}\n");
     if page.url != asked {
@@ -176,8 +214,17 @@ fn about(page: &Page, rendered: &Rendered, input: &Value) -> String {
     if !rendered.title.is_empty() {
         let _ = writeln!(about, "Title: {}", line(&rendered.title));
     }
-    let media_type = if page.media_type.is_empty() { "unnamed" } else { &page.media_type };
-    let _ = writeln!(about, "Type: {}, {}", line(media_type), place::size(page.bytes.len() as u64));
+    let media_type = if page.media_type.is_empty() {
+        "unnamed"
+    } else {
+        &page.media_type
+    };
+    let _ = writeln!(
+        about,
+        "Type: {}, {}",
+        line(media_type),
+        resolved_path::size(page.bytes.len() as u64)
+    );
     let age = page.seen.elapsed().as_secs();
     if age >= 60 {
         let _ = writeln!(about, "Seen: {} minutes ago", age / 60);

@@ -21,21 +21,29 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, number, text},
-    web::{Web, guard::Refusal},
+    arguments::{self, ArgumentKind, ToolArgument, number, text},
+    web::{WebConfig, guard::WebError},
 };
-pub use backend::Backend;
-pub use service::{Charge, Key, Service};
+pub use backend::SearchBackend;
+pub use service::{KeyLookup, SearchService, UsagePricer};
 
-use service::Search;
+use service::WebSearchResults;
 
 const DESCRIPTION: &str = "Search the web: titles, URLs and a few lines each.";
 
-const ARGUMENTS: [Argument; 4] = [
-    Argument::new("query", Kind::Text, "").required().also(&["q", "search_query"]),
-    Argument::new("count", Kind::Number, "Default 8").also(&["num_results", "max_results", "limit"]),
-    Argument::new("allowed_domains", Kind::Texts, "").also(&["include_domains", "domains"]),
-    Argument::new("blocked_domains", Kind::Texts, "").also(&["exclude_domains"]),
+const ARGUMENTS: [ToolArgument; 4] = [
+    ToolArgument::new("query", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["q", "search_query"]),
+    ToolArgument::new("count", ArgumentKind::Number, "Default 8").with_aliases(&[
+        "num_results",
+        "max_results",
+        "limit",
+    ]),
+    ToolArgument::new("allowed_domains", ArgumentKind::Texts, "")
+        .with_aliases(&["include_domains", "domains"]),
+    ToolArgument::new("blocked_domains", ArgumentKind::Texts, "")
+        .with_aliases(&["exclude_domains"]),
 ];
 
 const USUAL_COUNT: u64 = 8;
@@ -48,7 +56,7 @@ const NOT_SET_UP: &str = "No search service is set up. The user can choose one: 
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wish {
+pub(crate) struct WebSearchRequest {
     pub query: String,
     pub count: usize,
     pub allowed: Vec<String>,
@@ -57,7 +65,7 @@ pub(crate) struct Wish {
 
 /// One thing that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub(crate) struct WebSearchHit {
     pub title: String,
     pub url: String,
     /// A few lines of it.
@@ -68,7 +76,7 @@ pub(crate) struct Hit {
     pub host: Option<String>,
 }
 
-impl Wish {
+impl WebSearchRequest {
     /// The same as a request to a model that can search.
     fn as_request(&self) -> String {
         format!(
@@ -79,7 +87,7 @@ impl Wish {
     }
 }
 
-impl Hit {
+impl WebSearchHit {
     /// Adds something that is quoted from it.
     fn quote(&mut self, text: &str) {
         let text = text.trim();
@@ -91,21 +99,25 @@ impl Hit {
 }
 
 /// The WebSearch tool.
-pub(crate) struct WebSearch {
+pub(crate) struct WebSearchTool {
     spec: ToolSpec,
-    web: Arc<Web>,
-    service: Option<Service>,
+    web: Arc<WebConfig>,
+    service: Option<SearchService>,
 }
 
-impl WebSearch {
+impl WebSearchTool {
     /// A search by this service; without one it says what to set up.
-    pub fn new(web: &Web, service: Option<Service>) -> Self {
+    pub fn new(web: &WebConfig, service: Option<SearchService>) -> Self {
         let spec = arguments::spec("WebSearch", DESCRIPTION, &ARGUMENTS);
-        Self { spec, web: Arc::new(web.clone()), service }
+        Self {
+            spec,
+            web: Arc::new(web.clone()),
+            service,
+        }
     }
 }
 
-impl Tool for WebSearch {
+impl Tool for WebSearchTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -159,12 +171,12 @@ impl Tool for WebSearch {
                 biased;
                 () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
                 found = tokio::time::timeout(patience, service.search(&web, &wish)) => match found {
-                    Ok(Ok(Search { hits, usage })) => {
+                    Ok(Ok(WebSearchResults { hits, usage })) => {
                         let words = answer::words(service.backend, &wish, &hits, &context.call);
                         ToolOutput { usage, ..ToolOutput::done(words) }
                     }
                     Ok(Err(refusal)) => refusal.output(),
-                    Err(_) => Refusal::failed(format!(
+                    Err(_) => WebError::failed(format!(
                         "{} did not answer within {} seconds.", service.backend.title(), patience.as_secs_f32()
                     )).output(),
                 },
@@ -173,9 +185,9 @@ impl Tool for WebSearch {
     }
 }
 
-fn wish(input: &Value) -> Result<Wish, String> {
+fn wish(input: &Value) -> Result<WebSearchRequest, String> {
     let count = number(input, "count").unwrap_or(USUAL_COUNT).clamp(1, MOST);
-    Ok(Wish {
+    Ok(WebSearchRequest {
         query: text(input, "query").trim().to_owned(),
         count: usize::try_from(count).unwrap_or_default(),
         allowed: domains::of(input, "allowed_domains")?,

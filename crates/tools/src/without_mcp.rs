@@ -19,7 +19,7 @@ mod setup;
 
 pub use expand::expand;
 pub use names::{PREFIX, beginning, may_name};
-pub use setup::Setup;
+pub use setup::McpSetup;
 
 pub use crate::notice::Notice;
 
@@ -28,31 +28,33 @@ pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
 
 /// The servers of one runtime, none of which can be used.
 #[derive(Default)]
-pub struct Servers {
+pub struct McpServerPool {
     configured: BTreeMap<String, McpServer>,
 }
 
 /// The tools an agent has from servers: none, and why.
 #[derive(Default)]
-pub struct Offered {
+pub struct McpAgentTools {
     /// None.
     pub tools: Vec<Arc<dyn Tool>>,
     /// What people should know.
     pub notices: Vec<Notice>,
     /// None: nothing runs.
-    pub leases: Vec<Lease>,
+    pub leases: Vec<McpServerLease>,
     /// Tells one set of tools from another.
     pub key: String,
 }
 
 /// Somebody needs a server.
 #[derive(Debug)]
-pub struct Lease;
+pub struct McpServerLease;
 
-impl Servers {
+impl McpServerPool {
     /// Only what is set up is kept.
-    pub fn new(setup: Setup) -> Self {
-        Self { configured: setup.configured }
+    pub fn new(setup: McpSetup) -> Self {
+        Self {
+            configured: setup.configured,
+        }
     }
 
     /// The servers that everybody has who is not given others.
@@ -61,14 +63,19 @@ impl Servers {
     }
 
     /// No tools, and a notice for each server that is wanted.
-    pub async fn offer(&self, wanted: &BTreeMap<String, McpServer>) -> Offered {
+    pub async fn offer(&self, wanted: &BTreeMap<String, McpServer>) -> McpAgentTools {
         let enabled = wanted.iter().filter(|(_, server)| server.enabled);
         let notices = enabled.map(|(name, _)| Notice {
             code: "mcp_failed",
-            message: format!("MCP server `{name}` cannot be used: this program was built without MCP"),
+            message: format!(
+                "MCP server `{name}` cannot be used: this program was built without MCP"
+            ),
             hint: Some("build it with the cargo feature `mcp`".to_owned()),
         });
-        Offered { notices: notices.collect(), ..Offered::default() }
+        McpAgentTools {
+            notices: notices.collect(),
+            ..McpAgentTools::default()
+        }
     }
 
     /// There is nothing to end.
@@ -81,15 +88,29 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_may_use_a_server_is_told_that_it_cannot_be_used_and_what_to_do() {
-        let server = || McpServer { command: Some("weather".into()), ..McpServer::default() };
-        let off = McpServer { enabled: false, ..server() };
-        let configured = BTreeMap::from([("weather".to_owned(), server()), ("off".to_owned(), off)]);
-        let servers = Servers::new(Setup { configured: configured.clone(), ..Setup::default() });
+        let server = || McpServer {
+            command: Some("weather".into()),
+            ..McpServer::default()
+        };
+        let off = McpServer {
+            enabled: false,
+            ..server()
+        };
+        let configured =
+            BTreeMap::from([("weather".to_owned(), server()), ("off".to_owned(), off)]);
+        let servers = McpServerPool::new(McpSetup {
+            configured: configured.clone(),
+            ..McpSetup::default()
+        });
         assert_eq!(servers.configured().len(), 2);
         let offered = servers.offer(&configured).await;
         assert!(offered.tools.is_empty() && offered.leases.is_empty());
-        let [notice] = offered.notices.as_slice() else { panic!("{:?}", offered.notices) };
-        assert!(notice.message.contains("`weather`") && notice.message.contains("built without MCP"));
+        let [notice] = offered.notices.as_slice() else {
+            panic!("{:?}", offered.notices)
+        };
+        assert!(
+            notice.message.contains("`weather`") && notice.message.contains("built without MCP")
+        );
         assert!(notice.hint.as_ref().unwrap().contains("feature `mcp`"));
         servers.close().await;
     }

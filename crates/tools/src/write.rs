@@ -8,34 +8,42 @@ use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
-    change::{self, Change},
-    line_numbers, place,
-    reach::Target,
-    text_file,
+    file_change::{self, FileChange},
+    line_numbers,
+    reach::FileTarget,
+    resolved_path, text_file,
 };
 
 const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
     read first, unless overwrite is true. Prefer Edit for changes.";
 
-pub(crate) const ARGUMENTS: [Argument; 4] = [
-    Argument::new("file_path", Kind::Text, "").required().also(&["path", "filePath"]),
-    Argument::new("content", Kind::Text, "").required().also(&["contents", "text", "file_text"]),
-    Argument::new("overwrite", Kind::Flag, "Replace a file that was not read"),
-    Argument::new("append", Kind::Flag, "Add to the end instead"),
+pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
+    ToolArgument::new("file_path", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["path", "filePath"]),
+    ToolArgument::new("content", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["contents", "text", "file_text"]),
+    ToolArgument::new(
+        "overwrite",
+        ArgumentKind::Flag,
+        "Replace a file that was not read",
+    ),
+    ToolArgument::new("append", ArgumentKind::Flag, "Add to the end instead"),
 ];
 
 /// The Write tool.
-pub(crate) struct Write(ToolSpec);
+pub(crate) struct WriteTool(ToolSpec);
 
-impl Write {
+impl WriteTool {
     pub fn new() -> Self {
         Self(arguments::spec("Write", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for Write {
+impl Tool for WriteTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -64,25 +72,33 @@ impl Tool for Write {
         Some(text(input, "file_path").to_owned())
     }
 
-    fn foresee(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
+    fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
         plan(input, context).map(|_| ())
     }
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
-        change::preview(plan(input, context))
+        file_change::preview(plan(input, context))
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        blocking::run(move || Ok(change::plan_and_make(&context, || plan(&input, &context))))
+        blocking::run(move || {
+            Ok(file_change::plan_and_make(&context, || {
+                plan(&input, &context)
+            }))
+        })
     }
 }
 
-fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String> {
+fn plan(input: &Value, context: &ToolContext) -> Result<(FileChange, String), String> {
     let shown = text(input, "file_path").to_owned();
     let content = text(input, "content");
     let target = context.target(&shown)?;
     let existing = existing(input, context, &target)?;
-    let before = existing.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+    let before = existing
+        .as_deref()
+        .map(String::from_utf8_lossy)
+        .unwrap_or_default()
+        .into_owned();
     let bytes = match existing {
         Some(mut bytes) if flag(input, "append") => {
             bytes.extend_from_slice(content.as_bytes());
@@ -100,17 +116,33 @@ fn plan(input: &Value, context: &ToolContext) -> Result<(Change, String), String
         format!("Wrote {lines} to {shown}")
     };
     let after = String::from_utf8_lossy(&bytes).into_owned();
-    line_numbers::refuse(&shown, &before, &after)?;
-    Ok((Change { target, before, after, bytes }, done))
+    line_numbers::refuse_numbered_lines(&shown, &before, &after)?;
+    Ok((
+        FileChange {
+            target,
+            before,
+            after,
+            bytes,
+        },
+        done,
+    ))
 }
 
 /// The bytes that would be replaced; none if there is no such file yet.
-fn existing(input: &Value, context: &ToolContext, target: &Target) -> Result<Option<Vec<u8>>, String> {
+fn existing(
+    input: &Value,
+    context: &ToolContext,
+    target: &FileTarget,
+) -> Result<Option<Vec<u8>>, String> {
     let shown = &target.shown;
-    let Some(metadata) = target.replaced()? else { return Ok(None) };
+    let Some(metadata) = target.replaced()? else {
+        return Ok(None);
+    };
     if metadata.len() > text_file::WHOLE_BYTES {
-        let size = place::size(metadata.len());
-        return Err(format!("{shown} is too large to change here ({size}); a Bash command can."));
+        let size = resolved_path::size(metadata.len());
+        return Err(format!(
+            "{shown} is too large to change here ({size}); a Bash command can."
+        ));
     }
     // What must not be read can still be replaced; its content is not part of the answer then.
     if flag(input, "overwrite") && !flag(input, "append") && !target.is_readable() {

@@ -24,8 +24,8 @@ use std::{
 use desk::{Desk, call};
 use rooftree_protocol::{Confinement, McpServer, Network, SandboxMode};
 use rooftree_tools::{
-    Confining, ToolOutput, Toolset,
-    mcp::{Servers, Setup, Status},
+    SandboxConfig, ToolOutput, Toolset,
+    mcp::{McpServerPool, McpServerStatus, McpSetup},
 };
 use serde_json::{Value, json};
 
@@ -41,12 +41,16 @@ fn program(name: &str) -> PathBuf {
 
 fn server(name: &str, args: &[&str]) -> McpServer {
     let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-    McpServer { command: Some(program(name).display().to_string()), args, ..McpServer::default() }
+    McpServer {
+        command: Some(program(name).display().to_string()),
+        args,
+        ..McpServer::default()
+    }
 }
 
 /// One server at work, confined as it is for people.
 struct Stand {
-    servers: Servers,
+    servers: McpServerPool,
     desk: Desk,
     tools: Toolset,
 }
@@ -58,16 +62,28 @@ impl Stand {
     }
 
     async fn at_home(desk: Desk, server: McpServer, homes: &Path) -> Self {
-        let servers = Servers::new(setup(&desk, homes));
+        let servers = McpServerPool::new(setup(&desk, homes));
         let found = servers.inspect("s", &server).await;
-        let Status::Ready(about) = &found.status else { panic!("{:?}", found.status) };
+        let McpServerStatus::Ready(about) = &found.status else {
+            panic!("{:?}", found.status)
+        };
         assert!(!about.title.is_empty() && !about.protocol.is_empty());
         assert_eq!(found.notices, []);
-        Self { servers, desk, tools: Toolset::new(found.tools) }
+        Self {
+            servers,
+            desk,
+            tools: Toolset::new(found.tools),
+        }
     }
 
     async fn call(&self, tool: &str, input: Value) -> ToolOutput {
-        call(&self.tools, &format!("mcp__s__{tool}"), input, self.desk.context.clone()).await
+        call(
+            &self.tools,
+            &format!("mcp__s__{tool}"),
+            input,
+            self.desk.context.clone(),
+        )
+        .await
     }
 
     async fn done(&self, tool: &str, input: Value) -> String {
@@ -78,14 +94,20 @@ impl Stand {
 }
 
 /// Confined for certain.
-fn setup(desk: &Desk, homes: &Path) -> Setup {
-    let confinement = Confinement { mode: SandboxMode::Required, ..Confinement::default() };
-    Setup {
+fn setup(desk: &Desk, homes: &Path) -> McpSetup {
+    let confinement = Confinement {
+        mode: SandboxMode::Required,
+        ..Confinement::default()
+    };
+    McpSetup {
         directory: desk.context.cwd.to_path_buf(),
-        confining: Confining { confinement, ..Confining::default() },
+        confining: SandboxConfig {
+            confinement,
+            ..SandboxConfig::default()
+        },
         homes: Some(homes.to_owned()),
         startup: Duration::from_secs(120),
-        ..Setup::default()
+        ..McpSetup::default()
     }
 }
 
@@ -98,14 +120,28 @@ async fn everything_over_streams() {
 
 #[tokio::test]
 async fn everything_over_http() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let mut command = Command::new(program("mcp-server-everything"));
-    command.arg("streamableHttp").env("PORT", port.to_string()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .arg("streamableHttp")
+        .env("PORT", port.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     let mut serving = Serving(command.spawn().unwrap());
     let mut said = BufReader::new(serving.0.stderr.take().unwrap()).lines();
-    said.find(|line| line.as_ref().unwrap().contains(&port.to_string())).unwrap().unwrap();
+    said.find(|line| line.as_ref().unwrap().contains(&port.to_string()))
+        .unwrap()
+        .unwrap();
     let url = Some(format!("http://127.0.0.1:{port}/mcp"));
-    let stand = Stand::of(McpServer { url, ..McpServer::default() }).await;
+    let stand = Stand::of(McpServer {
+        url,
+        ..McpServer::default()
+    })
+    .await;
     everything(&stand).await;
     stand.servers.close().await;
 }
@@ -121,11 +157,26 @@ impl Drop for Serving {
 }
 
 async fn everything(stand: &Stand) {
-    assert!(stand.done("echo", json!({"message": "hello"})).await.contains("hello"));
-    assert!(stand.done("get-sum", json!({"a": 2, "b": 40})).await.contains("42"));
+    assert!(
+        stand
+            .done("echo", json!({"message": "hello"}))
+            .await
+            .contains("hello")
+    );
+    assert!(
+        stand
+            .done("get-sum", json!({"a": 2, "b": 40}))
+            .await
+            .contains("42")
+    );
     let image = stand.call("get-tiny-image", json!({})).await;
-    assert_eq!((image.media.len(), image.media[0].media_type.as_str()), (1, "image/png"));
-    let structured = stand.done("get-structured-content", json!({"location": "New York"})).await;
+    assert_eq!(
+        (image.media.len(), image.media[0].media_type.as_str()),
+        (1, "image/png")
+    );
+    let structured = stand
+        .done("get-structured-content", json!({"location": "New York"}))
+        .await;
     assert!(structured.contains("temperature"), "{structured}");
     let wrong = stand.call("get-sum", json!({"a": "two", "b": 40})).await;
     assert!(wrong.failure.is_some());
@@ -140,11 +191,34 @@ async fn filesystem_keeps_to_its_directory() {
     let path = |name: &str| root.join(name).display().to_string();
     for writable in [vec![], vec![root.clone()]] {
         let may_write = !writable.is_empty();
-        let stand = Stand::of(McpServer { writable, ..one.clone() }).await;
-        assert!(stand.done("read_text_file", json!({"path": path("notes.txt")})).await.contains("milk"));
-        let written = stand.call("write_file", json!({"path": path("new.txt"), "content": "bread"})).await;
-        assert_eq!((written.failure.is_none(), root.join("new.txt").exists()), (may_write, may_write));
-        assert!(stand.call("read_text_file", json!({"path": "/etc/passwd"})).await.failure.is_some());
+        let stand = Stand::of(McpServer {
+            writable,
+            ..one.clone()
+        })
+        .await;
+        assert!(
+            stand
+                .done("read_text_file", json!({"path": path("notes.txt")}))
+                .await
+                .contains("milk")
+        );
+        let written = stand
+            .call(
+                "write_file",
+                json!({"path": path("new.txt"), "content": "bread"}),
+            )
+            .await;
+        assert_eq!(
+            (written.failure.is_none(), root.join("new.txt").exists()),
+            (may_write, may_write)
+        );
+        assert!(
+            stand
+                .call("read_text_file", json!({"path": "/etc/passwd"}))
+                .await
+                .failure
+                .is_some()
+        );
         stand.servers.close().await;
     }
     assert_eq!(fs::read_to_string(root.join("new.txt")).unwrap(), "bread");
@@ -155,12 +229,20 @@ async fn memory_remembers_where_it_works_and_nowhere_else() {
     let desk = Desk::new();
     let mut one = server("mcp-server-memory", &[]);
     let file = desk.context.cwd.join("memory.jsonl");
-    one.env.insert("MEMORY_FILE_PATH".into(), file.display().to_string());
+    one.env
+        .insert("MEMORY_FILE_PATH".into(), file.display().to_string());
     let homes = tempfile::tempdir().unwrap();
     let stand = Stand::at_home(desk, one, homes.path()).await;
     let ada = json!({"name": "Ada", "entityType": "person", "observations": ["likes engines"]});
-    stand.done("create_entities", json!({"entities": [ada]})).await;
-    assert!(stand.done("search_nodes", json!({"query": "engines"})).await.contains("Ada"));
+    stand
+        .done("create_entities", json!({"entities": [ada]}))
+        .await;
+    assert!(
+        stand
+            .done("search_nodes", json!({"query": "engines"}))
+            .await
+            .contains("Ada")
+    );
     assert!(file.is_file());
     stand.servers.close().await;
 }
@@ -171,23 +253,44 @@ async fn what_npx_runs_is_fetched_once_and_then_needs_no_network() {
     desk.put("given/notes.txt", "milk");
     let npx = |network| McpServer {
         command: Some("npx".into()),
-        args: ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "given"].map(Into::into).into(),
+        args: [
+            "-y",
+            "@modelcontextprotocol/server-filesystem@2026.8.31",
+            "given",
+        ]
+        .map(Into::into)
+        .into(),
         network,
         ..McpServer::default()
     };
-    let offline = Servers::new(setup(&desk, homes.path()));
-    let Status::Failed(error) = offline.inspect("s", &npx(Some(Network::Off))).await.status else {
+    let offline = McpServerPool::new(setup(&desk, homes.path()));
+    let McpServerStatus::Failed(error) =
+        offline.inspect("s", &npx(Some(Network::Off))).await.status
+    else {
         panic!("it cannot have been fetched");
     };
     let words = error.to_string();
-    assert!(words.contains("`npx` could not fetch its package, because its `network` is off"), "{words}");
+    assert!(
+        words.contains("`npx` could not fetch its package, because its `network` is off"),
+        "{words}"
+    );
     assert!(words.contains("set \"network\": \"on\""), "{words}");
     offline.close().await;
     let notes = desk.path("given/notes.txt").display().to_string();
     let first = Stand::at_home(desk, npx(None), homes.path()).await;
-    assert!(first.done("read_text_file", json!({"path": notes})).await.contains("milk"));
+    assert!(
+        first
+            .done("read_text_file", json!({"path": notes}))
+            .await
+            .contains("milk")
+    );
     first.servers.close().await;
     let again = Stand::at_home(first.desk, npx(Some(Network::Off)), homes.path()).await;
-    assert!(again.done("read_text_file", json!({"path": notes})).await.contains("milk"));
+    assert!(
+        again
+            .done("read_text_file", json!({"path": notes}))
+            .await
+            .contains("milk")
+    );
     again.servers.close().await;
 }

@@ -16,7 +16,10 @@ use crate::repository::Repository;
 /// Cargo with these arguments, at the root of the repository.
 pub fn cargo(repository: &Repository, arguments: &[&str]) -> Command {
     let mut command = Command::new(toolchain("cargo"));
-    command.args(arguments).current_dir(repository.root()).env(INSIDE, "1");
+    command
+        .args(arguments)
+        .current_dir(repository.root())
+        .env(INSIDE, "1");
     if arguments.first() == Some(&"doc") {
         command.env("RUSTDOCFLAGS", "-D warnings");
     }
@@ -45,14 +48,25 @@ const NO_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 /// A program of the toolchain that runs us.
 fn toolchain(program: &str) -> OsString {
     let cargo = env::var_os("CARGO").map(PathBuf::from);
-    let beside = cargo.map(|cargo| cargo.with_file_name(program)).filter(|path| path.is_file());
+    let beside = cargo
+        .map(|cargo| cargo.with_file_name(program))
+        .filter(|path| path.is_file());
     beside.map_or_else(|| program.into(), PathBuf::into_os_string)
 }
 
 /// Shows what the command says as it says it, and counts tests on the way.
 pub fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
-    let mut child = command.stdout(Stdio::piped()).spawn().context("start the tests")?;
-    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(|reader| reader.split(b'\n')) {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("start the tests")?;
+    for line in child
+        .stdout
+        .take()
+        .map(BufReader::new)
+        .into_iter()
+        .flat_map(|reader| reader.split(b'\n'))
+    {
         let line = line.context("read what the tests say")?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");

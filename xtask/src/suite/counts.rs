@@ -13,10 +13,14 @@ pub struct Counts {
 impl Counts {
     /// Takes a line of output into account, if it sums up a test binary.
     pub fn read(&mut self, line: &str) {
-        let Some((_, sums)) = line.split_once("test result: ") else { return };
+        let Some((_, sums)) = line.split_once("test result: ") else {
+            return;
+        };
         for part in sums.split([';', '.']) {
             let mut words = part.split_whitespace();
-            let (Some(Ok(number)), Some(word)) = (words.next().map(str::parse::<u64>), words.next()) else {
+            let (Some(Ok(number)), Some(word)) =
+                (words.next().map(str::parse::<u64>), words.next())
+            else {
                 continue;
             };
             match word {
@@ -53,6 +57,13 @@ mod tests {
         ] {
             counts.read(line);
         }
-        assert_eq!(counts, Counts { passed: 15, failed: 2, ignored: 1 });
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 15,
+                failed: 2,
+                ignored: 1
+            }
+        );
     }
 }

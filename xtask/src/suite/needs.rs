@@ -23,7 +23,11 @@ impl Need {
 
     fn is_proven(&self) -> bool {
         let mut command = Command::new(self.program);
-        let tried = command.args(self.proof).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let tried = command
+            .args(self.proof)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         tried.is_ok_and(|status| status.success())
     }
 }
@@ -31,9 +35,21 @@ impl Need {
 /// What all steps need. Grows with the tests that need more, and only with them; what one slow step
 /// needs stands with that step.
 const NEEDS: &[Need] = &[
-    Need { program: "bash", proof: &[], package: "bash" },
-    Need { program: "git", proof: &[], package: "git" },
-    Need { program: "python3", proof: &[], package: "python3" },
+    Need {
+        program: "bash",
+        proof: &[],
+        package: "bash",
+    },
+    Need {
+        program: "git",
+        proof: &[],
+        package: "git",
+    },
+    Need {
+        program: "python3",
+        proof: &[],
+        package: "python3",
+    },
 ];
 
 /// Parts of the toolchain that some installations leave out.
@@ -44,7 +60,9 @@ pub fn provide() -> Result<()> {
     provide_these(NEEDS)?;
     // Where it cannot be had, the tests of the sandbox say what they leave out.
     offer("bwrap", "bubblewrap");
-    COMPONENTS.iter().try_for_each(|component| provide_component(component))
+    COMPONENTS
+        .iter()
+        .try_for_each(|component| provide_component(component))
 }
 
 /// Makes sure that these are there, or says what to install.
@@ -53,7 +71,11 @@ pub fn provide_these(needs: &[Need]) -> Result<()> {
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     if !packages.is_empty() {
         if !is_root() || !is_on_path("apt-get") {
-            bail!("the tests need {}; install: {}", names(&missing), packages.join(" "));
+            bail!(
+                "the tests need {}; install: {}",
+                names(&missing),
+                packages.join(" ")
+            );
         }
         install(&packages)?;
     }
@@ -74,7 +96,11 @@ fn install(packages: &[&str]) -> Result<()> {
 }
 
 fn names(needs: &[&Need]) -> String {
-    needs.iter().map(|need| need.program).collect::<Vec<_>>().join(", ")
+    needs
+        .iter()
+        .map(|need| need.program)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn is_on_path(program: &str) -> bool {
@@ -94,22 +120,38 @@ fn is_root() -> bool {
 
 fn apt_get(arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("apt-get");
-    let status =
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status().context("start apt-get")?;
+    let status = command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .status()
+        .context("start apt-get")?;
     if !status.success() {
-        bail!("apt-get {} failed; run it by hand to see why", arguments.join(" "));
+        bail!(
+            "apt-get {} failed; run it by hand to see why",
+            arguments.join(" ")
+        );
     }
     Ok(())
 }
 
 fn provide_component(component: &str) -> Result<()> {
-    let subcommand = if component == "rustfmt" { "fmt" } else { component };
+    let subcommand = if component == "rustfmt" {
+        "fmt"
+    } else {
+        component
+    };
     let mut asked = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let asked = asked.args([subcommand, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let asked = asked
+        .args([subcommand, "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     if asked.is_ok_and(|status| status.success()) {
         return Ok(());
     }
-    let added = Command::new("rustup").args(["component", "add", component]).status();
+    let added = Command::new("rustup")
+        .args(["component", "add", component])
+        .status();
     if added.is_ok_and(|status| status.success()) {
         return Ok(());
     }
@@ -128,7 +170,11 @@ mod tests {
 
     #[test]
     fn a_program_that_lacks_a_part_is_not_enough() {
-        let need = |proof| Need { program: "cargo", proof, package: "cargo" };
+        let need = |proof| Need {
+            program: "cargo",
+            proof,
+            package: "cargo",
+        };
         assert!(need(&[]).is_met() && need(&["--version"]).is_met());
         assert!(!need(&["no-such-subcommand"]).is_met());
     }

@@ -28,8 +28,16 @@ pub const SPELLED: &str = "ROOFTREE_MCP_SERVERS=$PWD/target/mcp-servers \
 const PACKAGES: &str = "crates/testkit/mcp/package.json";
 
 const NEEDS: &[Need] = &[
-    Need { program: "node", proof: &["--version"], package: "nodejs" },
-    Need { program: "npm", proof: &["--version"], package: "npm" },
+    Need {
+        program: "node",
+        proof: &["--version"],
+        package: "nodejs",
+    },
+    Need {
+        program: "npm",
+        proof: &["--version"],
+        package: "npm",
+    },
 ];
 
 /// Does it and says whether it went well. What is missing is told, and is a failure of this step alone.
@@ -62,8 +70,11 @@ fn provide(repository: &Repository) -> Result<PathBuf> {
     fs::create_dir_all(&place).with_context(|| format!("make {}", place.display()))?;
     write(&place.join("package.json"), &packages)?;
     let mut install = Command::new("npm");
-    install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts"]).current_dir(&place);
-    succeed(&mut install).context("install the reference servers; this step needs the npm registry")?;
+    install
+        .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
+        .current_dir(&place);
+    succeed(&mut install)
+        .context("install the reference servers; this step needs the npm registry")?;
     write(&installed, &packages)?;
     Ok(place)
 }

@@ -25,8 +25,11 @@ pub const SPELLED: &str = "target/sdk/bin/python crates/testkit/sdk/run.py";
 const PACKAGES: &str = "crates/testkit/sdk/requirements.txt";
 
 /// The package brings Python itself too.
-const NEEDS: &[Need] =
-    &[Need { program: "python3", proof: &["-c", "import ensurepip, venv"], package: "python3-venv" }];
+const NEEDS: &[Need] = &[Need {
+    program: "python3",
+    proof: &["-c", "import ensurepip, venv"],
+    package: "python3-venv",
+}];
 
 /// Does it and says whether it went well. What is missing is told, and is a failure of this step alone.
 pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
@@ -77,7 +80,15 @@ fn provide(repository: &Repository, environment: &Path) -> Result<()> {
     succeed(&mut create).context("make a virtual environment")?;
     let mut install = Command::new(environment.join("bin/python"));
     install
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", PACKAGES])
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--requirement",
+            PACKAGES,
+        ])
         .current_dir(repository.root());
     succeed(&mut install)
         .context("install the vendors' SDKs; this step needs the Python package registry")?;
@@ -85,7 +96,9 @@ fn provide(repository: &Repository, environment: &Path) -> Result<()> {
 }
 
 pub fn succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("start {}", command.get_program().display()))?;
+    let status = command
+        .status()
+        .with_context(|| format!("start {}", command.get_program().display()))?;
     if !status.success() {
         bail!("{} ended with {status}", command.get_program().display());
     }

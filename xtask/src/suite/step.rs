@@ -52,14 +52,32 @@ const FUZZED_FOR: &str = "20";
 const FUZZ_SECS: &str = "ROOFTREE_FUZZ_SECS";
 
 /// What every step is unless its row says otherwise.
-const PLAIN: Step =
-    Step { name: "", work: Work::Tidy, speed: Speed::Quick, after: None, in_cargo_test: false, lies_at: &[] };
+const PLAIN: Step = Step {
+    name: "",
+    work: Work::Tidy,
+    speed: Speed::Quick,
+    after: None,
+    in_cargo_test: false,
+    lies_at: &[],
+};
 
 /// In the order in which they tell most soonest: cheap ones first.
 pub const STEPS: &[Step] = &[
-    Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"]), ..PLAIN },
-    Step { name: "tidy", work: Work::Tidy, ..PLAIN },
-    Step { name: "clippy", work: Work::Build(&["build", "--workspace", "--all-targets"]), ..PLAIN },
+    Step {
+        name: "format",
+        work: Work::Cargo(&["fmt", "--all", "--check"]),
+        ..PLAIN
+    },
+    Step {
+        name: "tidy",
+        work: Work::Tidy,
+        ..PLAIN
+    },
+    Step {
+        name: "clippy",
+        work: Work::Build(&["build", "--workspace", "--all-targets"]),
+        ..PLAIN
+    },
     Step {
         name: "test",
         work: Work::Test(&["test", "--workspace", "--no-fail-fast"]),
@@ -72,12 +90,23 @@ pub const STEPS: &[Step] = &[
         work: Work::Test(&["test", "--workspace", "--test", "crash"]),
         speed: Speed::Slow,
         after: Some("clippy"),
-        lies_at: &["crates/cli/tests/crash.rs", "crates/cli/tests/crash/main.rs"],
+        lies_at: &[
+            "crates/cli/tests/crash.rs",
+            "crates/cli/tests/crash/main.rs",
+        ],
         ..PLAIN
     },
     Step {
         name: "fuzz",
-        work: Work::Fuzz(&["test", "--workspace", "--bins", "--lib", "--test", "it", "fuzz_"]),
+        work: Work::Fuzz(&[
+            "test",
+            "--workspace",
+            "--bins",
+            "--lib",
+            "--test",
+            "it",
+            "fuzz_",
+        ]),
         speed: Speed::Slow,
         after: Some("clippy"),
         ..PLAIN
@@ -131,10 +160,15 @@ impl Step {
         match self.work {
             Work::Tidy => "cargo xtask tidy".to_owned(),
             Work::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
-            Work::Build(arguments) => format!("cargo {} {FEATURES}, read by clippy", arguments.join(" ")),
+            Work::Build(arguments) => {
+                format!("cargo {} {FEATURES}, read by clippy", arguments.join(" "))
+            }
             Work::Test(arguments) => format!("cargo {} {FEATURES}", arguments.join(" ")),
             Work::Fuzz(arguments) => {
-                format!("{FUZZ_SECS}={FUZZED_FOR} cargo {} {FEATURES}", arguments.join(" "))
+                format!(
+                    "{FUZZ_SECS}={FUZZED_FOR} cargo {} {FEATURES}",
+                    arguments.join(" ")
+                )
             }
             Work::Sdk => sdk::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
@@ -143,7 +177,8 @@ impl Step {
 
     /// Why it cannot be done yet; none if it can.
     pub fn missing(&self, repository: &Repository) -> Option<String> {
-        let is_there = self.lies_at.is_empty() || self.lies_at.iter().any(|path| repository.has(path));
+        let is_there =
+            self.lies_at.is_empty() || self.lies_at.iter().any(|path| repository.has(path));
         (!is_there).then(|| format!("there is no {} yet", self.lies_at.join(" or ")))
     }
 
@@ -151,12 +186,14 @@ impl Step {
     pub fn perform(&self, repository: &Repository, counts: &mut Counts) -> Result<bool> {
         match self.work {
             Work::Tidy => Ok(tidy::run(repository)? == ExitCode::SUCCESS),
-            Work::Cargo(arguments) => {
-                Ok(cargo(repository, arguments).status().context("start cargo")?.success())
-            }
-            Work::Build(arguments) => {
-                Ok(linted(repository, arguments).status().context("start cargo")?.success())
-            }
+            Work::Cargo(arguments) => Ok(cargo(repository, arguments)
+                .status()
+                .context("start cargo")?
+                .success()),
+            Work::Build(arguments) => Ok(linted(repository, arguments)
+                .status()
+                .context("start cargo")?
+                .success()),
             Work::Test(arguments) => counted(linted(repository, arguments), counts),
             Work::Fuzz(arguments) => {
                 let mut command = linted(repository, arguments);

@@ -35,14 +35,22 @@ pub struct Row {
 impl Row {
     /// A step that was not done.
     pub fn skipped(name: &'static str, reason: String) -> Self {
-        Self { name, outcome: Outcome::Skipped(reason), counts: Counts::default(), took: Duration::ZERO }
+        Self {
+            name,
+            outcome: Outcome::Skipped(reason),
+            counts: Counts::default(),
+            took: Duration::ZERO,
+        }
     }
 
     fn remark(&self) -> String {
         match &self.outcome {
             Outcome::Skipped(reason) => reason.clone(),
             _ if self.counts == Counts::default() => String::new(),
-            _ => format!("{} passed, {} failed", self.counts.passed, self.counts.failed),
+            _ => format!(
+                "{} passed, {} failed",
+                self.counts.passed, self.counts.failed
+            ),
         }
     }
 
@@ -69,14 +77,26 @@ pub fn render(rows: &[Row], took: Duration) -> String {
     let mut counts = Counts::default();
     for row in rows {
         counts += row.counts;
-        let line =
-            format!("{:<8} {:<8} {:>9}  {}", row.name, row.outcome.word(), seconds(row.took), row.remark());
+        let line = format!(
+            "{:<8} {:<8} {:>9}  {}",
+            row.name,
+            row.outcome.word(),
+            seconds(row.took),
+            row.remark()
+        );
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    let nameless: Vec<&str> =
-        rows.iter().filter(|row| row.is_nameless_failure()).map(|row| row.name).collect();
+    let nameless: Vec<&str> = rows
+        .iter()
+        .filter(|row| row.is_nameless_failure())
+        .map(|row| row.name)
+        .collect();
     if !nameless.is_empty() {
-        let _ = writeln!(text, "failed without naming a test, counted as one each: {}", nameless.join(", "));
+        let _ = writeln!(
+            text,
+            "failed without naming a test, counted as one each: {}",
+            nameless.join(", ")
+        );
     }
     if counts.ignored > 0 {
         let _ = writeln!(
@@ -99,7 +119,11 @@ mod tests {
         Row {
             name,
             outcome,
-            counts: Counts { passed, failed, ignored: 0 },
+            counts: Counts {
+                passed,
+                failed,
+                ignored: 0,
+            },
             took: Duration::from_millis(1500),
         }
     }
@@ -124,7 +148,10 @@ mod tests {
 
     #[test]
     fn a_step_that_fails_without_a_failed_test_still_shows_in_the_last_line() {
-        let rows = [row("clippy", Outcome::Failed, 0, 0), row("test", Outcome::Passed, 7, 0)];
+        let rows = [
+            row("clippy", Outcome::Failed, 0, 0),
+            row("test", Outcome::Passed, 7, 0),
+        ];
         let text = render(&rows, Duration::ZERO);
         assert!(
             text.contains("counted as one each: clippy") && text.ends_with("7 passed, 1 failed\n"),
@@ -134,6 +161,9 @@ mod tests {
 
     #[test]
     fn skipped_steps_do_not_fail_the_suite() {
-        assert!(is_good(&[row("test", Outcome::Passed, 7, 0), Row::skipped("crash", String::new())]));
+        assert!(is_good(&[
+            row("test", Outcome::Passed, 7, 0),
+            Row::skipped("crash", String::new())
+        ]));
     }
 }

@@ -12,12 +12,18 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
         return Ok(Vec::new());
     }
     let index = repository.text(INDEX)?;
-    let pages = repository.files_ending("md").filter_map(|path| path.strip_prefix("docs/"));
+    let pages = repository
+        .files_ending("md")
+        .filter_map(|path| path.strip_prefix("docs/"));
     let pages = pages.filter(|page| !page.contains('/') && *page != "README.md");
     let missing = pages.filter(|page| !index.contains(&format!("]({page})")));
     Ok(missing
         .map(|page| {
-            Finding::new(format!("docs/{page}"), "the index does not link it", format!("add it to {INDEX}"))
+            Finding::new(
+                format!("docs/{page}"),
+                "the index does not link it",
+                format!("add it to {INDEX}"),
+            )
         })
         .collect())
 }

@@ -12,13 +12,51 @@ const EDGES: &[(&str, &[&str])] = &[
     ("providers", &["protocol", "process"]),
     ("tools", &["protocol", "process"]),
     ("store", &["protocol"]),
-    ("runtime", &["protocol", "process", "providers", "tools", "store"]),
+    (
+        "runtime",
+        &["protocol", "process", "providers", "tools", "store"],
+    ),
     ("server", &["protocol", "runtime"]),
     ("macros", &[]),
-    ("rooftree", &["macros", "protocol", "process", "providers", "tools", "store", "runtime"]),
-    ("cli", &["protocol", "process", "providers", "tools", "store", "runtime", "server"]),
-    ("testkit", &["protocol", "process", "providers", "tools", "store", "runtime"]),
-    ("bench", &["protocol", "providers", "tools", "store", "runtime"]),
+    (
+        "rooftree",
+        &[
+            "macros",
+            "protocol",
+            "process",
+            "providers",
+            "tools",
+            "store",
+            "runtime",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "protocol",
+            "process",
+            "providers",
+            "tools",
+            "store",
+            "runtime",
+            "server",
+        ],
+    ),
+    (
+        "testkit",
+        &[
+            "protocol",
+            "process",
+            "providers",
+            "tools",
+            "store",
+            "runtime",
+        ],
+    ),
+    (
+        "bench",
+        &["protocol", "providers", "tools", "store", "runtime"],
+    ),
 ];
 
 /// Crates of others that would carry knowledge to where it does not belong.
@@ -27,8 +65,16 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite_migration", &["store"], "only `store` knows SQL"),
     ("rmcp", &["tools"], "only `tools` knows servers of tools"),
     ("clap", &["cli"], "only `cli` knows the command line"),
-    ("anyhow", &["cli", "bench"], "below `cli`, each crate has its own typed `Error`"),
-    ("axum", &["server", "testkit"], "only `server` knows our URLs"),
+    (
+        "anyhow",
+        &["cli", "bench"],
+        "below `cli`, each crate has its own typed `Error`",
+    ),
+    (
+        "axum",
+        &["server", "testkit"],
+        "only `server` knows our URLs",
+    ),
     (
         "tokio",
         &[
@@ -55,7 +101,10 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for name in repository.crates() {
         let place = format!("crates/{name}/Cargo.toml");
-        let manifest: Table = repository.text(&place)?.parse().with_context(|| format!("parse {place}"))?;
+        let manifest: Table = repository
+            .text(&place)?
+            .parse()
+            .with_context(|| format!("parse {place}"))?;
         match EDGES.iter().find(|(listed, _)| *listed == name) {
             Some((_, allowed)) => check_crate(name, allowed, &manifest, &mut findings),
             None => findings.push(Finding::new(
@@ -71,12 +120,21 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
 
 fn check_crate(name: &str, allowed: &[&str], manifest: &Table, findings: &mut Vec<Finding>) {
     let place = format!("crates/{name}/Cargo.toml");
-    for Dependency { package, development } in dependencies(manifest) {
+    for Dependency {
+        package,
+        development,
+    } in dependencies(manifest)
+    {
         if let Some(ours) = package.strip_prefix("rooftree-") {
             if !(allowed.contains(&ours) || development && ours == TESTKIT) {
-                findings.push(Finding::new(&place, not_allowed(name, ours, allowed), edge_fix(ours)));
+                findings.push(Finding::new(
+                    &place,
+                    not_allowed(name, ours, allowed),
+                    edge_fix(ours),
+                ));
             }
-        } else if let Some((_, homes, why)) = CONFINED.iter().find(|(confined, ..)| *confined == package)
+        } else if let Some((_, homes, why)) =
+            CONFINED.iter().find(|(confined, ..)| *confined == package)
             && !development
             && !homes.contains(&name)
         {
@@ -91,7 +149,11 @@ fn check_crate(name: &str, allowed: &[&str], manifest: &Table, findings: &mut Ve
 }
 
 fn not_allowed(name: &str, ours: &str, allowed: &[&str]) -> String {
-    let may = if allowed.is_empty() { "nothing of ours".to_owned() } else { allowed.join(", ") };
+    let may = if allowed.is_empty() {
+        "nothing of ours".to_owned()
+    } else {
+        allowed.join(", ")
+    };
     format!("`{name}` depends on `{ours}`, but may only depend on {may}")
 }
 
@@ -112,15 +174,31 @@ struct Dependency {
 
 /// Every dependency of a manifest, those for one platform included.
 fn dependencies(manifest: &Table) -> Vec<Dependency> {
-    let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
+    let platforms = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flat_map(Table::values);
     let tables = std::iter::once(manifest).chain(platforms.filter_map(Value::as_table));
-    let kinds = [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)];
+    let kinds = [
+        ("dependencies", false),
+        ("build-dependencies", false),
+        ("dev-dependencies", true),
+    ];
     let mut found = Vec::new();
     for table in tables {
         for (kind, development) in kinds {
-            for (key, value) in table.get(kind).and_then(Value::as_table).into_iter().flatten() {
+            for (key, value) in table
+                .get(kind)
+                .and_then(Value::as_table)
+                .into_iter()
+                .flatten()
+            {
                 let renamed = value.get("package").and_then(Value::as_str);
-                found.push(Dependency { package: renamed.unwrap_or(key).to_owned(), development });
+                found.push(Dependency {
+                    package: renamed.unwrap_or(key).to_owned(),
+                    development,
+                });
             }
         }
     }
@@ -133,15 +211,29 @@ mod tests {
     use crate::planted::{Planted, told};
 
     fn findings(name: &str, manifest: &str) -> Vec<Finding> {
-        check(&Planted::new().with(&format!("crates/{name}/Cargo.toml"), manifest).repository()).unwrap()
+        check(
+            &Planted::new()
+                .with(&format!("crates/{name}/Cargo.toml"), manifest)
+                .repository(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn what_the_table_allows_passes() {
         let good = [
-            ("tools", "[dependencies]\nrooftree-protocol.workspace = true\ntokio.workspace = true"),
-            ("store", "[dev-dependencies]\nrooftree-testkit.workspace = true\nanyhow = \"1\""),
-            ("cli", "[dependencies]\nclap = \"4\"\nrooftree-runtime.workspace = true"),
+            (
+                "tools",
+                "[dependencies]\nrooftree-protocol.workspace = true\ntokio.workspace = true",
+            ),
+            (
+                "store",
+                "[dev-dependencies]\nrooftree-testkit.workspace = true\nanyhow = \"1\"",
+            ),
+            (
+                "cli",
+                "[dependencies]\nclap = \"4\"\nrooftree-runtime.workspace = true",
+            ),
         ];
         for (name, manifest) in good {
             assert_eq!(findings(name, manifest), [], "{name}");
@@ -156,27 +248,46 @@ mod tests {
                 "protocol",
                 "[dependencies]\nhidden = { package = \"rooftree-process\", path = \"../process\" }",
             ),
-            ("store", "[target.'cfg(unix)'.dependencies]\nrooftree-runtime = { path = \"../runtime\" }"),
-            ("store", "[build-dependencies]\nrooftree-tools = { path = \"../tools\" }"),
-            ("providers", "[dev-dependencies]\nrooftree-store.workspace = true"),
+            (
+                "store",
+                "[target.'cfg(unix)'.dependencies]\nrooftree-runtime = { path = \"../runtime\" }",
+            ),
+            (
+                "store",
+                "[build-dependencies]\nrooftree-tools = { path = \"../tools\" }",
+            ),
+            (
+                "providers",
+                "[dev-dependencies]\nrooftree-store.workspace = true",
+            ),
         ];
         for (name, manifest) in bad {
             let told = told(&findings(name, manifest));
-            assert!(told.contains("may only depend on") && told.contains("fix:"), "{name}: {told}");
+            assert!(
+                told.contains("may only depend on") && told.contains("fix:"),
+                "{name}: {told}"
+            );
         }
     }
 
     #[test]
     fn the_testkit_is_refused_outside_of_tests() {
-        let told = told(&findings("runtime", "[dependencies]\nrooftree-testkit.workspace = true"));
+        let told = told(&findings(
+            "runtime",
+            "[dependencies]\nrooftree-testkit.workspace = true",
+        ));
         assert!(told.contains("move it to [dev-dependencies]"), "{told}");
     }
 
     #[test]
     fn an_outside_crate_stays_where_its_knowledge_belongs() {
-        let told = told(&findings("runtime", "[dependencies]\nrusqlite.workspace = true"));
+        let told = told(&findings(
+            "runtime",
+            "[dependencies]\nrusqlite.workspace = true",
+        ));
         assert!(
-            told.contains("only `store` knows SQL") && told.contains("move what needs it into store"),
+            told.contains("only `store` knows SQL")
+                && told.contains("move what needs it into store"),
             "{told}"
         );
     }

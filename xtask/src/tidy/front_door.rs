@@ -9,8 +9,14 @@ const PROGRAM: &str = "crates/cli/Cargo.toml";
 /// Objects to a program that is not the default, and to anything else that is.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for path in repository.files().filter(|path| path.ends_with("/Cargo.toml")) {
-        let says = repository.text(path)?.lines().any(|line| line.starts_with("default-run"));
+    for path in repository
+        .files()
+        .filter(|path| path.ends_with("/Cargo.toml"))
+    {
+        let says = repository
+            .text(path)?
+            .lines()
+            .any(|line| line.starts_with("default-run"));
         match (path == PROGRAM, says) {
             (true, false) => findings.push(Finding::new(
                 path,
@@ -37,7 +43,9 @@ mod tests {
     fn only_the_program_runs_by_default() {
         let says = "[package]\ndefault-run = \"x\"\n";
         let count = |program: &str, other: &str| {
-            let planted = Planted::new().with(PROGRAM, program).with("crates/bench/Cargo.toml", other);
+            let planted = Planted::new()
+                .with(PROGRAM, program)
+                .with("crates/bench/Cargo.toml", other);
             check(&planted.repository()).unwrap().len()
         };
         assert_eq!(count(says, "[package]\n"), 0);

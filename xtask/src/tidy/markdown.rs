@@ -18,7 +18,10 @@ const NOT_OURS: &[&str] = &["", ".", "..", ".git", "target"];
 /// Objects to paths that lead nowhere.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for file in repository.files_ending("md").filter(|path| *path != HISTORY) {
+    for file in repository
+        .files_ending("md")
+        .filter(|path| *path != HISTORY)
+    {
         for (line, text) in prose(&repository.text(file)?) {
             for path in code_spans(&text).filter(|span| is_path(repository, span)) {
                 let path = path.split([':', '#']).next().unwrap_or(path);
@@ -38,7 +41,11 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
 
 fn missing(file: &str, line: usize, path: &str) -> Finding {
     let fix = "correct the path, or take the sentence out with the thing it was about";
-    Finding::new(format!("{file}:{line}"), format!("names `{path}`, which does not exist"), fix)
+    Finding::new(
+        format!("{file}:{line}"),
+        format!("names `{path}`, which does not exist"),
+        fix,
+    )
 }
 
 /// Numbered lines outside of fenced blocks.
@@ -46,7 +53,9 @@ fn prose(text: &str) -> Vec<(usize, String)> {
     let mut fence: Option<&str> = None;
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
-        let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.trim_start().starts_with(mark));
         match (fence, mark) {
             (None, Some(mark)) => fence = Some(mark),
             (Some(open), Some(mark)) if open == mark => fence = None,
@@ -65,9 +74,14 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_path(repository: &Repository, span: &str) -> bool {
-    let is_plain = span.chars().all(|letter| letter.is_alphanumeric() || "/._-:#".contains(letter));
+    let is_plain = span
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || "/._-:#".contains(letter));
     let first = span.split('/').next().unwrap_or_default();
-    is_plain && span.contains('/') && !NOT_OURS.contains(&first) && repository.root().join(first).is_dir()
+    is_plain
+        && span.contains('/')
+        && !NOT_OURS.contains(&first)
+        && repository.root().join(first).is_dir()
 }
 
 /// Targets of links to files, without the part behind `#`.
@@ -93,8 +107,10 @@ mod tests {
     use crate::planted::{Planted, told};
 
     fn findings(file: &str, text: &str) -> Vec<Finding> {
-        let planted =
-            Planted::new().with("crates/store/src/lib.rs", "").with("docs/glossary.md", "").with(file, text);
+        let planted = Planted::new()
+            .with("crates/store/src/lib.rs", "")
+            .with("docs/glossary.md", "")
+            .with(file, text);
         let planted = planted.with(".git/HEAD", "");
         check(&planted.repository()).unwrap()
     }
@@ -109,7 +125,10 @@ mod tests {
         ] {
             assert_eq!(findings("README.md", good), [], "{good}");
         }
-        assert_eq!(findings("docs/decisions/0001-x.md", "[words](../glossary.md)"), []);
+        assert_eq!(
+            findings("docs/decisions/0001-x.md", "[words](../glossary.md)"),
+            []
+        );
         assert_eq!(findings("CHANGELOG.md", "removed `crates/gone`"), []);
     }
 
@@ -122,7 +141,10 @@ mod tests {
             "\n[x](docs/gone.md#y)",
         ] {
             let told = told(&findings("README.md", bad));
-            assert!(told.contains("README.md:2") && told.contains("correct the path"), "{bad}: {told}");
+            assert!(
+                told.contains("README.md:2") && told.contains("correct the path"),
+                "{bad}: {told}"
+            );
         }
     }
 }

@@ -36,29 +36,41 @@ impl Modules {
         let mut files = Vec::new();
         let mut only_tests = Vec::new();
         for path in repository.files_ending("rs") {
-            let Some(inner) = path.strip_prefix(src).and_then(|rest| rest.strip_prefix('/')) else {
+            let Some(inner) = path
+                .strip_prefix(src)
+                .and_then(|rest| rest.strip_prefix('/'))
+            else {
                 continue;
             };
             let (text, module) = (repository.text(path)?, module_path(inner));
-            only_tests
-                .extend(test_modules(&text).into_iter().map(|name| [module.as_slice(), &[name]].concat()));
+            only_tests.extend(
+                test_modules(&text)
+                    .into_iter()
+                    .map(|name| [module.as_slice(), &[name]].concat()),
+            );
             if !inner.starts_with("bin/") {
                 files.push((path.to_owned(), module, production(&text)));
             }
         }
         files.retain(|(_, module, _)| !only_tests.iter().any(|tests| module.starts_with(tests)));
         let known = files.iter().map(|(_, module, _)| module.clone()).collect();
-        let mut modules = Self { files, known, exports: BTreeMap::new() };
+        let mut modules = Self {
+            files,
+            known,
+            exports: BTreeMap::new(),
+        };
         modules.exports = modules.exports();
         Ok(modules)
     }
 
     /// The modules directly below the crate, with their files.
     pub fn top_level(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().filter_map(|(path, module, _)| match module.as_slice() {
-            [name] => Some((name.as_str(), path.as_str())),
-            _ => None,
-        })
+        self.files
+            .iter()
+            .filter_map(|(path, module, _)| match module.as_slice() {
+                [name] => Some((name.as_str(), path.as_str())),
+                _ => None,
+            })
     }
 
     /// All edges between siblings, each once.
@@ -66,13 +78,25 @@ impl Modules {
         let mut edges: BTreeMap<(ModulePath, String, String), String> = BTreeMap::new();
         for (path, module, code) in &self.files {
             for (line, text) in paths_in(code) {
-                let Some(target) = self.resolve(module, &text) else { continue };
+                let Some(target) = self.resolve(module, &text) else {
+                    continue;
+                };
                 if let Some((parent, from, to)) = siblings(module, &target) {
-                    edges.entry((parent, from, to)).or_insert_with(|| format!("{path}:{line}"));
+                    edges
+                        .entry((parent, from, to))
+                        .or_insert_with(|| format!("{path}:{line}"));
                 }
             }
         }
-        edges.into_iter().map(|((parent, from, to), place)| Edge { parent, from, to, place }).collect()
+        edges
+            .into_iter()
+            .map(|((parent, from, to), place)| Edge {
+                parent,
+                from,
+                to,
+                place,
+            })
+            .collect()
     }
 
     /// What each module offers under its own name though it lives elsewhere.
@@ -82,7 +106,10 @@ impl Modules {
             for names in brought_in(code) {
                 let target = self.descend(module.clone(), &names);
                 if let (Some(name), false) = (names.last(), target == *module) {
-                    exports.entry(module.clone()).or_default().insert(name.clone(), target);
+                    exports
+                        .entry(module.clone())
+                        .or_default()
+                        .insert(name.clone(), target);
                 }
             }
         }
@@ -92,8 +119,15 @@ impl Modules {
     /// The module a path leads to; none if it does not start at a module.
     fn resolve(&self, from: &ModulePath, names: &[String]) -> Option<ModulePath> {
         let (first, mut rest) = names.split_first()?;
-        let mut base = if first == "crate" { ModulePath::new() } else { parent(from)? };
-        while let Some(("super", after)) = rest.split_first().map(|(name, after)| (name.as_str(), after)) {
+        let mut base = if first == "crate" {
+            ModulePath::new()
+        } else {
+            parent(from)?
+        };
+        while let Some(("super", after)) = rest
+            .split_first()
+            .map(|(name, after)| (name.as_str(), after))
+        {
             base = parent(&base)?;
             rest = after;
         }
@@ -107,7 +141,12 @@ impl Modules {
             if self.known.contains(&below) {
                 at = below;
             } else {
-                return self.exports.get(&at).and_then(|names| names.get(name)).cloned().unwrap_or(at);
+                return self
+                    .exports
+                    .get(&at)
+                    .and_then(|names| names.get(name))
+                    .cloned()
+                    .unwrap_or(at);
             }
         }
         at
@@ -120,13 +159,21 @@ fn parent(module: &[String]) -> Option<ModulePath> {
 
 fn module_path(inner: &str) -> ModulePath {
     let path = inner.trim_end_matches(".rs");
-    if path == "lib" || path == "main" { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
+    if path == "lib" || path == "main" {
+        Vec::new()
+    } else {
+        path.split('/').map(str::to_owned).collect()
+    }
 }
 
 /// Where two modules part; none if one contains the other.
 fn siblings(from: &[String], to: &[String]) -> Option<(ModulePath, String, String)> {
     let common = from.iter().zip(to).take_while(|(a, b)| a == b).count();
-    Some((from.get(..common)?.to_vec(), from.get(common)?.clone(), to.get(common)?.clone()))
+    Some((
+        from.get(..common)?.to_vec(),
+        from.get(common)?.clone(),
+        to.get(common)?.clone(),
+    ))
 }
 
 /// Every `crate::…` and `super::…` path with its line, groups taken apart.
@@ -175,7 +222,9 @@ fn tree<'a>(text: &'a str, prefix: &mut Vec<String>, paths: &mut Vec<Vec<String>
             }
         }
     }
-    let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+    let end = text
+        .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if !name.is_empty() && name != "self" {
         prefix.push(name.to_owned());
@@ -203,9 +252,9 @@ mod tests {
     use crate::planted::Planted;
 
     fn edges(files: &[(&str, &str)]) -> Vec<String> {
-        let planted = files
-            .iter()
-            .fold(Planted::new(), |planted, (path, text)| planted.with(&format!("c/src/{path}"), text));
+        let planted = files.iter().fold(Planted::new(), |planted, (path, text)| {
+            planted.with(&format!("c/src/{path}"), text)
+        });
         let modules = Modules::read(&planted.repository(), "c/src").unwrap();
         let spell = |edge: Edge| format!("{}:{}→{}", edge.parent.join("/"), edge.from, edge.to);
         modules.edges().into_iter().map(spell).collect()
@@ -213,8 +262,7 @@ mod tests {
 
     #[test]
     fn groups_nested_groups_and_paths_in_code_are_followed() {
-        let code =
-            "use crate::{b::{self, X}, c::Y as Z, d::*};\nfn f() { crate::e::g::<u8>(); crate::h::i(); }";
+        let code = "use crate::{b::{self, X}, c::Y as Z, d::*};\nfn f() { crate::e::g::<u8>(); crate::h::i(); }";
         let rest = ["b.rs", "c.rs", "d.rs", "e.rs", "h.rs", "unused.rs"].map(|path| (path, ""));
         assert_eq!(
             edges(&[&[("a.rs", code)], rest.as_slice()].concat()),
@@ -224,26 +272,43 @@ mod tests {
 
     #[test]
     fn names_passed_on_by_the_crate_lead_to_the_module_they_come_from() {
-        let files =
-            [("lib.rs", "pub use error::{Error, Kind};\n"), ("error.rs", ""), ("a.rs", "use crate::Error;")];
+        let files = [
+            ("lib.rs", "pub use error::{Error, Kind};\n"),
+            ("error.rs", ""),
+            ("a.rs", "use crate::Error;"),
+        ];
         assert_eq!(edges(&files), [":a→error"]);
     }
 
     #[test]
     fn siblings_below_a_module_are_seen_and_parents_do_not_count() {
         let files = [
-            ("agent.rs", "mod run; #[cfg(test)] mod testing; use history::History; use crate::bus::Bus;"),
-            ("agent/run.rs", "use super::{Agent, act::act}; use crate::agent::decide;"),
+            (
+                "agent.rs",
+                "mod run; #[cfg(test)] mod testing; use history::History; use crate::bus::Bus;",
+            ),
+            (
+                "agent/run.rs",
+                "use super::{Agent, act::act}; use crate::agent::decide;",
+            ),
             ("agent/limits.rs", "use super::History;"),
             ("agent/history.rs", ""),
             ("agent/testing.rs", "use super::run;"),
             ("agent/act.rs", "use super::super::bus::Bus;"),
-            ("agent/decide.rs", "// crate::bus\n#[cfg(test)]\nmod tests { use crate::bus; }"),
+            (
+                "agent/decide.rs",
+                "// crate::bus\n#[cfg(test)]\nmod tests { use crate::bus; }",
+            ),
             ("bus.rs", ""),
         ];
         assert_eq!(
             edges(&files),
-            [":agent→bus", "agent:limits→history", "agent:run→act", "agent:run→decide"]
+            [
+                ":agent→bus",
+                "agent:limits→history",
+                "agent:run→act",
+                "agent:run→decide"
+            ]
         );
     }
 }

@@ -5,35 +5,45 @@ use anyhow::Result;
 use crate::{finding::Finding, repository::Repository};
 
 const REFUSED: &[&str] = &[
-    "util", "utils", "helper", "helpers", "common", "misc", "shared", "base", "manager", "handler", "types",
-    "impl", "v2", "legacy",
+    "util", "utils", "helper", "helpers", "common", "misc", "shared", "base", "manager", "handler",
+    "types", "impl", "v2", "legacy",
 ];
 
 /// Refused at the end of a longer name too: `session_manager` is as empty as `manager`.
-const REFUSED_ENDINGS: &[&str] =
-    &["_util", "_utils", "_helper", "_helpers", "_manager", "_handler", "_impl", "_v2"];
+const REFUSED_ENDINGS: &[&str] = &[
+    "_util", "_utils", "_helper", "_helpers", "_manager", "_handler", "_impl", "_v2",
+];
 
 /// What counts as source; fixtures and documents may be called anything.
 const SOURCES: &[&str] = &["rs", "js", "css", "html", "sql"];
 
 /// Objects to refused names of source files and of the directories they lie in.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
-    Ok(repository.files().filter(|path| is_source(path)).filter_map(objection).collect())
+    Ok(repository
+        .files()
+        .filter(|path| is_source(path))
+        .filter_map(objection)
+        .collect())
 }
 
 fn is_source(path: &str) -> bool {
-    path.rsplit_once('.').is_some_and(|(_, extension)| SOURCES.contains(&extension))
+    path.rsplit_once('.')
+        .is_some_and(|(_, extension)| SOURCES.contains(&extension))
 }
 
 fn objection(path: &str) -> Option<Finding> {
     if path == "mod.rs" || path.ends_with("/mod.rs") {
-        let fix = "name the file after its module and lay it beside the folder: `agent.rs` + `agent/`";
+        let fix =
+            "name the file after its module and lay it beside the folder: `agent.rs` + `agent/`";
         return Some(Finding::new(path, "is called mod.rs", fix));
     }
     let refused = path.split('/').map(stem).find(|stem| is_refused(stem))?;
-    let fix =
-        "name it after what it is or does, like `inbox.rs` or `decide.rs`; if it is several things, split it";
-    Some(Finding::new(path, format!("`{refused}` says nothing about what is inside"), fix))
+    let fix = "name it after what it is or does, like `inbox.rs` or `decide.rs`; if it is several things, split it";
+    Some(Finding::new(
+        path,
+        format!("`{refused}` says nothing about what is inside"),
+        fix,
+    ))
 }
 
 fn stem(part: &str) -> &str {
@@ -52,9 +62,12 @@ mod tests {
 
     #[test]
     fn names_that_say_what_is_inside_pass() {
-        for good in
-            ["crates/store/src/inbox.rs", "crates/tools/src/tool_call.rs", "docs/types.md", "base.json"]
-        {
+        for good in [
+            "crates/store/src/inbox.rs",
+            "crates/tools/src/tool_call.rs",
+            "docs/types.md",
+            "base.json",
+        ] {
             let planted = Planted::new().with(good, "");
             assert_eq!(check(&planted.repository()).unwrap(), [], "{good}");
         }
@@ -71,7 +84,10 @@ mod tests {
             "crates/server/ui/common.js",
         ] {
             let told = told(&check(&Planted::new().with(bad, "").repository()).unwrap());
-            assert!(told.contains(bad) && told.contains("name it after what it is or does"), "{bad}: {told}");
+            assert!(
+                told.contains(bad) && told.contains("name it after what it is or does"),
+                "{bad}: {told}"
+            );
         }
     }
 

@@ -42,7 +42,9 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
 /// Objects to uses against the order and to cycles in any crate.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let sources = repository.crates().map(|name| (name, format!("crates/{name}/src")));
+    let sources = repository
+        .crates()
+        .map(|name| (name, format!("crates/{name}/src")));
     for (name, src) in sources.chain([("xtask", "xtask/src".to_owned())]) {
         let modules = Modules::read(repository, &src)?;
         let edges = modules.edges();
@@ -60,15 +62,25 @@ fn rank(order: &[&[&str]], module: &str) -> Option<usize> {
 }
 
 fn spelled(order: &[&[&str]]) -> String {
-    order.iter().map(|group| group.join(", ")).collect::<Vec<_>>().join(" → ")
+    order
+        .iter()
+        .map(|group| group.join(", "))
+        .collect::<Vec<_>>()
+        .join(" → ")
 }
 
 fn unknown(modules: &Modules, order: &[&[&str]], findings: &mut Vec<Finding>) {
-    for (module, path) in modules.top_level().filter(|(module, _)| rank(order, module).is_none()) {
+    for (module, path) in modules
+        .top_level()
+        .filter(|(module, _)| rank(order, module).is_none())
+    {
         let fix = "give it its place in ORDERS in xtask/src/tidy/order.rs and in ARCHITECTURE.md";
         findings.push(Finding::new(
             path,
-            format!("module `{module}` has no place in the order {}", spelled(order)),
+            format!(
+                "module `{module}` has no place in the order {}",
+                spelled(order)
+            ),
             fix,
         ));
     }
@@ -81,7 +93,12 @@ fn against_order(edges: &[Edge], order: &[&[&str]], findings: &mut Vec<Finding>)
         {
             findings.push(Finding::new(
                 &edge.place,
-                format!("`{}` uses `{}`, against the order {}", edge.from, edge.to, spelled(order)),
+                format!(
+                    "`{}` uses `{}`, against the order {}",
+                    edge.from,
+                    edge.to,
+                    spelled(order)
+                ),
                 "move what is needed to the right, or let the module on the left pass it in",
             ));
         }
@@ -102,7 +119,9 @@ fn cycles(edges: &[Edge], findings: &mut Vec<Finding>) {
             }
             if let Some(way_back) = way(edges, &edge.to, &edge.from) {
                 reported.extend(way_back.iter().copied());
-                let circle = [&[edge.from.as_str()], way_back.as_slice()].concat().join(" → ");
+                let circle = [&[edge.from.as_str()], way_back.as_slice()]
+                    .concat()
+                    .join(" → ");
                 findings.push(Finding::new(
                     &edge.place,
                     format!("modules use each other in a circle: {circle}"),
@@ -163,13 +182,23 @@ mod tests {
 
     #[test]
     fn a_use_to_the_left_or_within_a_group_is_found_with_its_line() {
-        let left = findings("runtime", &[("bus.rs", "\nuse crate::handle::Handle;"), ("handle.rs", "")]);
+        let left = findings(
+            "runtime",
+            &[
+                ("bus.rs", "\nuse crate::handle::Handle;"),
+                ("handle.rs", ""),
+            ],
+        );
         let told_left = told(&left);
         assert!(
-            told_left.contains("crates/runtime/src/bus.rs:2") && told_left.contains("against the order"),
+            told_left.contains("crates/runtime/src/bus.rs:2")
+                && told_left.contains("against the order"),
             "{told_left}"
         );
-        let beside = findings("runtime", &[("clock.rs", "use crate::error::Error;"), ("error.rs", "")]);
+        let beside = findings(
+            "runtime",
+            &[("clock.rs", "use crate::error::Error;"), ("error.rs", "")],
+        );
         assert!(told(&beside).contains("`clock` uses `error`"));
     }
 
@@ -181,11 +210,19 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_once_in_any_crate_and_on_any_level() {
-        let files = [("a.rs", "use crate::b;"), ("b.rs", "use crate::c;"), ("c.rs", "use crate::a;")];
+        let files = [
+            ("a.rs", "use crate::b;"),
+            ("b.rs", "use crate::c;"),
+            ("c.rs", "use crate::a;"),
+        ];
         let found = findings("store", &files);
         assert!(told(&found).contains("a → b → c → a"), "{}", told(&found));
         assert_eq!(found.len(), 1);
-        let below = [("x.rs", ""), ("x/a.rs", "use super::b;"), ("x/b.rs", "use crate::x::a;")];
+        let below = [
+            ("x.rs", ""),
+            ("x/a.rs", "use super::b;"),
+            ("x/b.rs", "use crate::x::a;"),
+        ];
         assert!(told(&findings("store", &below)).contains("a → b → a"));
     }
 }

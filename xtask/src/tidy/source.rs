@@ -74,7 +74,10 @@ fn raw_string(rest: &str) -> Option<usize> {
     let body = after.get(fence..)?.strip_prefix('"')?;
     let end = format!("\"{}", "#".repeat(fence));
     let opening = rest.len() - body.len();
-    Some(body.find(&end).map_or(rest.len(), |at| opening + at + end.len()))
+    Some(
+        body.find(&end)
+            .map_or(rest.len(), |at| opening + at + end.len()),
+    )
 }
 
 /// A character literal, as opposed to a lifetime: it closes after one character or an escape.
@@ -114,7 +117,10 @@ fn end_of_item(item: &str) -> usize {
 }
 
 fn blank(text: &str, into: &mut String) {
-    into.extend(text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }));
+    into.extend(
+        text.chars()
+            .map(|letter| if letter == '\n' { '\n' } else { ' ' }),
+    );
 }
 
 #[cfg(test)]
@@ -146,7 +152,8 @@ mod tests {
 
     #[test]
     fn test_items_are_blanked_to_their_end_and_lines_keep_their_numbers() {
-        let text = "a\n#[cfg(test)]\nmod tests {\n  fn f() { '}'; }\n}\nb\n#[cfg(test)]\nmod more;\nc\n";
+        let text =
+            "a\n#[cfg(test)]\nmod tests {\n  fn f() { '}'; }\n}\nb\n#[cfg(test)]\nmod more;\nc\n";
         let code = production(text);
         assert_eq!(code.split_whitespace().collect::<Vec<_>>(), ["a", "b", "c"]);
         assert_eq!(code.lines().count(), text.lines().count());

@@ -24,9 +24,16 @@ const MODELS: &[&str] = &["crates/providers/", "crates/testkit/"];
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     findings.extend(length(repository));
-    for path in repository.files_ending("rs").filter(|path| must_not_ask(path)) {
+    for path in repository
+        .files_ending("rs")
+        .filter(|path| must_not_ask(path))
+    {
         let code = production(&repository.text(path)?);
-        for (line, _) in code.lines().enumerate().filter(|(_, line)| line.contains(".stream(")) {
+        for (line, _) in code
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| line.contains(".stream("))
+        {
             findings.push(Finding::new(
                 format!("{path}:{}", line + 1),
                 "asks a model outside of the loop",
@@ -39,9 +46,12 @@ pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
 
 fn length(repository: &Repository) -> Option<Finding> {
     let Ok(text) = repository.text(LOOP) else {
-        let fix =
-            "keep the loop there, or change LOOP in xtask/src/tidy/the_loop.rs together with ARCHITECTURE.md";
-        return Some(Finding::new(LOOP, "the loop is not where it should be", fix));
+        let fix = "keep the loop there, or change LOOP in xtask/src/tidy/the_loop.rs together with ARCHITECTURE.md";
+        return Some(Finding::new(
+            LOOP,
+            "the loop is not where it should be",
+            fix,
+        ));
     };
     let lines = text.lines().count();
     (lines > LONGEST).then(|| {
@@ -68,10 +78,13 @@ mod tests {
 
     #[test]
     fn a_short_loop_that_alone_asks_passes() {
-        let planted = Planted::new().with(LOOP, ASKS).with("crates/providers/src/cassette.rs", ASKS).with(
-            "crates/runtime/src/agent.rs",
-            &format!("// never call .stream( here\n#[cfg(test)]\nmod tests {{ {ASKS} }}\n"),
-        );
+        let planted = Planted::new()
+            .with(LOOP, ASKS)
+            .with("crates/providers/src/cassette.rs", ASKS)
+            .with(
+                "crates/runtime/src/agent.rs",
+                &format!("// never call .stream( here\n#[cfg(test)]\nmod tests {{ {ASKS} }}\n"),
+            );
         assert_eq!(check(&planted.repository()).unwrap(), []);
     }
 
@@ -85,9 +98,13 @@ mod tests {
 
     #[test]
     fn a_second_asker_is_found_with_its_line() {
-        let planted =
-            Planted::new().with(LOOP, ASKS).with("crates/runtime/src/delegation.rs", &format!("\n{ASKS}"));
+        let planted = Planted::new()
+            .with(LOOP, ASKS)
+            .with("crates/runtime/src/delegation.rs", &format!("\n{ASKS}"));
         let told = told(&check(&planted.repository()).unwrap());
-        assert!(told.contains("crates/runtime/src/delegation.rs:2") && told.contains("one loop"), "{told}");
+        assert!(
+            told.contains("crates/runtime/src/delegation.rs:2") && told.contains("one loop"),
+            "{told}"
+        );
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use rooftree_bench::{
+    baseline::{DurableTable, SourceFiles, many_sessions, source_files::BaselineConversation},
     machine,
-    raw::{Files, Ledger, crowd, files::Conversation},
 };
 use serde_json::json;
 
@@ -16,8 +16,15 @@ fn main() -> Result<()> {
         ["insert", directory] => insert(Path::new(directory)),
         ["turns", directory, turns] => run_turns(Path::new(directory), turns.parse()?),
         ["crowd", directory, sessions, turns] => {
-            let took = crowd::crowd(Path::new(directory), sessions.parse()?, turns.parse()?)?;
-            println!("{}", json!({"seconds": took.seconds, "growth": took.growth}));
+            let took = many_sessions::run_sessions(
+                Path::new(directory),
+                sessions.parse()?,
+                turns.parse()?,
+            )?;
+            println!(
+                "{}",
+                json!({"seconds": took.seconds, "growth": took.growth})
+            );
             Ok(())
         }
         _ => bail!("insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS"),
@@ -25,14 +32,17 @@ fn main() -> Result<()> {
 }
 
 fn insert(directory: &Path) -> Result<()> {
-    Ledger::open(&directory.join("bare.db"))?.commit(["{\"text\":\"hi\"}"])?;
+    DurableTable::open(&directory.join("bare.db"))?.commit(["{\"text\":\"hi\"}"])?;
     println!("Hello.");
     Ok(())
 }
 
 fn run_turns(directory: &Path, turns: usize) -> Result<()> {
-    let (files, ledger) = (Files::in_directory(directory), Ledger::open(&directory.join("bare.db"))?);
-    let mut conversation = Conversation::default();
+    let (files, ledger) = (
+        SourceFiles::in_directory(directory),
+        DurableTable::open(&directory.join("bare.db"))?,
+    );
+    let mut conversation = BaselineConversation::default();
     for turn in 0..turns {
         ledger.commit([conversation.turn(&files, turn)?])?;
     }

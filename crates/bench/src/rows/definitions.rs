@@ -3,18 +3,18 @@
 use std::{fs, path::Path};
 
 use anyhow::{Result, ensure};
-use rooftree_runtime::definitions::{Library, Places, Trust};
+use rooftree_runtime::definitions::{DefinitionLibrary, ProjectTrust, SearchDirs};
 use tempfile::TempDir;
 
 use crate::{
-    contest::contest,
+    compare::compare,
     machine,
-    options::Options,
-    place::Place,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    row::{BenchRow, FigureTarget},
 };
 
-pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let count = options.amount(500, 100);
     let work = TempDir::new()?;
     let directory = work.path().join(".rooftree/agents");
@@ -22,23 +22,30 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     for number in 0..count {
         fs::write(directory.join(format!("agent-{number}.md")), text(number))?;
     }
-    let places = Places::around(work.path(), None, None).trusted(Trust::Given);
-    let library = Library { places, ..Library::default() };
-    let pair = contest(
+    let places = SearchDirs::around(work.path(), None, None).trusted(ProjectTrust::Given);
+    let library = DefinitionLibrary {
+        places,
+        ..DefinitionLibrary::default()
+    };
+    let pair = compare(
         options.rounds,
         || machine::seconds(|| read_all(&directory)),
         || {
             machine::seconds(|| {
                 let loaded = library.load();
-                ensure!(loaded.definitions.len() == count, "{:?}", loaded.diagnostics.first());
+                ensure!(
+                    loaded.definitions.len() == count,
+                    "{:?}",
+                    loaded.diagnostics.first()
+                );
                 Ok(())
             })
         },
     )?;
-    Ok(vec![Row::time(
+    Ok(vec![BenchRow::time(
         format!("definitions: {count} files"),
         pair,
-        Target::AtMost(0.1),
+        FigureTarget::AtMost(0.1),
         "reading the bytes alone",
     )])
 }

@@ -1,6 +1,6 @@
 //! What it costs to let others work: until they are asked, until all is done, and in memory.
 
-mod foreman;
+mod delegating_model;
 
 use std::{
     path::Path,
@@ -10,23 +10,23 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use rooftree_providers::{Model, catalog::Opener};
+use rooftree_providers::{Model, catalog::ModelOpener};
 use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use self::foreman::{Foreman, Shared};
-use super::journal::grown;
+use self::delegating_model::{DelegatingModel, DelegatingProvider};
+use super::journal::build_long_session;
 use crate::{
-    contest::{Pair, alone, contest, median},
+    baseline::DurableTable,
+    bench_runtime::BenchRuntime,
+    compare::{MedianPair, compare, measure_ours, median},
     machine,
-    options::{Extent, Options},
-    place::Place,
-    quick_model::{Habit, QuickModel},
-    raw::Ledger,
-    roof::Roof,
-    row::{Row, Target},
+    options::{BenchExtent, BenchOptions},
+    program_dir::ProgramDir,
+    quick_model::{ModelBehavior, QuickModel},
+    row::{BenchRow, FigureTarget},
 };
 
 /// The word by which this program is started once more, to be one family in a fresh process.
@@ -38,19 +38,19 @@ const SLOW: Duration = Duration::from_millis(2_500);
 
 /// What one round took.
 #[derive(Deserialize)]
-struct Took {
+struct DelegationFigures {
     start: f64,
     total: f64,
     growth: f64,
 }
 
-pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let mut rows = Vec::new();
     for (helpers, target) in [
-        (1, Target::AtMost(1e-3)),
-        (10, Target::AtMost(4e-3)),
-        (100, Target::Watched),
-        (1_000, Target::Watched),
+        (1, FigureTarget::AtMost(1e-3)),
+        (10, FigureTarget::AtMost(4e-3)),
+        (100, FigureTarget::Watched),
+        (1_000, FigureTarget::Watched),
     ] {
         rows.extend(at_once(place, options, helpers, target)?);
     }
@@ -60,9 +60,14 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
 }
 
 /// So many at once, each round in a fresh process.
-fn at_once(place: &Place, options: &Options, helpers: usize, target: Target) -> Result<Vec<Row>> {
+fn at_once(
+    place: &ProgramDir,
+    options: &BenchOptions,
+    helpers: usize,
+    target: FigureTarget,
+) -> Result<Vec<BenchRow>> {
     let mut rounds = Vec::new();
-    let pair = contest(
+    let pair = compare(
         options.rounds,
         || bare(helpers),
         || {
@@ -72,46 +77,79 @@ fn at_once(place: &Place, options: &Options, helpers: usize, target: Target) -> 
             Ok(start)
         },
     )?;
-    let of =
-        |figure: fn(&Took) -> f64| Pair { ours: median(rounds.iter().map(figure).collect()), bare: None };
+    let of = |figure: fn(&DelegationFigures) -> f64| MedianPair {
+        ours: median(rounds.iter().map(figure).collect()),
+        bare: None,
+    };
     let (total, growth) = (of(|took| took.total), of(|took| took.growth));
-    let beside = format!("{} rows in one durable commit, then as many bare tasks", helpers * ROWS);
+    let beside = format!(
+        "{} rows in one durable commit, then as many bare tasks",
+        helpers * ROWS
+    );
     let last = if helpers == 1 {
         "sub-agent start".into()
     } else {
         format!("{helpers} sub-agents: the last starts")
     };
     let mut rows = vec![
-        Row::time(last, pair, target, beside),
-        Row::time(
+        BenchRow::time(last, pair, target, beside),
+        BenchRow::time(
             format!("{helpers} sub-agents: all done"),
             total,
-            Target::Watched,
+            FigureTarget::Watched,
             "from the post to the end of the run",
         ),
     ];
     if helpers == 1_000 {
-        let each = Pair { ours: growth.ours / (helpers - 1) as f64, bare: None };
+        let each = MedianPair {
+            ours: growth.ours / (helpers - 1) as f64,
+            bare: None,
+        };
         let note = "all at work at the same time";
-        rows.push(Row::size("memory per further sub-agent", each, Target::AtMost(1e5), note));
+        rows.push(BenchRow::size(
+            "memory per further sub-agent",
+            each,
+            FigureTarget::AtMost(1e5),
+            note,
+        ));
     }
     Ok(rows)
 }
 
 /// Ten that take their time must take it together.
-fn slow(place: &Place, options: &Options) -> Result<Row> {
-    let rounds = if options.extent == Extent::Quick { 1 } else { 3 };
-    let pair = alone(rounds, || once(place, 10, SLOW).map(|took| took.total))?;
-    let pair = Pair { bare: Some(SLOW.as_secs_f64()), ..pair };
-    Ok(Row::time("10 sub-agents whose model takes 2.5 s", pair, Target::AtMost(2.55), "the model itself"))
+fn slow(place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
+    let rounds = if options.extent == BenchExtent::Quick {
+        1
+    } else {
+        3
+    };
+    let pair = measure_ours(rounds, || once(place, 10, SLOW).map(|took| took.total))?;
+    let pair = MedianPair {
+        bare: Some(SLOW.as_secs_f64()),
+        ..pair
+    };
+    Ok(BenchRow::time(
+        "10 sub-agents whose model takes 2.5 s",
+        pair,
+        FigureTarget::AtMost(2.55),
+        "the model itself",
+    ))
 }
 
-fn once(place: &Place, helpers: usize, thinking: Duration) -> Result<Took> {
+fn once(place: &ProgramDir, helpers: usize, thinking: Duration) -> Result<DelegationFigures> {
     let work = TempDir::new()?;
     let mut command = Command::new(place.program("rooftree-bench"));
-    command.arg(CHILD).arg(work.path()).arg(helpers.to_string()).arg(thinking.as_millis().to_string());
+    command
+        .arg(CHILD)
+        .arg(work.path())
+        .arg(helpers.to_string())
+        .arg(thinking.as_millis().to_string());
     let output = command.output().context("start a family")?;
-    ensure!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
@@ -120,36 +158,43 @@ pub fn child(arguments: &[String]) -> Result<()> {
     let [directory, helpers, thinking] = arguments else {
         anyhow::bail!("family DIRECTORY HELPERS MILLISECONDS");
     };
-    let foreman = Foreman::new();
-    let waiting = machine::one_thread()?;
-    let roof =
-        waiting.block_on(async { Roof::raise_family(Path::new(directory), opener(foreman.clone())) })?;
-    foreman.order(1, Duration::ZERO);
+    let foreman = DelegatingModel::new();
+    let waiting = machine::single_thread_runtime()?;
+    let roof = waiting.block_on(async {
+        BenchRuntime::open_delegating(Path::new(directory), opener(foreman.clone()))
+    })?;
+    foreman.set_round(1, Duration::ZERO);
     for _ in 0..3 {
         waiting.block_on(roof.run())?;
     }
-    let before = foreman.seen().memory;
-    foreman.order(helpers.parse()?, Duration::from_millis(thinking.parse()?));
-    let total = machine::until(&waiting, roof.run())?;
-    let seen = foreman.seen();
-    println!("{}", json!({"start": seen.start, "total": total, "growth": seen.memory - before}));
+    let before = foreman.figures().memory;
+    foreman.set_round(helpers.parse()?, Duration::from_millis(thinking.parse()?));
+    let total = machine::time_future(&waiting, roof.run())?;
+    let seen = foreman.figures();
+    println!(
+        "{}",
+        json!({"start": seen.start, "total": total, "growth": seen.memory - before})
+    );
     waiting.block_on(roof.close());
     Ok(())
 }
 
-fn opener(foreman: Arc<Foreman>) -> Opener {
+fn opener(foreman: Arc<DelegatingModel>) -> ModelOpener {
     Arc::new(move |choice: &rooftree_protocol::ModelChoice| {
-        let shared = Arc::new(Shared(foreman.clone()));
-        Ok(Model { window: Some(10_000_000), ..Model::new(choice, shared) })
+        let shared = Arc::new(DelegatingProvider(foreman.clone()));
+        Ok(Model {
+            window: Some(10_000_000),
+            ..Model::new(choice, shared)
+        })
     })
 }
 
 /// The least it could be: everything on disk in one go, then as many tasks that say that they began.
 fn bare(helpers: usize) -> Result<f64> {
     let work = TempDir::new()?;
-    let ledger = Ledger::open(&work.path().join("bare.db"))?;
+    let ledger = DurableTable::open(&work.path().join("bare.db"))?;
     ledger.commit(["{}"])?;
-    let waiting = machine::one_thread()?;
+    let waiting = machine::single_thread_runtime()?;
     machine::seconds(|| {
         let row = "{\"text\":\"Do a part of the work.\"}";
         ledger.commit(std::iter::repeat_n(row, helpers * ROWS))?;
@@ -163,31 +208,42 @@ fn bare(helpers: usize) -> Result<f64> {
 }
 
 /// A branch of a long session: making it, and until its model is asked.
-fn fork(options: &Options) -> Result<Vec<Row>> {
+fn fork(options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let events = options.amount(10_000, 2_000);
     let work = TempDir::new()?;
-    let (session, _) = grown(work.path(), events as u64)?;
-    let waiting = machine::one_thread()?;
-    let roof = waiting.block_on(async { Roof::raise(work.path(), QuickModel::new(Habit::Read(0))) })?;
-    let made =
-        alone(options.rounds, || machine::until(&waiting, async { roof.fork(&session).await.map(drop) }))?;
-    let asked = alone(options.rounds, || {
-        roof.model.forget();
+    let (session, _) = build_long_session(work.path(), events as u64)?;
+    let waiting = machine::single_thread_runtime()?;
+    let roof = waiting.block_on(async {
+        BenchRuntime::open(work.path(), QuickModel::new(ModelBehavior::Read(0)))
+    })?;
+    let made = measure_ours(options.rounds, || {
+        machine::time_future(&waiting, async { roof.fork(&session).await.map(drop) })
+    })?;
+    let asked = measure_ours(options.rounds, || {
+        roof.model.reset_first_request();
         waiting.block_on(async {
             let since = Instant::now();
             let fork = roof.fork(&session).await?;
             roof.run_in(&fork.id, fork.head).await?;
-            let asked = roof.model.first_asked().context("the model was never asked")?;
+            let asked = roof
+                .model
+                .first_request()
+                .context("the model was never asked")?;
             Ok(asked.at.duration_since(since).as_secs_f64())
         })
     })?;
     waiting.block_on(roof.close());
     Ok(vec![
-        Row::time(format!("fork of {events} events"), made, Target::Watched, "nothing is copied"),
-        Row::time(
+        BenchRow::time(
+            format!("fork of {events} events"),
+            made,
+            FigureTarget::Watched,
+            "nothing is copied",
+        ),
+        BenchRow::time(
             format!("fork of {events} events, to its first request"),
             asked,
-            Target::Watched,
+            FigureTarget::Watched,
             "the journal is read and folded",
         ),
     ])

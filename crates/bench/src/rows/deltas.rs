@@ -8,24 +8,26 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use crate::{
-    contest::{Pair, contest},
+    bench_runtime::BenchRuntime,
+    compare::{MedianPair, compare},
     machine,
-    options::Options,
-    place::Place,
-    quick_model::{Habit, QuickModel},
-    roof::Roof,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    quick_model::{ModelBehavior, QuickModel},
+    row::{BenchRow, FigureTarget},
 };
 
-pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let pieces = options.amount(20_000, 5_000);
     let work = TempDir::new()?;
-    let waiting = machine::one_thread()?;
-    let roof = waiting.block_on(async { Roof::raise(work.path(), QuickModel::new(Habit::Talk(pieces))) })?;
+    let waiting = machine::single_thread_runtime()?;
+    let roof = waiting.block_on(async {
+        BenchRuntime::open(work.path(), QuickModel::new(ModelBehavior::Talk(pieces)))
+    })?;
     let mut heard = 0;
-    let pair = contest(
+    let pair = compare(
         options.rounds,
-        || machine::until(&waiting, channel(pieces)),
+        || machine::time_future(&waiting, channel(pieces)),
         || {
             let (seconds, count) = waiting.block_on(listen(&roof))?;
             heard = count;
@@ -34,15 +36,23 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     )?;
     waiting.block_on(roof.close());
     let each = |value: f64| value / pieces as f64;
-    let pair = Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
+    let pair = MedianPair {
+        ours: each(pair.ours),
+        bare: pair.bare.map(each),
+    };
     let note = format!("a channel between two tasks; {heard} of {pieces} heard");
-    Ok(vec![Row::time("one streamed delta to a watcher", pair, Target::Watched, note)])
+    Ok(vec![BenchRow::time(
+        "one streamed delta to a watcher",
+        pair,
+        FigureTarget::Watched,
+        note,
+    )])
 }
 
 /// Listens to one run; says how long it was between the first delta and the last, and how many
 /// were heard. What the run costs before and after them is in other rows.
-async fn listen(roof: &Roof) -> Result<(f64, usize)> {
-    let session = roof.begin().await?;
+async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
+    let session = roof.post_new().await?;
     let mut events = roof.watch(&session, 0);
     let (mut first, mut last, mut heard) = (None, Instant::now(), 0);
     loop {

@@ -4,15 +4,15 @@ use std::{fs, hint::black_box, path::Path};
 
 use anyhow::Result;
 use rooftree_protocol::Effect;
-use rooftree_tools::{Judged, Policy, Rule};
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest};
 use tempfile::TempDir;
 
 use crate::{
-    contest::contest,
+    compare::compare,
     machine,
-    options::Options,
-    place::Place,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    row::{BenchRow, FigureTarget},
 };
 
 /// Calls that are judged at a time.
@@ -20,19 +20,40 @@ const CALLS: usize = 200;
 
 /// Rules as a project has them.
 const RULES: [(&str, &[&str]); 3] = [
-    ("allow", &["Bash(cargo test *)", "Bash(git log *)", "Write(src/**)", "WebFetch(domain:docs.rs)"]),
+    (
+        "allow",
+        &[
+            "Bash(cargo test *)",
+            "Bash(git log *)",
+            "Write(src/**)",
+            "WebFetch(domain:docs.rs)",
+        ],
+    ),
     ("ask", &["Bash(git push *)"]),
-    ("deny", &["Read(.env)", "Read(secrets/**)", "Bash(rm -rf *)", "Write(.git/**)"]),
+    (
+        "deny",
+        &[
+            "Read(.env)",
+            "Read(secrets/**)",
+            "Bash(rm -rf *)",
+            "Write(.git/**)",
+        ],
+    ),
 ];
 
-pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let directory = TempDir::new()?;
     fs::create_dir_all(directory.path().join("src"))?;
     fs::write(directory.path().join("src/main.rs"), "fn main() {}\n")?;
     let policy = policy()?;
     let judged = [
         ("judging one Read", "Read", "src/main.rs", Effect::ReadOnly),
-        ("judging one Write", "Write", "src/main.rs", Effect::LocalMutation),
+        (
+            "judging one Write",
+            "Write",
+            "src/main.rs",
+            Effect::LocalMutation,
+        ),
         (
             "judging one shell line",
             "Bash",
@@ -42,8 +63,14 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
     ];
     let mut rows = Vec::new();
     for (name, tool, subject, effect) in judged {
-        let call = Judged { tool, subject: Some(subject), input: None, effect, cwd: directory.path() };
-        let pair = contest(
+        let call = PolicyRequest {
+            tool,
+            subject: Some(subject),
+            input: None,
+            effect,
+            cwd: directory.path(),
+        };
+        let pair = compare(
             options.amount(50, 5),
             || each(|| looked(directory.path())),
             || {
@@ -53,7 +80,12 @@ pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
                 })
             },
         )?;
-        rows.push(Row::time(name, pair, Target::Watched, "nine rules; beside reading one small file"));
+        rows.push(BenchRow::time(
+            name,
+            pair,
+            FigureTarget::Watched,
+            "nine rules; beside reading one small file",
+        ));
     }
     Ok(rows)
 }
@@ -73,9 +105,9 @@ fn looked(directory: &Path) -> Result<()> {
 fn policy() -> Result<Policy> {
     let mut policy = Policy::default();
     for (kind, rules) in RULES {
-        let rules: Vec<Rule> = rules
+        let rules: Vec<PermissionRule> = rules
             .iter()
-            .map(|rule| Rule::parse(rule))
+            .map(|rule| PermissionRule::parse(rule))
             .collect::<Result<_, _>>()
             .map_err(|problem| anyhow::anyhow!("{problem}"))?;
         match kind {

@@ -8,47 +8,57 @@ use rooftree_protocol::SessionId;
 use tempfile::TempDir;
 
 use crate::{
-    contest::contest,
+    baseline::DurableTable,
+    bench_runtime::BenchRuntime,
+    compare::compare,
     machine,
-    options::Options,
-    place::Place,
-    quick_model::{Habit, QuickModel},
-    raw::Ledger,
-    roof::Roof,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    quick_model::{ModelBehavior, QuickModel},
+    row::{BenchRow, FigureTarget},
 };
 
 const MESSAGE: &str = r#"{"id":"msg_aaaaaaaaaaaaaaaaaaaaaaaa","parts":[{"type":"text","text":"Read some files."}],"origin":{"by":"user"},"at":1794700800000}"#;
 
-pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let work = TempDir::new()?;
-    [1, 10, 100].into_iter().map(|posters| row(work.path(), posters, options)).collect()
+    [1, 10, 100]
+        .into_iter()
+        .map(|posters| row(work.path(), posters, options))
+        .collect()
 }
 
-fn row(work: &Path, posters: usize, options: &Options) -> Result<Row> {
+fn row(work: &Path, posters: usize, options: &BenchOptions) -> Result<BenchRow> {
     let each = options.amount(2_000, 400) / posters.max(5);
-    let ledger = Ledger::open(&work.join("bare.db"))?;
-    let waiting = machine::all_threads()?;
-    let roof = waiting.block_on(async { Roof::raise(work, QuickModel::new(Habit::Read(0))) })?;
-    let sessions = waiting.block_on(try_join_all((0..posters).map(|_| roof.begin())))?;
-    waiting.block_on(roof.quiet(posters))?;
+    let ledger = DurableTable::open(&work.join("bare.db"))?;
+    let waiting = machine::multi_thread_runtime()?;
+    let roof = waiting
+        .block_on(async { BenchRuntime::open(work, QuickModel::new(ModelBehavior::Read(0))) })?;
+    let sessions = waiting.block_on(try_join_all((0..posters).map(|_| roof.post_new())))?;
+    waiting.block_on(roof.wait_for_runs(posters))?;
     let per_second = |seconds: f64| (posters * each) as f64 / seconds;
     let batch = vec![MESSAGE; posters];
     let bare = || {
-        machine::seconds(|| (0..each).try_for_each(|_| ledger.commit(batch.iter().copied()))).map(per_second)
+        machine::seconds(|| (0..each).try_for_each(|_| ledger.commit(batch.iter().copied())))
+            .map(per_second)
     };
-    let ours = || machine::until(&waiting, post_all(&roof, &sessions, each)).map(per_second);
-    let pair = contest(options.rounds, bare, ours)?;
+    let ours = || machine::time_future(&waiting, post_all(&roof, &sessions, each)).map(per_second);
+    let pair = compare(options.rounds, bare, ours)?;
     waiting.block_on(roof.close());
     let name = format!("messages accepted, {posters} at once");
-    Ok(Row::rate(name, pair, Target::Share(0.5), format!("durable commits of {posters} rows")))
+    Ok(BenchRow::rate(
+        name,
+        pair,
+        FigureTarget::Share(0.5),
+        format!("durable commits of {posters} rows"),
+    ))
 }
 
 /// Every poster posts one after the other, into a session of its own.
-async fn post_all(roof: &Roof, sessions: &[SessionId], each: usize) -> Result<()> {
+async fn post_all(roof: &BenchRuntime, sessions: &[SessionId], each: usize) -> Result<()> {
     let poster = |session| async move {
         for _ in 0..each {
-            roof.leave(session).await?;
+            roof.post_silent(session).await?;
         }
         anyhow::Ok(())
     };

@@ -4,66 +4,94 @@ use std::{cell::Cell, fs, path::Path};
 
 use anyhow::{Result, ensure};
 use rooftree_protocol::{CallId, Effect, SessionId};
-use rooftree_tools::{Judged, Policy, SemanticSearch, Tool, ToolContext};
+use rooftree_tools::{Policy, PolicyRequest, SemanticSearchTool, Tool, ToolContext};
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
-    contest::alone,
+    compare::measure_ours,
     machine,
-    options::Options,
-    place::Place,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    row::{BenchRow, FigureTarget},
 };
 
 const FILES_PER_DIRECTORY: usize = 50;
 
 /// What functions are about, so that words are as rare and as common as in real code.
 const VERBS: [&str; 12] = [
-    "load", "store", "parse", "render", "validate", "merge", "retry", "compress", "schedule", "encode",
-    "resolve", "cancel",
+    "load", "store", "parse", "render", "validate", "merge", "retry", "compress", "schedule",
+    "encode", "resolve", "cancel",
 ];
 const NOUNS: [&str; 15] = [
-    "session", "invoice", "token", "request", "cursor", "packet", "journal", "shipment", "layout", "cache",
-    "account", "schema", "window", "channel", "digest",
+    "session", "invoice", "token", "request", "cursor", "packet", "journal", "shipment", "layout",
+    "cache", "account", "schema", "window", "channel", "digest",
 ];
 
-pub(super) fn measure(_: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let tree = TempDir::new()?;
     let cache = TempDir::new()?;
     let directories = options.amount(200, 20);
     plant(tree.path(), directories)?;
-    let waiting = machine::one_thread()?;
-    let build = alone(options.rounds, || {
-        machine::until(&waiting, search(&SemanticSearch::new(None), tree.path(), "retry an invoice"))
+    let waiting = machine::single_thread_runtime()?;
+    let build = measure_ours(options.rounds, || {
+        machine::time_future(
+            &waiting,
+            search(
+                &SemanticSearchTool::new(None),
+                tree.path(),
+                "retry an invoice",
+            ),
+        )
     })?;
-    let tool = SemanticSearch::new(Some(cache.path().to_owned()));
-    machine::until(&waiting, search(&tool, tree.path(), "retry an invoice"))?;
+    let tool = SemanticSearchTool::new(Some(cache.path().to_owned()));
+    machine::time_future(&waiting, search(&tool, tree.path(), "retry an invoice"))?;
     let edits = Cell::new(0);
-    let edited = alone(options.rounds, || {
+    let edited = measure_ours(options.rounds, || {
         edits.set(edits.get() + 1);
-        fs::write(tree.path().join("part0/module0/file0.rs"), source(0, edits.get()))?;
-        machine::until(&waiting, search(&tool, tree.path(), "retry an invoice"))
+        fs::write(
+            tree.path().join("part0/module0/file0.rs"),
+            source(0, edits.get()),
+        )?;
+        machine::time_future(&waiting, search(&tool, tree.path(), "retry an invoice"))
     })?;
-    let query = alone(options.rounds, || {
-        machine::until(&waiting, search(&tool, tree.path(), "where is a shipment schedule validated"))
+    let query = measure_ours(options.rounds, || {
+        machine::time_future(
+            &waiting,
+            search(&tool, tree.path(), "where is a shipment schedule validated"),
+        )
     })?;
-    let kept = alone(options.rounds, || {
-        let tool = SemanticSearch::new(Some(cache.path().to_owned()));
-        machine::until(&waiting, search(&tool, tree.path(), "retry an invoice"))
+    let kept = measure_ours(options.rounds, || {
+        let tool = SemanticSearchTool::new(Some(cache.path().to_owned()));
+        machine::time_future(&waiting, search(&tool, tree.path(), "retry an invoice"))
     })?;
     let files = directories * FILES_PER_DIRECTORY;
     let note = |what: &str| format!("{files} files; {what}");
     Ok(vec![
-        Row::time("SemanticSearch, first search", build, Target::AtMost(10.0), note("all are read")),
-        Row::time("SemanticSearch, index from disk", kept, Target::Watched, note("in a new process")),
-        Row::time(
+        BenchRow::time(
+            "SemanticSearch, first search",
+            build,
+            FigureTarget::AtMost(10.0),
+            note("all are read"),
+        ),
+        BenchRow::time(
+            "SemanticSearch, index from disk",
+            kept,
+            FigureTarget::Watched,
+            note("in a new process"),
+        ),
+        BenchRow::time(
             "SemanticSearch after an edit",
             edited,
-            Target::Watched,
+            FigureTarget::Watched,
             note("one is read, all are looked at"),
         ),
-        Row::time("SemanticSearch, one of many", query, Target::AtMost(0.2), note("all are looked at")),
+        BenchRow::time(
+            "SemanticSearch, one of many",
+            query,
+            FigureTarget::AtMost(0.2),
+            note("all are looked at"),
+        ),
     ])
 }
 
@@ -73,7 +101,10 @@ fn plant(root: &Path, directories: usize) -> Result<()> {
         let directory = root.join(format!("part{}/module{outer}", outer % 20));
         fs::create_dir_all(&directory)?;
         for file in 0..FILES_PER_DIRECTORY {
-            fs::write(directory.join(format!("file{file}.rs")), source(outer, file))?;
+            fs::write(
+                directory.join(format!("file{file}.rs")),
+                source(outer, file),
+            )?;
         }
     }
     Ok(())
@@ -81,11 +112,19 @@ fn plant(root: &Path, directories: usize) -> Result<()> {
 
 /// A dozen functions.
 fn source(outer: usize, file: usize) -> String {
-    let pick =
-        |words: &[&str], at: usize| words.get(at % words.len()).copied().unwrap_or_default().to_owned();
+    let pick = |words: &[&str], at: usize| {
+        words
+            .get(at % words.len())
+            .copied()
+            .unwrap_or_default()
+            .to_owned()
+    };
     let function = |n: usize| {
         let verb = pick(&VERBS, outer * 7 + file * 3 + n);
-        let (noun, other) = (pick(&NOUNS, outer + file * 5 + n * 2), pick(&NOUNS, outer * 3 + file + n));
+        let (noun, other) = (
+            pick(&NOUNS, outer + file * 5 + n * 2),
+            pick(&NOUNS, outer * 3 + file + n),
+        );
         format!(
             "/// Tries to {verb} the {noun} before the {other} is gone.\n\
              pub fn {verb}_{noun}_{n}({other}: &Value{outer}) -> Result<Value{file}, Error> {{\n    \
@@ -98,13 +137,28 @@ fn source(outer: usize, file: usize) -> String {
         + &(0..12).map(function).collect::<String>()
 }
 
-async fn search(tool: &SemanticSearch, root: &Path, query: &str) -> Result<()> {
-    let input = tool.normalise("SemanticSearch", json!({"query": query})).map_err(anyhow::Error::msg)?;
+async fn search(tool: &SemanticSearchTool, root: &Path, query: &str) -> Result<()> {
+    let input = tool
+        .normalise("SemanticSearch", json!({"query": query}))
+        .map_err(anyhow::Error::msg)?;
     let name = tool.spec().name.as_str();
-    let judged = Judged { tool: name, subject: Some("."), input: None, effect: Effect::ReadOnly, cwd: root };
-    let alone = ToolContext::alone(SessionId::from_entropy(1), CallId::from_entropy(1), root);
-    let context = ToolContext { reach: Policy::default().reach(&judged), ..alone };
+    let judged = PolicyRequest {
+        tool: name,
+        subject: Some("."),
+        input: None,
+        effect: Effect::ReadOnly,
+        cwd: root,
+    };
+    let alone = ToolContext::detached(SessionId::from_entropy(1), CallId::from_entropy(1), root);
+    let context = ToolContext {
+        reach: Policy::default().reach(&judged),
+        ..alone
+    };
     let output = tool.run(input, context).await;
-    ensure!(output.failure.is_none() && output.text().contains("(score"), "found nothing: {}", output.text());
+    ensure!(
+        output.failure.is_none() && output.text().contains("(score"),
+        "found nothing: {}",
+        output.text()
+    );
     Ok(())
 }

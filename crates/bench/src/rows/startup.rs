@@ -9,20 +9,20 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 
 use crate::{
-    contest::{Pair, alone, contest},
+    baseline::SourceFiles,
+    compare::{MedianPair, compare, measure_ours},
     machine,
-    options::Options,
-    place::Place,
-    raw::Files,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    row::{BenchRow, FigureTarget},
 };
 
 const ANSWER: &str = "[[reply]]\ntext = \"Hello.\"\ntimes = 1000\n";
 const TURNS: usize = 50;
 
-pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let work = TempDir::new()?;
-    Files::plant(work.path())?;
+    SourceFiles::create(work.path())?;
     Ok(vec![
         version(place, options, work.path())?,
         answer(place, options, work.path())?,
@@ -31,79 +31,122 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
     ])
 }
 
-fn version(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+fn version(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<BenchRow> {
     let name = "start of `version`";
     let Ok(rooftree) = place.rooftree(&["version"]) else {
-        return Ok(Row::left_out(name, "`rooftree version` does not work yet"));
+        return Ok(BenchRow::skipped(
+            name,
+            "`rooftree version` does not work yet",
+        ));
     };
     let times = options.amount(40, 10);
-    let pair = contest(
+    let pair = compare(
         options.rounds,
         || repeated(times, || Command::new(place.program("bench-empty"))),
         || repeated(times, || ours(&rooftree, work, &["version"])),
     )?;
-    Ok(Row::time(name, pair, Target::Times(3.0), "an empty program"))
+    Ok(BenchRow::time(
+        name,
+        pair,
+        FigureTarget::Times(3.0),
+        "an empty program",
+    ))
 }
 
 /// From exec to exit: one message accepted, one reply asked for and kept, one answer printed.
-fn answer(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+fn answer(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<BenchRow> {
     let name = "exec, one answer, exit";
     let script = work.join("answer.toml");
     std::fs::write(&script, ANSWER)?;
     let model = format!("scripted/{}", script.display());
     let arguments = ["run", "-m", &model, "hi"];
     let Ok(rooftree) = place.rooftree(&arguments) else {
-        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+        return Ok(BenchRow::skipped(name, "`rooftree run` does not work yet"));
     };
     let times = options.amount(10, 3);
-    let pair = contest(
+    let pair = compare(
         options.rounds,
         || repeated(times, || bare(place, work, &["insert"])),
         || repeated(times, || ours(&rooftree, work, &arguments)),
     )?;
-    Ok(Row::time(name, pair, Target::Times(4.0), "open SQLite, one durable insert, print"))
+    Ok(BenchRow::time(
+        name,
+        pair,
+        FigureTarget::Times(4.0),
+        "open SQLite, one durable insert, print",
+    ))
 }
 
 /// The peak as the run itself sees it: its last call looks at the process it was called by.
-fn memory(place: &Place, options: &Options, work: &Path) -> Result<Row> {
+fn memory(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<BenchRow> {
     let name = "peak memory of a run, 50 Read turns";
     let script = work.join("memory.toml");
     std::fs::write(&script, peak_script())?;
     let model = format!("scripted/{}", script.display());
     // Not confined: a process of its own would see itself.
-    let arguments = ["run", "--sandbox", "off", "--permission-mode", "bypass", "-m", &model, "hi"];
+    let arguments = [
+        "run",
+        "--sandbox",
+        "off",
+        "--permission-mode",
+        "bypass",
+        "-m",
+        &model,
+        "hi",
+    ];
     let Ok(rooftree) = place.rooftree(&["run", "--help"]) else {
-        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+        return Ok(BenchRow::skipped(name, "`rooftree run` does not work yet"));
     };
     let peak = || {
         let told = printed(ours(&rooftree, work, &arguments))?;
         machine::kilobytes(&told, "VmHWM:").with_context(|| format!("no VmHWM in {told:?}"))
     };
-    let Ok(Pair { ours: peak, .. }) = alone(options.amount(3, 1), peak) else {
-        return Ok(Row::left_out(name, "`rooftree run` does not work yet"));
+    let Ok(MedianPair { ours: peak, .. }) = measure_ours(options.amount(3, 1), peak) else {
+        return Ok(BenchRow::skipped(name, "`rooftree run` does not work yet"));
     };
     let told = printed(bare(place, work, &["turns", &TURNS.to_string()]))?;
-    let pair = Pair { ours: peak, bare: Some(told.trim().parse()?) };
-    Ok(Row::size(name, pair, Target::AtMost(15e6), "50 file reads with a durable commit each"))
+    let pair = MedianPair {
+        ours: peak,
+        bare: Some(told.trim().parse()?),
+    };
+    Ok(BenchRow::size(
+        name,
+        pair,
+        FigureTarget::AtMost(15e6),
+        "50 file reads with a durable commit each",
+    ))
 }
 
 fn peak_script() -> String {
     let read = |turn| {
-        let path = Files::name(turn);
-        format!("[[reply]]\n[[reply.call]]\ntool = \"Read\"\ninput = {{ file_path = \"{path}\" }}\n\n")
+        let path = SourceFiles::name(turn);
+        format!(
+            "[[reply]]\n[[reply.call]]\ntool = \"Read\"\ninput = {{ file_path = \"{path}\" }}\n\n"
+        )
     };
     let reads: String = (0..TURNS).map(read).collect();
     let peak = "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"grep VmHWM: /proc/$PPID/status\" }\n\n";
     format!("{reads}{peak}[[reply]]\ntext = \"{{{{ results[0].text }}}}\"\n")
 }
 
-fn binary(place: &Place, work: &Path) -> Result<Row> {
+fn binary(place: &ProgramDir, work: &Path) -> Result<BenchRow> {
     let name = "size of the program, stripped";
     let Ok(ours) = stripped(&place.program("rooftree"), work) else {
-        return Ok(Row::left_out(name, "the program is not built, or there is no `strip`"));
+        return Ok(BenchRow::skipped(
+            name,
+            "the program is not built, or there is no `strip`",
+        ));
     };
-    let pair = Pair { ours, bare: stripped(&place.program("bench-bare"), work).ok() };
-    Ok(Row::size(name, pair, Target::AtMost(30e6), "the bare program"))
+    let pair = MedianPair {
+        ours,
+        bare: stripped(&place.program("bench-bare"), work).ok(),
+    };
+    Ok(BenchRow::size(
+        name,
+        pair,
+        FigureTarget::AtMost(30e6),
+        "the bare program",
+    ))
 }
 
 /// Bytes of a program without its symbols.
@@ -117,11 +160,14 @@ fn stripped(program: &Path, work: &Path) -> Result<f64> {
 
 fn ours(rooftree: &Path, work: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(rooftree);
-    command.args(arguments).current_dir(work).env("ROOFTREE_HOME", work.join("home"));
+    command
+        .args(arguments)
+        .current_dir(work)
+        .env("ROOFTREE_HOME", work.join("home"));
     command
 }
 
-fn bare(place: &Place, work: &Path, arguments: &[&str]) -> Command {
+fn bare(place: &ProgramDir, work: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(place.program("bench-bare"));
     let (first, rest) = arguments.split_at(1);
     command.args(first).arg(work).args(rest);
@@ -129,8 +175,15 @@ fn bare(place: &Place, work: &Path, arguments: &[&str]) -> Command {
 }
 
 fn printed(mut command: Command) -> Result<String> {
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("run {command:?}"))?;
-    ensure!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("run {command:?}"))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

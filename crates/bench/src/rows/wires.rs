@@ -1,6 +1,6 @@
 //! What a turn and a streamed delta cost over each wire, from a server on loopback to a watcher.
 
-mod server;
+mod model_server;
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -9,25 +9,25 @@ use futures::future::try_join_all;
 use rooftree_protocol::EventBody;
 use rooftree_providers::{
     anthropic,
-    catalog::Opener,
+    catalog::ModelOpener,
     gemini,
-    http::{Client, Secret, Timeouts},
+    http::{HttpClient, HttpTimeouts, Secret},
     openai,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use self::server::Server;
+use self::model_server::ModelServerProcess;
 use crate::{
-    contest::{Pair, contest, median},
+    baseline::{DurableTable, SourceFiles, baseline_client::BaselineClient},
+    bench_runtime::BenchRuntime,
+    compare::{MedianPair, compare, median},
     machine,
-    options::Options,
-    place::Place,
-    quick_model::{Habit, QuickModel},
-    raw::{Files, Ledger, loopback::Loopback},
-    roof::Roof,
-    row::{Row, Target},
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    quick_model::{ModelBehavior, QuickModel},
+    row::{BenchRow, FigureTarget},
 };
 
 /// Few, because the server remembers what it is asked.
@@ -37,48 +37,62 @@ const TURNS: usize = 20;
 const CROWD_TURNS: usize = 5;
 
 /// A wire: its name, its server, and the way to it.
-struct Wire {
+struct BenchWire {
     name: &'static str,
     server: &'static str,
-    opener: fn(String, Client) -> Opener,
+    opener: fn(String, HttpClient) -> ModelOpener,
 }
 
-const MESSAGES: Wire = Wire {
+const MESSAGES: BenchWire = BenchWire {
     name: "Messages",
     server: "anthropic",
     opener: |base_url, client| {
-        let options = anthropic::Options::new(client, Secret::fixed("key"));
-        anthropic::opener(anthropic::Options { base_url, ..options })
+        let options = anthropic::AnthropicOptions::new(client, Secret::fixed("key"));
+        anthropic::opener(anthropic::AnthropicOptions {
+            base_url,
+            ..options
+        })
     },
 };
 
-const WIRES: [Wire; 4] = [
+const WIRES: [BenchWire; 4] = [
     MESSAGES,
-    Wire {
+    BenchWire {
         name: "Responses",
         server: "openai-responses",
         opener: |url, client| {
-            openai::responses::opener(client, openai::Endpoint::new("quick", url), Arc::default())
+            openai::responses::opener(
+                client,
+                openai::OpenAiEndpoint::new("quick", url),
+                Arc::default(),
+            )
         },
     },
-    Wire {
+    BenchWire {
         name: "Chat",
         server: "openai-chat",
         opener: |url, client| {
-            openai::chat::opener(client, openai::Endpoint::new("quick", url), openai::Dialect::PLAIN)
+            openai::chat::opener(
+                client,
+                openai::OpenAiEndpoint::new("quick", url),
+                openai::ChatDialect::PLAIN,
+            )
         },
     },
-    Wire {
+    BenchWire {
         name: "Gemini",
         server: "gemini",
         opener: |base_url, client| {
-            let options = gemini::Options::new(client, Secret::fixed("key"));
-            gemini::opener(gemini::Options { base_url, ..options })
+            let options = gemini::GeminiOptions::new(client, Secret::fixed("key"));
+            gemini::opener(gemini::GeminiOptions {
+                base_url,
+                ..options
+            })
         },
     },
 ];
 
-pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
+pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let mut rows = Vec::new();
     for wire in &WIRES {
         rows.extend(turns(wire, place, options)?);
@@ -92,41 +106,46 @@ pub(super) fn measure(place: &Place, options: &Options) -> Result<Vec<Row>> {
 }
 
 /// How often the server is asked for the same thing: by both sides, in every round and before the first.
-fn times(options: &Options) -> usize {
+fn times(options: &BenchOptions) -> usize {
     2 * (options.rounds + 1)
 }
 
-fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Vec<Row>> {
+fn turns(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let work = TempDir::new()?;
-    let files = Files::plant(work.path())?;
-    let ledger = Ledger::open(&work.path().join("bare.db"))?;
-    let answers: Vec<Value> = (0..2 * times(options)).flat_map(|_| reading(TURNS)).collect();
-    let server = Server::start(place, wire, work.path(), &answers)?;
-    let waiting = machine::one_thread()?;
+    let files = SourceFiles::create(work.path())?;
+    let ledger = DurableTable::open(&work.path().join("bare.db"))?;
+    let answers: Vec<Value> = (0..2 * times(options))
+        .flat_map(|_| reading(TURNS))
+        .collect();
+    let server = ModelServerProcess::start(place, wire, work.path(), &answers)?;
+    let waiting = machine::single_thread_runtime()?;
     let roof = raise(&waiting, wire, &server, work.path())?;
-    let bare = Loopback::new(server.url.clone())?;
-    let ours = || machine::until(&waiting, roof.run());
+    let bare = BaselineClient::new(server.url.clone())?;
+    let ours = || machine::time_future(&waiting, roof.run());
     let bare = |kept| {
         let (bare, files, waiting) = (&bare, &files, &waiting);
-        move || machine::until(waiting, bare.turns(files, TURNS, kept))
+        move || machine::time_future(waiting, bare.turns(files, TURNS, kept))
     };
-    let durable = contest(options.rounds, bare(Some(&ledger)), ours)?;
-    let loose = contest(options.rounds, bare(None), ours)?;
+    let durable = compare(options.rounds, bare(Some(&ledger)), ours)?;
+    let loose = compare(options.rounds, bare(None), ours)?;
     waiting.block_on(roof.close());
     let each = |value: f64| value / (TURNS + 1) as f64;
-    let each = |pair: Pair| Pair { ours: each(pair.ours), bare: pair.bare.map(each) };
+    let each = |pair: MedianPair| MedianPair {
+        ours: each(pair.ours),
+        bare: pair.bare.map(each),
+    };
     let name = format!("one turn over {}, Read", wire.name);
     Ok(vec![
-        Row::time(
+        BenchRow::time(
             name.clone(),
             each(durable),
-            Target::Times(1.5),
+            FigureTarget::Times(1.5),
             "read the file, ask over HTTP, one durable commit",
         ),
-        Row::time(
+        BenchRow::time(
             format!("{name}, beside no store"),
             each(loose),
-            Target::Watched,
+            FigureTarget::Watched,
             "read the file, ask over HTTP, keep nothing",
         ),
     ])
@@ -135,24 +154,27 @@ fn turns(wire: &Wire, place: &Place, options: &Options) -> Result<Vec<Row>> {
 /// What the model says in one run.
 fn reading(turns: usize) -> impl Iterator<Item = Value> {
     let call = |turn| {
-        let input = json!({"file_path": Files::name(turn)}).to_string();
+        let input = json!({"file_path": SourceFiles::name(turn)}).to_string();
         json!({"say": [{"call": "Read", "id": format!("call_{turn}"), "json": [input]}]})
     };
-    (0..turns).map(call).chain([json!({"say": [{"text": ["Done."]}]})])
+    (0..turns)
+        .map(call)
+        .chain([json!({"say": [{"text": ["Done."]}]})])
 }
 
-fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+fn deltas(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let pieces = options.amount(20_000, 5_000);
     let work = TempDir::new()?;
     let talking = json!({"say": [{"text": vec!["word "; pieces]}]});
-    let server = Server::start(place, wire, work.path(), &vec![talking; times(options)])?;
-    let waiting = machine::one_thread()?;
+    let server =
+        ModelServerProcess::start(place, wire, work.path(), &vec![talking; times(options)])?;
+    let waiting = machine::single_thread_runtime()?;
     let roof = raise(&waiting, wire, &server, work.path())?;
-    let bare = Loopback::new(server.url.clone())?;
+    let bare = BaselineClient::new(server.url.clone())?;
     let mut heard = 0;
-    let pair = contest(
+    let pair = compare(
         options.rounds,
-        || machine::until(&waiting, async { bare.ask(&[]).await.map(drop) }),
+        || machine::time_future(&waiting, async { bare.ask(&[]).await.map(drop) }),
         || {
             let (seconds, count) = waiting.block_on(listen(&roof))?;
             heard = count;
@@ -161,84 +183,115 @@ fn deltas(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
     )?;
     waiting.block_on(roof.close());
     let rate = |seconds: f64| pieces as f64 / seconds;
-    let pair = Pair { ours: rate(pair.ours), bare: pair.bare.map(rate) };
+    let pair = MedianPair {
+        ours: rate(pair.ours),
+        bare: pair.bare.map(rate),
+    };
     let note = format!("the same stream read as JSON over HTTP; {heard} of {pieces} heard");
-    Ok(Row::rate(format!("deltas over {}", wire.name), pair, Target::Share(0.5), note))
+    Ok(BenchRow::rate(
+        format!("deltas over {}", wire.name),
+        pair,
+        FigureTarget::Share(0.5),
+        note,
+    ))
 }
 
 /// Many sessions at once. Each round has a server of its own, which remembers what it is asked.
-fn crowd(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+fn crowd(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let sessions = options.amount(1_000, 200);
     let round = |is_ours: bool| {
         let work = TempDir::new()?;
-        let files = Files::plant(work.path())?;
+        let files = SourceFiles::create(work.path())?;
         let answers: Vec<Value> = reading(CROWD_TURNS).collect();
-        let server = Server::start_in(place, wire, work.path(), &answers, &["by-turn"])?;
-        let waiting = machine::all_threads()?;
+        let server =
+            ModelServerProcess::start_in(place, wire, work.path(), &answers, &["by-turn"])?;
+        let waiting = machine::multi_thread_runtime()?;
         if is_ours {
             let roof = raise(&waiting, wire, &server, work.path())?;
-            let took = machine::until(&waiting, async {
-                roof.many(sessions).await?;
-                roof.rested().await
+            let took = machine::time_future(&waiting, async {
+                roof.post_to_many_new(sessions).await?;
+                roof.wait_until_idle().await
             })?;
             waiting.block_on(roof.close());
             return Ok(took);
         }
-        let bare = Loopback::new(server.url.clone())?;
+        let bare = BaselineClient::new(server.url.clone())?;
         let all = (0..sessions).map(|_| bare.turns(&files, CROWD_TURNS, None));
-        machine::until(&waiting, async { try_join_all(all).await.map(drop) })
+        machine::time_future(&waiting, async { try_join_all(all).await.map(drop) })
     };
-    let pair = contest(options.rounds, || round(false), || round(true))?;
-    let name = format!("{sessions} sessions × {CROWD_TURNS} turns over {}", wire.name);
-    Ok(Row::time(name, pair, Target::Times(1.5), "the same reads, asked over HTTP, nothing kept"))
+    let pair = compare(options.rounds, || round(false), || round(true))?;
+    let name = format!(
+        "{sessions} sessions × {CROWD_TURNS} turns over {}",
+        wire.name
+    );
+    Ok(BenchRow::time(
+        name,
+        pair,
+        FigureTarget::Times(1.5),
+        "the same reads, asked over HTTP, nothing kept",
+    ))
 }
 
 /// From the end of the reply that asks for a sub-agent to the question of the sub-agent's own model, as the
 /// server sees it.
-fn helper(wire: &Wire, place: &Place, options: &Options) -> Result<Row> {
+fn helper(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let (before, rounds) = (3, options.amount(21, 7));
     let work = TempDir::new()?;
     let asking = |round: usize| {
-        let input =
-            json!({"subagent_type": "helper", "isolation": "none", "prompt": format!("Part {round}.")});
-        let ask = json!({"call": "Task", "id": format!("call_{round}"), "json": [input.to_string()]});
+        let input = json!({"subagent_type": "helper", "isolation": "none", "prompt": format!("Part {round}.")});
+        let ask =
+            json!({"call": "Task", "id": format!("call_{round}"), "json": [input.to_string()]});
         let done = json!({"say": [{"text": ["Done."]}]});
         [json!({"say": [ask]}), done.clone(), done]
     };
     let answers: Vec<Value> = (0..before + rounds).flat_map(asking).collect();
-    let server = Server::start(place, wire, work.path(), &answers)?;
-    let waiting = machine::one_thread()?;
+    let server = ModelServerProcess::start(place, wire, work.path(), &answers)?;
+    let waiting = machine::single_thread_runtime()?;
     let opener = opener(wire, &server)?;
-    let roof = waiting.block_on(async { Roof::raise_family(work.path(), opener) })?;
+    let roof = waiting.block_on(async { BenchRuntime::open_delegating(work.path(), opener) })?;
     for _ in 0..before + rounds {
         waiting.block_on(roof.run())?;
     }
     waiting.block_on(roof.close());
-    let times = server.end()?;
+    let times = server.stop()?;
     let started = times.chunks(3).skip(before).map(|asked| match asked {
         [lead, helper, _] => Ok(helper.at - lead.answered.context("a reply that was not sent")?),
         _ => anyhow::bail!("a run of a lead and a helper has three questions"),
     });
-    let pair = Pair { ours: median(started.collect::<Result<_>>()?), bare: None };
+    let pair = MedianPair {
+        ours: median(started.collect::<Result<_>>()?),
+        bare: None,
+    };
     let name = format!("sub-agent start over {}", wire.name);
-    Ok(Row::time(name, pair, Target::AtMost(1e-3), "from the end of one reply to the next question"))
+    Ok(BenchRow::time(
+        name,
+        pair,
+        FigureTarget::AtMost(1e-3),
+        "from the end of one reply to the next question",
+    ))
 }
 
-fn opener(wire: &Wire, server: &Server) -> Result<Opener> {
-    let client = Client::new(Timeouts::default()).map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
+fn opener(wire: &BenchWire, server: &ModelServerProcess) -> Result<ModelOpener> {
+    let client = HttpClient::new(HttpTimeouts::default())
+        .map_err(|problem| anyhow::anyhow!("{problem:?}"))?;
     Ok((wire.opener)(server.url.clone(), client))
 }
 
-fn raise(waiting: &Runtime, wire: &Wire, server: &Server, work: &Path) -> Result<Roof> {
+fn raise(
+    waiting: &Runtime,
+    wire: &BenchWire,
+    server: &ModelServerProcess,
+    work: &Path,
+) -> Result<BenchRuntime> {
     let opener = opener(wire, server)?;
-    let unasked = QuickModel::new(Habit::Talk(0));
-    waiting.block_on(async { Roof::raise_with(work, unasked, opener) })
+    let unasked = QuickModel::new(ModelBehavior::Talk(0));
+    waiting.block_on(async { BenchRuntime::open_with(work, unasked, opener) })
 }
 
 /// Listens to one whole run, the question included as on the bare side; says how many deltas were heard.
-async fn listen(roof: &Roof) -> Result<(f64, usize)> {
+async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
     let since = Instant::now();
-    let session = roof.begin().await?;
+    let session = roof.post_new().await?;
     let mut events = roof.watch(&session, 0);
     let mut heard = 0;
     loop {

@@ -4,21 +4,22 @@ mod edit;
 mod effective;
 mod import;
 mod list;
+mod location;
 mod new;
-mod place;
 mod remove;
 mod show;
-mod trial;
+mod test_agent;
 mod validate;
 
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{AgentDefinition, Level, Problem, UseAs};
+use rooftree_protocol::{AgentDefinition, DefinitionLevel, Problem, UseAs};
 
 pub use self::effective::tools;
 use crate::{
-    environment::Environment, exit::Exit, household::Household, minds::Minds, settings, settings::Settings,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit,
+    project_agents::ProjectAgents, settings, settings::Settings,
 };
 
 /// Options of `agents`.
@@ -43,7 +44,7 @@ enum Action {
     /// Say what is wrong with agent files, and where
     Validate(validate::Arguments),
     /// Ask an agent something; it may only look
-    Test(trial::Arguments),
+    Test(test_agent::Arguments),
     /// Make agents of what another program has
     Import(import::Arguments),
     /// Put an agent's file away
@@ -59,36 +60,40 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::New(arguments) => new::execute(&arguments, environment),
         Action::Edit(arguments) => edit::execute(&arguments, environment),
         Action::Validate(arguments) => validate::execute(&arguments, environment),
-        Action::Test(arguments) => trial::execute(arguments, environment).await,
+        Action::Test(arguments) => test_agent::execute(arguments, environment).await,
         Action::Import(arguments) => import::execute(&arguments, environment),
         Action::Rm(arguments) => remove::execute(&arguments, environment),
     }
 }
 
 /// Everything that is known here about agents.
-struct Here {
+struct AgentsContext {
     settings: Settings,
-    minds: Arc<Minds>,
-    household: Household,
+    minds: Arc<ConfiguredModels>,
+    household: ProjectAgents,
 }
 
-impl Here {
+impl AgentsContext {
     fn look(environment: &Environment) -> Result<Self, Problem> {
         let settings = settings::load(environment)?;
-        let minds = Arc::new(Minds::of(environment, &settings)?);
-        let household = Household::find(environment, &settings, &minds, None)?;
-        Ok(Self { settings, minds, household })
+        let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+        let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+        Ok(Self {
+            settings,
+            minds,
+            household,
+        })
     }
 }
 
 /// Who wrote it, in a word.
 fn source(definition: &AgentDefinition) -> &'static str {
     match definition.source.level {
-        Level::Builtin => "built-in",
-        Level::User => "user",
-        Level::Project => "project",
-        Level::Config => "config",
-        Level::Code => "code",
+        DefinitionLevel::Builtin => "built-in",
+        DefinitionLevel::User => "user",
+        DefinitionLevel::Project => "project",
+        DefinitionLevel::Config => "config",
+        DefinitionLevel::Code => "code",
     }
 }
 

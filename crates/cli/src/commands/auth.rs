@@ -1,8 +1,8 @@
 //! Stores, lists and removes keys of providers and search services. A key is never an argument: those
 //! end up in histories.
 
-mod account;
-mod ask;
+mod hidden_input;
+mod key_account;
 mod list;
 
 use std::io::{self, IsTerminal, Read};
@@ -10,17 +10,17 @@ use std::io::{self, IsTerminal, Read};
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
 
-use self::account::Account;
+use self::key_account::KeyAccount;
 use crate::{
-    credentials::{Key, Source},
+    configured_models::ConfiguredModels,
+    credentials::{ApiKey, KeySource},
     environment::Environment,
     exit::Exit,
-    listing::Output,
-    minds::Minds,
+    human_format::place,
+    listing::ListOutput,
     output,
-    providers::Need,
+    providers::KeyNeed,
     settings,
-    wording::place,
 };
 
 /// Options of `auth`.
@@ -40,7 +40,7 @@ enum Action {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        output: Output,
+        output: ListOutput,
     },
     /// Store a key that is typed unseen, or read from standard input
     Set {
@@ -67,11 +67,11 @@ enum Action {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let minds = Minds::of(environment, &settings::load(environment)?)?;
+    let minds = ConfiguredModels::of(environment, &settings::load(environment)?)?;
     match arguments.action {
         Action::List { all, output } => list::execute(&minds, all, output.format, environment)?,
         Action::Set { provider, from } => {
-            let account = account::find(&minds, &provider)?;
+            let account = key_account::find(&minds, &provider)?;
             let key = match from.as_deref() {
                 Some("-") => from_input()?,
                 Some(_) => return Err(no_argument(&provider)),
@@ -81,13 +81,18 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             keep(&minds, &account, key, environment)?;
         }
         Action::Login { provider } => {
-            let account = account::find(&minds, &provider)?;
-            output::mention(environment, &where_to_get_one(&account));
-            let key =
-                if io::stdin().is_terminal() { typed(&account, environment).await? } else { from_input()? };
+            let account = key_account::find(&minds, &provider)?;
+            output::print_note(environment, &where_to_get_one(&account));
+            let key = if io::stdin().is_terminal() {
+                typed(&account, environment).await?
+            } else {
+                from_input()?
+            };
             keep(&minds, &account, key, environment)?;
         }
-        Action::Logout { provider } => forget(&minds, &account::find(&minds, &provider)?, environment)?,
+        Action::Logout { provider } => {
+            forget(&minds, &key_account::find(&minds, &provider)?, environment)?
+        }
     }
     Ok(Exit::DONE)
 }
@@ -99,62 +104,113 @@ fn no_argument(provider: &str) -> Problem {
         .fix(format!("rooftree auth set {provider}      asks for it unseen\nrooftree auth set {provider} -    reads it from standard input"))
 }
 
-fn where_to_get_one(account: &Account) -> String {
+fn where_to_get_one(account: &KeyAccount) -> String {
     let how = match (account.page, account.need) {
         (Some(page), _) => format!("Make a key at {page} and paste it here."),
-        (None, Need::Nothing) => format!("{} runs on your machine and usually needs no key.", account.title),
-        (None, _) => format!("{} is your own provider: use the key it was given.", account.title),
+        (None, KeyNeed::Nothing) => format!(
+            "{} runs on your machine and usually needs no key.",
+            account.title
+        ),
+        (None, _) => format!(
+            "{} is your own provider: use the key it was given.",
+            account.title
+        ),
     };
     format!("{how} It is stored on this machine only, where only you can read it.")
 }
 
-async fn typed(account: &Account, environment: &Environment) -> Result<Key, Problem> {
+async fn typed(account: &KeyAccount, environment: &Environment) -> Result<ApiKey, Problem> {
     if environment.everywhere.no_input {
-        return Err(Problem::new(ErrorCode::InteractionUnavailable, "a key would have to be asked for")
-            .fix(format!("rooftree auth set {} - reads it from standard input", account.name)));
+        return Err(Problem::new(
+            ErrorCode::InteractionUnavailable,
+            "a key would have to be asked for",
+        )
+        .fix(format!(
+            "rooftree auth set {} - reads it from standard input",
+            account.name
+        )));
     }
-    Key::new(ask::unseen(&format!("Key for {}: ", account.title)).await?).ok_or_else(empty)
+    ApiKey::new(hidden_input::read_hidden_line(&format!("Key for {}: ", account.title)).await?)
+        .ok_or_else(empty)
 }
 
-fn from_input() -> Result<Key, Problem> {
+fn from_input() -> Result<ApiKey, Problem> {
     let mut text = String::new();
-    io::stdin().lock().read_to_string(&mut text).map_err(|error| {
-        Problem::new(ErrorCode::InvalidArguments, "cannot read the key from standard input")
+    io::stdin()
+        .lock()
+        .read_to_string(&mut text)
+        .map_err(|error| {
+            Problem::new(
+                ErrorCode::InvalidArguments,
+                "cannot read the key from standard input",
+            )
             .cause(error.to_string())
-    })?;
-    Key::new(text).ok_or_else(empty)
+        })?;
+    ApiKey::new(text).ok_or_else(empty)
 }
 
 fn empty() -> Problem {
-    Problem::new(ErrorCode::InvalidArguments, "the key is empty; nothing was stored")
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        "the key is empty; nothing was stored",
+    )
 }
 
-fn keep(minds: &Minds, account: &Account, key: Key, environment: &Environment) -> Result<(), Problem> {
-    if key.reveal().chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
-        return Err(Problem::new(ErrorCode::InvalidArguments, "this is not a key; nothing was stored")
-            .cause("there are blanks or line ends in it"));
+fn keep(
+    minds: &ConfiguredModels,
+    account: &KeyAccount,
+    key: ApiKey,
+    environment: &Environment,
+) -> Result<(), Problem> {
+    if key
+        .reveal()
+        .chars()
+        .any(|letter| letter.is_whitespace() || letter.is_control())
+    {
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            "this is not a key; nothing was stored",
+        )
+        .cause("there are blanks or line ends in it"));
     }
     let ending = key.ending();
-    minds.credentials.keep(&account.stored_as, key)?;
+    minds.credentials.store(&account.stored_as, key)?;
     let file = place(minds.credentials.path());
-    output::mention(environment, &format!("stored the key for {} ({ending}) in {file}", account.title));
+    output::print_note(
+        environment,
+        &format!("stored the key for {} ({ending}) in {file}", account.title),
+    );
     if let Some(found) = account.key(&minds.credentials)?
-        && let Source::Variable(variable) = found.source
+        && let KeySource::Variable(variable) = found.source
     {
         let ending = found.key.ending();
-        output::mention(environment, &format!("but {variable} is set, and goes before it ({ending})"));
+        output::print_note(
+            environment,
+            &format!("but {variable} is set, and goes before it ({ending})"),
+        );
     }
     Ok(())
 }
 
-fn forget(minds: &Minds, account: &Account, environment: &Environment) -> Result<(), Problem> {
-    let was_there = minds.credentials.forget(&account.stored_as)?;
-    let words = if was_there { "removed the stored key for" } else { "there is no stored key for" };
-    output::mention(environment, &format!("{words} {}", account.title));
+fn forget(
+    minds: &ConfiguredModels,
+    account: &KeyAccount,
+    environment: &Environment,
+) -> Result<(), Problem> {
+    let was_there = minds.credentials.remove(&account.stored_as)?;
+    let words = if was_there {
+        "removed the stored key for"
+    } else {
+        "there is no stored key for"
+    };
+    output::print_note(environment, &format!("{words} {}", account.title));
     if let Some(found) = account.key(&minds.credentials)?
-        && let Source::Variable(variable) = found.source
+        && let KeySource::Variable(variable) = found.source
     {
-        output::mention(environment, &format!("{variable} is still set; unset it where it comes from"));
+        output::print_note(
+            environment,
+            &format!("{variable} is still set; unset it where it comes from"),
+        );
     }
     Ok(())
 }

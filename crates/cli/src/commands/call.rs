@@ -12,10 +12,10 @@ use std::{
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Outcome, Problem};
 use rooftree_runtime::{
-    doorway::{FRAME, Reply, Request, connect},
-    exposure::Flag,
+    call_socket::{CallSocketReply, CallSocketRequest, FRAME, connect},
+    exposure::CommandFlag,
 };
-use rooftree_tools::way_back::{SOCKET, TOKEN};
+use rooftree_tools::call_socket_env::{SOCKET, TOKEN};
 use serde_json::Value;
 
 use crate::{exit::Exit, output};
@@ -28,25 +28,43 @@ pub struct Arguments {
     tool: String,
     /// Its arguments: --NAME VALUE or --NAME=VALUE for each, or all as --json OBJECT; --json - reads them from
     /// standard input
-    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(
+        value_name = "ARGUMENTS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
     words: Vec<String>,
 }
 
 /// What was typed after the tool.
 #[derive(Debug, Default, PartialEq)]
-struct Typed {
+struct CallInput {
     input: Option<Value>,
-    flags: Vec<Flag>,
+    flags: Vec<CommandFlag>,
 }
 
 /// Calls it: its output is ours, and so is how it ended.
 pub fn execute(arguments: Arguments) -> Result<Exit, Problem> {
-    let Typed { input, flags } = typed(&arguments.words, || io::read_to_string(io::stdin()))?;
+    let CallInput { input, flags } = typed(&arguments.words, || io::read_to_string(io::stdin()))?;
     let told = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let (Some(socket), Some(token)) = (told(SOCKET), told(TOKEN)) else { return Err(not_inside()) };
-    let reply = ask(Path::new(&socket), &Request { token, tool: arguments.tool, input, flags })?;
+    let (Some(socket), Some(token)) = (told(SOCKET), told(TOKEN)) else {
+        return Err(not_inside());
+    };
+    let reply = ask(
+        Path::new(&socket),
+        &CallSocketRequest {
+            token,
+            tool: arguments.tool,
+            input,
+            flags,
+        },
+    )?;
     if reply.outcome == Outcome::Done {
-        let text = if reply.text.ends_with('\n') { reply.text } else { reply.text + "\n" };
+        let text = if reply.text.ends_with('\n') {
+            reply.text
+        } else {
+            reply.text + "\n"
+        };
         output::print(&text)?;
         return Ok(Exit::DONE);
     }
@@ -64,17 +82,24 @@ fn exit(outcome: Outcome) -> Exit {
     }
 }
 
-fn ask(socket: &Path, request: &Request) -> Result<Reply, Problem> {
+fn ask(socket: &Path, request: &CallSocketRequest) -> Result<CallSocketReply, Problem> {
     let mut line = serde_json::to_vec(request).map_err(|error| lost(&error.to_string()))?;
     line.push(b'\n');
     if line.len() > FRAME {
-        return Err(Problem::new(ErrorCode::InvalidArguments, "the arguments are longer than 1 MiB")
-            .fix("put what is long into a file, and name the file"));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            "the arguments are longer than 1 MiB",
+        )
+        .fix("put what is long into a file, and name the file"));
     }
     let mut stream = connect(socket).map_err(|error| unreachable(&error))?;
-    stream.write_all(&line).map_err(|error| lost(&error.to_string()))?;
+    stream
+        .write_all(&line)
+        .map_err(|error| lost(&error.to_string()))?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer).map_err(|error| lost(&error.to_string()))?;
+    BufReader::new(stream)
+        .read_line(&mut answer)
+        .map_err(|error| lost(&error.to_string()))?;
     serde_json::from_str(&answer).map_err(|_| lost("it ended without an answer"))
 }
 
@@ -85,22 +110,32 @@ fn not_inside() -> Problem {
 }
 
 fn unreachable(error: &io::Error) -> Problem {
-    Problem::new(ErrorCode::Unauthorized, "the agent that runs this command cannot be reached")
-        .cause(error.to_string())
-        .fix("the call this command belongs to has ended, or the command was left in background")
+    Problem::new(
+        ErrorCode::Unauthorized,
+        "the agent that runs this command cannot be reached",
+    )
+    .cause(error.to_string())
+    .fix("the call this command belongs to has ended, or the command was left in background")
 }
 
 fn lost(why: &str) -> Problem {
-    Problem::new(ErrorCode::ToolInterrupted, "what became of the call is not known").cause(why.to_owned())
+    Problem::new(
+        ErrorCode::ToolInterrupted,
+        "what became of the call is not known",
+    )
+    .cause(why.to_owned())
 }
 
 /// Reads flags, or JSON. What is between the flags of a call is the tool's business.
-fn typed(words: &[String], read: impl FnOnce() -> io::Result<String>) -> Result<Typed, Problem> {
+fn typed(
+    words: &[String],
+    read: impl FnOnce() -> io::Result<String>,
+) -> Result<CallInput, Problem> {
     let wrong = |words: String| {
         Problem::new(ErrorCode::InvalidArguments, words)
             .fix("write --NAME VALUE for each argument, or --json '{…}' for all")
     };
-    let mut typed = Typed::default();
+    let mut typed = CallInput::default();
     let mut words = words.iter().peekable();
     let mut json = None;
     while let Some(word) = words.next() {
@@ -115,12 +150,17 @@ fn typed(words: &[String], read: impl FnOnce() -> io::Result<String>) -> Result<
         if name == "json" {
             json = Some(value.ok_or_else(|| wrong("--json needs a value".into()))?);
         } else {
-            typed.flags.push(Flag { name: name.to_owned(), value });
+            typed.flags.push(CommandFlag {
+                name: name.to_owned(),
+                value,
+            });
         }
     }
     let Some(json) = json else { return Ok(typed) };
     if !typed.flags.is_empty() {
-        return Err(wrong("--json is for all arguments: no others can stand beside it".into()));
+        return Err(wrong(
+            "--json is for all arguments: no others can stand beside it".into(),
+        ));
     }
     let text = if json == "-" {
         read().map_err(|error| wrong(format!("standard input cannot be read: {error}")))?
@@ -138,18 +178,23 @@ mod tests {
 
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Typed, Problem> {
+    fn read(words: &[&str]) -> Result<CallInput, Problem> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         typed(&words, || Ok(r#"{"from":"stdin"}"#.to_owned()))
     }
 
-    fn flag(name: &str, value: Option<&str>) -> Flag {
-        Flag { name: name.to_owned(), value: value.map(str::to_owned) }
+    fn flag(name: &str, value: Option<&str>) -> CommandFlag {
+        CommandFlag {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+        }
     }
 
     #[test]
     fn flags_and_json_are_told_apart() {
-        let flags = read(&["--url=a=b", "--deep", "--offset", "-5", "--text", ""]).unwrap().flags;
+        let flags = read(&["--url=a=b", "--deep", "--offset", "-5", "--text", ""])
+            .unwrap()
+            .flags;
         let wanted = [
             flag("url", Some("a=b")),
             flag("deep", None),
@@ -157,9 +202,15 @@ mod tests {
             flag("text", Some("")),
         ];
         assert_eq!(flags, wanted);
-        assert_eq!(read(&["--json", r#"{"a":1}"#]).unwrap().input, Some(json!({"a": 1})));
-        assert_eq!(read(&["--json", "-"]).unwrap().input, Some(json!({"from": "stdin"})));
-        assert_eq!(read(&[]).unwrap(), Typed::default());
+        assert_eq!(
+            read(&["--json", r#"{"a":1}"#]).unwrap().input,
+            Some(json!({"a": 1}))
+        );
+        assert_eq!(
+            read(&["--json", "-"]).unwrap().input,
+            Some(json!({"from": "stdin"}))
+        );
+        assert_eq!(read(&[]).unwrap(), CallInput::default());
     }
 
     #[test]
@@ -172,7 +223,11 @@ mod tests {
             &["--a", "b", "c"],
             &["--"],
         ] {
-            assert_eq!(read(words).unwrap_err().code, ErrorCode::InvalidArguments, "{words:?}");
+            assert_eq!(
+                read(words).unwrap_err().code,
+                ErrorCode::InvalidArguments,
+                "{words:?}"
+            );
         }
     }
 }

@@ -4,27 +4,30 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::{definitions::Skill, effective};
-use rooftree_tools::{Followed, Policy, Rule};
+use rooftree_runtime::{definitions::Skill, effective_rights};
+use rooftree_tools::{PermissionRule, Policy, SkillRestriction};
 use serde_json::json;
 
 use crate::{
-    assemble::Wishes,
+    assemble::CliOverrides,
     commands::{
         agents::tools,
         run::{known, permission_mode},
         sessions::{
-            find::{self, Among},
-            to_read,
+            find::{self, LookupScope},
+            open_read_only,
         },
     },
+    configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
-    household::{self, Household},
-    judging::{self, Asked, Call, Decision, Judgement, Known},
-    minds::Minds,
-    output, servers, settings,
-    terminal::clean::clean_line,
+    explain_policy::{
+        self, ConsultedHook, ExplainedCall, ExplainedDecision, KnownTools, PolicyExplanation,
+    },
+    mcp_servers, output,
+    project_agents::{self, ProjectAgents},
+    settings,
+    terminal::sanitize::clean_line,
 };
 
 /// Options of `can`.
@@ -44,10 +47,10 @@ pub struct Arguments {
     permission_mode: Option<PermissionMode>,
     /// As if run with this rule; may be repeated
     #[arg(long, value_name = "RULE")]
-    allow: Vec<Rule>,
+    allow: Vec<PermissionRule>,
     /// As if run with this rule; may be repeated
     #[arg(long, value_name = "RULE")]
-    deny: Vec<Rule>,
+    deny: Vec<PermissionRule>,
     /// As if this skill were followed
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
@@ -62,27 +65,43 @@ pub struct Arguments {
 /// Answers it; the exit code does too: 0 yes, 6 somebody would be asked, 1 no.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(Minds::of(environment, &settings)?);
-    let household = Household::find(environment, &settings, &minds, None)?;
+    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
     let definition = household.definitions.find(&arguments.agent)?;
     let (mut rules, mut sessions) = (Vec::new(), Vec::new());
-    if let Some(store) = to_read(environment)? {
+    if let Some(store) = open_read_only(environment)? {
         (_, rules) = store.rules().await.map_err(|error| error.problem())?;
         if let Some(session) = &arguments.session {
-            sessions.push(find::session(store.as_ref(), session, Among::Live).await?.id);
+            sessions.push(
+                find::session(store.as_ref(), session, LookupScope::Live)
+                    .await?
+                    .id,
+            );
         }
     }
-    let guarding = effective::guarding(&household.hooks, &household.definitions);
+    let guarding = effective_rights::guarding(&household.hooks, &household.definitions);
     let followed = match &arguments.skill {
-        Some(name) => vec![Followed::of(&skill(&household, name)?.note(&tools()))],
+        Some(name) => vec![SkillRestriction::of(
+            &skill(&household, name)?.note(&tools()),
+        )],
         None => Vec::new(),
     };
-    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    let gathered = mcp_servers::gather(
+        environment,
+        &project_agents::places(environment),
+        &settings,
+        &[],
+    )?;
     let (allow, deny) = (known(&arguments.allow)?, known(&arguments.deny)?);
-    let typed = Wishes { mode: arguments.permission_mode, allow, deny, ..Wishes::default() };
-    let (wishes, pinned) = typed.within(&settings);
+    let typed = CliOverrides {
+        mode: arguments.permission_mode,
+        allow,
+        deny,
+        ..CliOverrides::default()
+    };
+    let (wishes, pinned) = typed.without_pinned(&settings);
     for remark in &pinned {
-        output::mention(environment, remark);
+        output::print_note(environment, remark);
     }
     let base = Policy {
         mode: wishes.mode.or(settings.mode).unwrap_or_default(),
@@ -91,28 +110,46 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         deny: wishes.deny.into_iter().chain(settings.deny).collect(),
         followed,
     };
-    let policy = effective::policy(base, &definition, &rules, &sessions, &environment.cwd);
-    let known = Known::of(&tools(), &gathered.servers(environment), &household.definitions, &definition)?;
-    let input = judging::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
-    let call = || Call { tool: &arguments.tool, input: input.clone(), cwd: &environment.cwd, effect: None };
-    let mut judgement = judging::judge(&known, &policy, &gathered.confining, call())?;
-    if judgement.decision != Decision::Deny {
-        judgement.hooks = judging::asked(&known, &household.hooks, &definition, policy.mode, &call())?;
+    let policy = effective_rights::policy(base, &definition, &rules, &sessions, &environment.cwd);
+    let known = KnownTools::of(
+        &tools(),
+        &gathered.servers(environment),
+        &household.definitions,
+        &definition,
+    )?;
+    let input = explain_policy::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
+    let call = || ExplainedCall {
+        tool: &arguments.tool,
+        input: input.clone(),
+        cwd: &environment.cwd,
+        effect: None,
+    };
+    let mut judgement = explain_policy::explain_call(&known, &policy, &gathered.confining, call())?;
+    if judgement.decision != ExplainedDecision::Deny {
+        judgement.hooks = explain_policy::consulted_hooks(
+            &known,
+            &household.hooks,
+            &definition,
+            policy.mode,
+            &call(),
+        )?;
     }
     let text = if arguments.json {
-        output::json_page(&json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }))?
+        output::json_page(
+            &json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }),
+        )?
     } else {
         in_words(&definition.name, &judgement)
     };
     output::print(&text)?;
     Ok(match judgement.decision {
-        Decision::Allow => Exit::DONE,
-        Decision::Ask => Exit::PERMISSION,
-        Decision::Deny => Exit::FAILED,
+        ExplainedDecision::Allow => Exit::DONE,
+        ExplainedDecision::Ask => Exit::PERMISSION,
+        ExplainedDecision::Deny => Exit::FAILED,
     })
 }
 
-fn skill(household: &Household, name: &str) -> Result<Skill, Problem> {
+fn skill(household: &ProjectAgents, name: &str) -> Result<Skill, Problem> {
     let around = household.surroundings.current();
     let skills = &around.skills;
     around.skill(name).cloned().ok_or_else(|| {
@@ -121,21 +158,36 @@ fn skill(household: &Household, name: &str) -> Result<Skill, Problem> {
             [] => "leave --skill out: there are no skills here".to_owned(),
             names => format!("skills there are: {}", names.join(", ")),
         };
-        Problem::new(ErrorCode::InvalidArguments, format!("there is no skill `{name}`")).fix(there_are)
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("there is no skill `{name}`"),
+        )
+        .fix(there_are)
     })
 }
 
-fn in_words(agent: &str, judgement: &Judgement) -> String {
-    let subject = judgement.subject.as_deref().map(clean_line).unwrap_or_default();
-    let mut text = format!("{agent} › {} {subject}", judgement.tool).trim_end().to_owned();
-    text += &format!("\n{}: {}\n", judgement.decision.word(), clean_line(&judgement.reason));
+fn in_words(agent: &str, judgement: &PolicyExplanation) -> String {
+    let subject = judgement
+        .subject
+        .as_deref()
+        .map(clean_line)
+        .unwrap_or_default();
+    let mut text = format!("{agent} › {} {subject}", judgement.tool)
+        .trim_end()
+        .to_owned();
+    text += &format!(
+        "\n{}: {}\n",
+        judgement.decision.word(),
+        clean_line(&judgement.reason)
+    );
     for step in &judgement.steps {
         text += &format!("  {}\n", clean_line(step));
     }
-    for Asked { hook, place } in &judgement.hooks {
+    for ConsultedHook { hook, place } in &judgement.hooks {
         let hook = clean_line(hook);
-        text +=
-            &format!("  a hook would be asked first, and could refuse or change it: `{hook}` in {place}\n");
+        text += &format!(
+            "  a hook would be asked first, and could refuse or change it: `{hook}` in {place}\n"
+        );
     }
     text
 }

@@ -1,21 +1,21 @@
 //! Shows what is set, and by whom. One action, one file.
 
-mod look;
 mod set;
+mod settings_table;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
 use serde_json::{Value, json};
 
-use self::look::{Effect, Setting};
+use self::settings_table::{SettingEffect, SettingRow};
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Output},
+    human_format::place,
+    listing::{self, ListOutput},
     output,
-    settings::{layer::Layer, layers, usual::usual},
-    table::{Give, Table},
-    wording::place,
+    settings::{defaults::default_value, layer::SettingsLayer, layers},
+    table::{ColumnShrink, TextTable},
 };
 
 /// Options of `config`.
@@ -34,7 +34,7 @@ enum Action {
         #[arg(long)]
         origin: bool,
         #[command(flatten)]
-        output: Output,
+        output: ListOutput,
     },
     /// Print one value
     Get {
@@ -52,28 +52,36 @@ enum Action {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let layers = layers::all(environment)?;
     // What is wrong with one of them is said before anything else.
-    let remarks = layers::together(&layers)?.remarks;
+    let remarks = layers::merged(&layers)?.remarks;
     match arguments.action {
         Action::Show { origin, output } => {
-            let mut settings = look::settings(&layers)?;
+            let mut settings = settings_table::settings(&layers)?;
             if !origin {
-                settings.retain(|setting| setting.effect == Effect::Counts);
+                settings.retain(|setting| setting.effect == SettingEffect::Counts);
             }
-            listing::print(&settings, output.format, listing::look(environment), |settings| {
-                table(settings, origin)
-            })?;
-            remarks.iter().for_each(|remark| output::mention(environment, remark));
+            listing::print(
+                &settings,
+                output.format,
+                listing::look(environment),
+                |settings| table(settings, origin),
+            )?;
+            remarks
+                .iter()
+                .for_each(|remark| output::print_note(environment, remark));
             if settings.is_empty() {
-                output::mention(environment, "nothing is set; everything is as usual");
+                output::print_note(environment, "nothing is set; everything is as usual");
             }
         }
         Action::Get { key } => {
-            let mut settings = look::settings(&layers)?;
-            settings.retain(|setting| setting.key == key && setting.effect == Effect::Counts);
+            let mut settings = settings_table::settings(&layers)?;
+            settings
+                .retain(|setting| setting.key == key && setting.effect == SettingEffect::Counts);
             if settings.is_empty() {
                 return usually(&key, &layers, environment);
             }
-            let lines = settings.iter().map(|setting| format!("{}\n", setting.plain()));
+            let lines = settings
+                .iter()
+                .map(|setting| format!("{}\n", setting.plain()));
             output::print(&lines.collect::<String>())?;
         }
         Action::Set(arguments) => set::set(&arguments, &layers, environment)?,
@@ -86,7 +94,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             ];
             let known = |path| layers.iter().any(|layer| layer.path == path);
             for path in places {
-                let state = if known(path.clone()) { "" } else { "  (not there)" };
+                let state = if known(path.clone()) {
+                    ""
+                } else {
+                    "  (not there)"
+                };
                 output::print(&format!("{}{state}\n", path.display()))?;
             }
         }
@@ -95,21 +107,27 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// What holds where nobody has set it.
-fn usually(key: &str, layers: &[Layer], environment: &Environment) -> Result<Exit, Problem> {
-    let Some(usual) = usual(key) else { return Err(unset(key, layers)) };
+fn usually(
+    key: &str,
+    layers: &[SettingsLayer],
+    environment: &Environment,
+) -> Result<Exit, Problem> {
+    let Some(usual) = default_value(key) else {
+        return Err(unset(key, layers));
+    };
     let (line, what) = match &usual {
         Value::Null => (String::new(), "there is no limit"),
         Value::String(text) => (format!("{text}\n"), "this is the default"),
         other => (format!("{other}\n"), "this is the default"),
     };
     output::print(&line)?;
-    output::mention(environment, &format!("`{key}` is not set: {what}"));
+    output::print_note(environment, &format!("`{key}` is not set: {what}"));
     Ok(Exit::DONE)
 }
 
 /// A key nobody knows is one thing, a key nobody has set is another.
-fn unset(key: &str, layers: &[Layer]) -> Problem {
-    let typed = layers::trying(key);
+fn unset(key: &str, layers: &[SettingsLayer]) -> Problem {
+    let typed = layers::probe_layer(key);
     match typed.and_then(|typed| typed.settings()) {
         // It is known, and any text was no value for it.
         Err(problem) if !problem.message.contains("unknown key") => not_set(key, layers),
@@ -118,37 +136,53 @@ fn unset(key: &str, layers: &[Layer]) -> Problem {
     }
 }
 
-fn not_set(key: &str, layers: &[Layer]) -> Problem {
+fn not_set(key: &str, layers: &[SettingsLayer]) -> Problem {
     let looked: Vec<String> = layers.iter().map(|layer| place(&layer.path)).collect();
     Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not set"))
         .cause(format!(
             "it is in none of {}",
-            if looked.is_empty() { "the files".into() } else { looked.join(", ") }
+            if looked.is_empty() {
+                "the files".into()
+            } else {
+                looked.join(", ")
+            }
         ))
         .fix("rooftree config show lists what is; rooftree config path where it can be")
 }
 
-fn table(settings: &[Setting], origin: bool) -> Table {
+fn table(settings: &[SettingRow], origin: bool) -> TextTable {
     if !origin {
-        let mut table = Table::new([("KEY", Give::Stiff), ("VALUE", Give::Soft)]);
-        settings.iter().for_each(|setting| table.row([setting.key.clone(), setting.shown()]));
+        let mut table =
+            TextTable::new([("KEY", ColumnShrink::Stiff), ("VALUE", ColumnShrink::Soft)]);
+        settings
+            .iter()
+            .for_each(|setting| table.row([setting.key.clone(), setting.shown()]));
         return table;
     }
-    let mut table =
-        Table::new([("KEY", Give::Stiff), ("VALUE", Give::Soft), ("FROM", Give::Stiff), ("", Give::Stiff)]);
+    let mut table = TextTable::new([
+        ("KEY", ColumnShrink::Stiff),
+        ("VALUE", ColumnShrink::Soft),
+        ("FROM", ColumnShrink::Stiff),
+        ("", ColumnShrink::Stiff),
+    ]);
     for setting in settings {
-        table.row([setting.key.clone(), setting.shown(), setting.from.clone(), setting.note.clone()]);
+        table.row([
+            setting.key.clone(),
+            setting.shown(),
+            setting.from.clone(),
+            setting.note.clone(),
+        ]);
     }
     table
 }
 
-impl listing::Listed for Setting {
+impl listing::ListItem for SettingRow {
     fn id(&self) -> String {
         self.key.clone()
     }
 }
 
-impl Setting {
+impl SettingRow {
     /// The value as a program would want it.
     fn plain(&self) -> String {
         match &self.value {

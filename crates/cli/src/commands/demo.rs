@@ -1,29 +1,32 @@
 //! Shows the engine at work without a key: real tools, real store, a model that reads from a script.
 
-mod size;
+mod directory_size;
 
 use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
-use rooftree_runtime::{Asking, Definitions};
-use rooftree_tools::SemanticSearch;
+use rooftree_runtime::{ApprovalSource, Definitions};
+use rooftree_tools::SemanticSearchTool;
 
-use super::run::{Asked, Errand, InputFormat, Job, Linger, Manner, Policy, Report, Target, follow};
+use super::run::{
+    BackgroundPolicy, BackgroundWait, CliRequest, InputFormat, PromptAnswerer, RunJob,
+    SessionTarget, ShutdownMode, StdoutReport, follow,
+};
 use crate::{
-    assemble::{Plan, Wishes},
+    assemble::{CliOverrides, RuntimePlan},
+    configured_models::ConfiguredModels,
+    demo_models::{DemoScenario, PROVIDER},
     environment::Environment,
     exit::Exit,
-    minds::Minds,
-    scenario::{PROVIDER, Scenario},
     secrets,
     settings::Settings,
     terminal::{
-        self, chosen, flow,
-        line::{Line, Look},
-        wording,
+        self,
+        line::{StyledLine, TextStyle},
+        run_text, select_view, wrap,
     },
-    web::Online,
+    web::WebAccess,
 };
 
 /// Options of `rooftree demo`.
@@ -31,29 +34,40 @@ use crate::{
 pub struct Arguments {
     /// What to show
     #[arg(value_enum, default_value_t)]
-    pub scenario: Scenario,
+    pub scenario: DemoScenario,
 }
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let scenario = arguments.scenario;
-    let mut view = chosen::view(environment, chosen::detail(environment));
-    let message = scenario.message(size::extent(&environment.cwd));
+    let mut view = select_view::view(environment, select_view::detail(environment));
+    let message = scenario.message(directory_size::extent(&environment.cwd));
     view.conclude(&before(environment, message));
-    let model = ModelChoice { provider: PROVIDER.into(), model: scenario.name().into(), effort: None };
-    let new =
-        NewSession { agent: "lead".into(), cwd: environment.cwd.clone(), name: None, model: Some(model) };
-    let runtime = Plan {
+    let model = ModelChoice {
+        provider: PROVIDER.into(),
+        model: scenario.name().into(),
+        effort: None,
+    };
+    let new = NewSession {
+        agent: "lead".into(),
+        cwd: environment.cwd.clone(),
+        name: None,
+        model: Some(model),
+    };
+    let runtime = RuntimePlan {
         store: environment.store()?,
-        minds: Minds::of(environment, &Settings::default())?.into(),
+        minds: ConfiguredModels::of(environment, &Settings::default())?.into(),
         definitions: Definitions::builtin(),
         surroundings: Default::default(),
         // A demo looks the same for everybody and only looks.
         settings: Settings::default(),
-        wishes: Wishes { mode: Some(rooftree_protocol::PermissionMode::Plan), ..Wishes::default() },
-        search: SemanticSearch::new(None),
-        online: Online::default(),
-        asking: Asking::Nobody,
+        wishes: CliOverrides {
+            mode: Some(rooftree_protocol::PermissionMode::Plan),
+            ..CliOverrides::default()
+        },
+        search: SemanticSearchTool::new(None),
+        online: WebAccess::default(),
+        asking: ApprovalSource::Nobody,
         memory: Default::default(),
         private: environment.private(),
         workspaces: environment.workspaces(),
@@ -65,59 +79,87 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         secrets: Arc::new(secrets::known(environment)),
     }
     .start();
-    let job = Job {
-        errand: Errand::Post(vec![Part::text(message)]),
-        target: Target::New(new),
-        asking: Asked::Nobody,
+    let job = RunJob {
+        errand: CliRequest::Post(vec![Part::text(message)]),
+        target: SessionTarget::New(new),
+        asking: PromptAnswerer::Nobody,
         input: InputFormat::Text,
-        linger: Linger::new(Policy::Wait(Duration::from_secs(30))),
+        linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         remarks: Vec::new(),
     };
-    let left = follow(&runtime.handle(), job, view, &mut Report::of_text()).await?;
+    let left = follow(&runtime.handle(), job, view, &mut StdoutReport::of_text()).await?;
     let (session, run, manner) = (left.session.clone(), left.run.clone(), left.manner);
     let exit = left.leave(runtime).await;
-    if manner == Manner::InOrder {
-        chosen::view(environment, chosen::detail(environment)).conclude(&after(&session, run.as_ref()));
+    if manner == ShutdownMode::InOrder {
+        select_view::view(environment, select_view::detail(environment))
+            .conclude(&after(&session, run.as_ref()));
     }
     Ok(exit)
 }
 
-fn before(environment: &Environment, message: &str) -> Vec<Line> {
+fn before(environment: &Environment, message: &str) -> Vec<StyledLine> {
     let here = environment.cwd.display();
     let words = "The engine, the tools and the store are real. The model is not: it reads its lines \
                  from a script, and so do the three that stand in for Anthropic, OpenAI and Google. No key, no \
                  network; nothing in this directory is changed.";
-    let mut lines = vec![Line::of(Look::Strong, "rooftree demo").with(Look::Plain, format!(" in {here}"))];
-    lines.extend(flow::rows(words, columns()).into_iter().map(|row| Line::of(Look::Dim, row)));
-    lines.push(Line::default());
-    let rows = flow::rows(message, columns() - 2).into_iter().enumerate();
+    let mut lines = vec![
+        StyledLine::of(TextStyle::Strong, "rooftree demo")
+            .with(TextStyle::Plain, format!(" in {here}")),
+    ];
+    lines.extend(
+        wrap::rows(words, columns())
+            .into_iter()
+            .map(|row| StyledLine::of(TextStyle::Dim, row)),
+    );
+    lines.push(StyledLine::default());
+    let rows = wrap::rows(message, columns() - 2).into_iter().enumerate();
     lines.extend(rows.map(|(number, row)| {
-        Line::of(Look::Accent, if number == 0 { "› " } else { "  " }).with(Look::Strong, row)
+        StyledLine::of(TextStyle::Accent, if number == 0 { "› " } else { "  " })
+            .with(TextStyle::Strong, row)
     }));
-    lines.push(Line::default());
+    lines.push(StyledLine::default());
     lines
 }
 
-fn after(session: &SessionId, run: Option<&RunId>) -> Vec<Line> {
-    let id = wording::short(session);
-    let run = run.map(|run| wording::ending(run.as_str())).unwrap_or_default();
-    let mut lines = vec![Line::default()];
+fn after(session: &SessionId, run: Option<&RunId>) -> Vec<StyledLine> {
+    let id = run_text::short(session);
+    let run = run
+        .map(|run| run_text::ending(run.as_str()))
+        .unwrap_or_default();
+    let mut lines = vec![StyledLine::default()];
     let words = "Those were scripted models; what they found is real. Now try:";
-    lines.extend(flow::rows(words, columns()).into_iter().map(Line::of_text));
+    lines.extend(
+        wrap::rows(words, columns())
+            .into_iter()
+            .map(StyledLine::of_text),
+    );
     let commands = [
         (format!("rooftree runs trace {run}"), "who worked when"),
-        (format!("rooftree sessions show {id}"), "what was kept of it"),
-        (format!("rooftree run -s {id} \"Look around\""), "the same once more"),
-        ("rooftree run -m scripted/FILE.toml \"…\"".into(), "your own script"),
-        ("rooftree run -m PROVIDER/MODEL \"…\"".into(), "a real model; see rooftree init"),
+        (
+            format!("rooftree sessions show {id}"),
+            "what was kept of it",
+        ),
+        (
+            format!("rooftree run -s {id} \"Look around\""),
+            "the same once more",
+        ),
+        (
+            "rooftree run -m scripted/FILE.toml \"…\"".into(),
+            "your own script",
+        ),
+        (
+            "rooftree run -m PROVIDER/MODEL \"…\"".into(),
+            "a real model; see rooftree init",
+        ),
     ];
     for (command, what) in commands {
-        let line = Line::of(Look::Accent, format!("  {command:<40}")).with(Look::Dim, format!(" {what}"));
+        let line = StyledLine::of(TextStyle::Accent, format!("  {command:<40}"))
+            .with(TextStyle::Dim, format!(" {what}"));
         if line.width() <= columns() {
             lines.push(line);
         } else {
-            lines.push(Line::of(Look::Dim, format!("  {what}:")));
-            lines.push(Line::of(Look::Accent, format!("    {command}")));
+            lines.push(StyledLine::of(TextStyle::Dim, format!("  {what}:")));
+            lines.push(StyledLine::of(TextStyle::Accent, format!("    {command}")));
         }
     }
     lines

@@ -7,8 +7,8 @@ mod external_agents;
 mod machine;
 mod models;
 mod online;
-mod page;
 mod providers;
+mod report;
 mod salvage;
 mod sandbox;
 mod verify;
@@ -16,7 +16,7 @@ mod verify;
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
-use self::check::Verdict;
+use self::check::DoctorVerdict;
 pub use self::{machine::on_path, providers::local_servers};
 use crate::{environment::Environment, exit::Exit, listing, output};
 
@@ -46,7 +46,9 @@ enum Action {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {
         Some(Action::Verify) => return verify::execute(environment, arguments.json).await,
-        Some(Action::Salvage(salvage)) => return salvage::execute(salvage, environment, arguments.json),
+        Some(Action::Salvage(salvage)) => {
+            return salvage::execute(salvage, environment, arguments.json);
+        }
         None => {}
     }
     let mut checks = machine::checks();
@@ -56,11 +58,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     checks.extend(providers::checks(environment, arguments.online).await);
     checks.extend(agents::checks(environment));
     let text = if arguments.json {
-        output::json_page(&page::Summary::of(&checks))?
+        output::json_page(&report::DoctorSummary::of(&checks))?
     } else {
-        page::text(&checks, listing::look(environment))
+        report::text(&checks, listing::look(environment))
     };
     output::print(&text)?;
-    let is_well = checks.iter().all(|check| check.verdict != Verdict::Failure);
+    let is_well = checks
+        .iter()
+        .all(|check| check.verdict != DoctorVerdict::Failure);
     Ok(if is_well { Exit::DONE } else { Exit::FAILED })
 }

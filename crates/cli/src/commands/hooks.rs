@@ -1,22 +1,23 @@
 //! Shows the hooks there are, and tries them out.
 
-mod rehearsal;
+mod test_hooks;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{Level, Problem};
-use rooftree_runtime::hooks::{Hook, OnFailure, Wait};
+use rooftree_protocol::{DefinitionLevel, Problem};
+use rooftree_runtime::hooks::{ConfiguredHook, HookFailureMode, HookWait};
 use serde::Serialize;
 
 use crate::{
-    confining::confining,
     environment::Environment,
     exit::Exit,
-    hooks, household,
-    listing::{self, Format, Listed, Output},
-    output, secrets, settings,
-    table::{Give, Table},
+    hooks,
+    human_format::place,
+    listing::{self, ListFormat, ListItem, ListOutput},
+    output, project_agents,
+    sandbox::confining,
+    secrets, settings,
+    table::{ColumnShrink, TextTable},
     trust,
-    wording::place,
 };
 
 /// Options of `hooks`.
@@ -36,10 +37,10 @@ enum Action {
         #[arg(long, conflicts_with = "format")]
         json: bool,
         #[command(flatten)]
-        output: Output,
+        output: ListOutput,
     },
     /// Run the hooks of one event with a made-up occasion, and show what they say
-    Test(rehearsal::Arguments),
+    Test(test_hooks::Arguments),
 }
 
 /// A hook as it is listed.
@@ -50,7 +51,7 @@ struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     r#if: Option<String>,
     command: String,
-    level: Level,
+    level: DefinitionLevel,
     file: String,
     timeout_secs: f64,
     r#async: bool,
@@ -60,15 +61,19 @@ struct Row {
     fail: Option<&'static str>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.command.clone()
     }
 }
 
 impl Row {
-    fn of(hook: &Hook) -> Self {
-        let fail = if hook.on_failure == OnFailure::Open { "open" } else { "closed" };
+    fn of(hook: &ConfiguredHook) -> Self {
+        let fail = if hook.on_failure == HookFailureMode::Open {
+            "open"
+        } else {
+            "closed"
+        };
         Self {
             event: hook.point.name(),
             matcher: hook.matcher.to_string(),
@@ -77,7 +82,7 @@ impl Row {
             level: hook.level,
             file: place(&hook.place),
             timeout_secs: hook.patience.as_secs_f64(),
-            r#async: hook.wait == Wait::Background,
+            r#async: hook.wait == HookWait::Background,
             once: hook.once.is_some(),
             fail: hook.point.is_gate().then_some(fail),
         }
@@ -87,23 +92,30 @@ impl Row {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
-    let places = household::places(environment);
+    let places = project_agents::places(environment);
     let trust = trust::of(environment, &places);
     let places = places.trusted(trust);
     let mut found = hooks::find(environment, &settings, &places)?;
     for remark in &found.remarks {
-        output::mention(environment, remark);
+        output::print_note(environment, remark);
     }
-    if trust == rooftree_runtime::definitions::Trust::Missing {
+    if trust == rooftree_runtime::definitions::ProjectTrust::Missing {
         for path in hooks::brought(&places) {
             let path = place(&path);
-            output::mention(environment, &format!("not used, because this folder is not trusted: {path}"));
+            output::print_note(
+                environment,
+                &format!("not used, because this folder is not trusted: {path}"),
+            );
         }
     }
     match arguments.action {
         Action::List { json, output } => {
             let rows: Vec<Row> = found.hooks.hooks.iter().map(Row::of).collect();
-            let format = if json { Format::Json } else { output.format };
+            let format = if json {
+                ListFormat::Json
+            } else {
+                output.format
+            };
             listing::print(&rows, format, listing::look(environment), table)?;
             Ok(Exit::DONE)
         }
@@ -111,21 +123,28 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let known = secrets::known_with(environment, &settings);
             found.hooks.inheritance = secrets::inheritance(&known, &settings);
             let private = environment.private();
-            let ground = found.hooks.ground(confining(None, None, &settings, private));
-            rehearsal::execute(&arguments, environment, &found.hooks, &ground).await
+            let ground = found
+                .hooks
+                .ground(confining(None, None, &settings, private));
+            test_hooks::execute(&arguments, environment, &found.hooks, &ground).await
         }
     }
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([
-        ("EVENT", Give::Stiff),
-        ("MATCHER", Give::Soft),
-        ("COMMAND", Give::Soft),
-        ("FILE", Give::Spare),
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("EVENT", ColumnShrink::Stiff),
+        ("MATCHER", ColumnShrink::Soft),
+        ("COMMAND", ColumnShrink::Soft),
+        ("FILE", ColumnShrink::Spare),
     ]);
     for row in rows {
-        table.row([row.event.to_owned(), row.matcher.clone(), row.command.clone(), row.file.clone()]);
+        table.row([
+            row.event.to_owned(),
+            row.matcher.clone(),
+            row.command.clone(),
+            row.file.clone(),
+        ]);
     }
     table
 }

@@ -1,17 +1,18 @@
 //! Finds keys and local servers, and writes a first `config.toml`. Asks nothing and overwrites nothing.
 
-mod text;
+mod config_template;
 
 use std::{fs, fs::OpenOptions, io::Write};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::{catalog::Tier, compatible::Found};
+use rooftree_providers::{catalog::ModelTier, openai_compatible::LocalServer};
 
 use super::doctor::local_servers;
 use crate::{
-    credentials::Source, environment::Environment, exit::Exit, minds::Minds, output, providers::Profile,
-    settings::Settings, terminal::wording::counted, wording::place,
+    configured_models::ConfiguredModels, credentials::KeySource, environment::Environment,
+    exit::Exit, human_format::place, output, providers::ProviderProfile, settings::Settings,
+    terminal::run_text::counted,
 };
 
 /// Options of `init`.
@@ -28,7 +29,7 @@ pub struct Arguments {
 /// Looks, says what it found, and writes the file if there is none.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     // Whatever the settings say, this is about a machine without any.
-    let minds = Minds::of(environment, &Settings::default())?;
+    let minds = ConfiguredModels::of(environment, &Settings::default())?;
     minds.credentials.stored()?;
     let local = local_servers(&minds).await.unwrap_or_default();
     tell(&minds, &local, environment);
@@ -36,83 +37,112 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Some(name) => Some(minds.resolve(&name)?.choice.to_string()),
         None => first_choice(&minds, &local),
     };
-    let text = text::config(&minds, &local, model.as_deref());
+    let text = config_template::config(&minds, &local, model.as_deref());
     if arguments.print {
         output::print(&text)?;
         return Ok(Exit::DONE);
     }
     let file = place(&environment.settings);
     match write(environment, &text)? {
-        Written::New => output::mention(environment, &format!("wrote {file}")),
-        Written::Kept => {
-            output::mention(
+        ConfigFileStatus::New => output::print_note(environment, &format!("wrote {file}")),
+        ConfigFileStatus::Kept => {
+            output::print_note(
                 environment,
                 &format!("{file} is there already and stays as it is; --print shows a new one"),
             );
         }
     }
-    output::mention(environment, &next(model.as_deref()));
+    output::print_note(environment, &next(model.as_deref()));
     Ok(Exit::DONE)
 }
 
-fn tell(minds: &Minds, local: &[Found], environment: &Environment) {
+fn tell(minds: &ConfiguredModels, local: &[LocalServer], environment: &Environment) {
     let mut accounts = std::collections::BTreeSet::new();
-    for profile in minds.usable().into_iter().filter(|profile| accounts.insert(&profile.account)) {
+    for profile in minds
+        .usable()
+        .into_iter()
+        .filter(|profile| accounts.insert(&profile.account))
+    {
         if let Ok(Some(found)) = profile.key(&minds.credentials) {
             let source = match found.source {
-                Source::Variable(variable) => variable,
-                Source::File => "credentials.toml".into(),
+                KeySource::Variable(variable) => variable,
+                KeySource::File => "credentials.toml".into(),
             };
             let ending = found.key.ending();
-            output::mention(environment, &format!("found a key for {}: {source} ({ending})", profile.title));
+            output::print_note(
+                environment,
+                &format!("found a key for {}: {source} ({ending})", profile.title),
+            );
         }
     }
     for found in local {
         let models = counted(found.models.len() as u64, "model");
-        output::mention(environment, &format!("found {} at {} with {models}", found.vendor, found.base_url));
+        output::print_note(
+            environment,
+            &format!("found {} at {} with {models}", found.vendor, found.base_url),
+        );
     }
     if minds.usable().is_empty() && local.is_empty() {
-        output::mention(environment, "found no keys and no model servers on this machine");
+        output::print_note(
+            environment,
+            "found no keys and no model servers on this machine",
+        );
     }
 }
 
 /// The usual model of the first provider with a key, else the first of a server on this machine.
-fn first_choice(minds: &Minds, local: &[Found]) -> Option<String> {
-    let usual = |profile: &&Profile| {
-        let facts = minds.catalog.known().of_tier(&profile.name, Tier::Standard)?;
+fn first_choice(minds: &ConfiguredModels, local: &[LocalServer]) -> Option<String> {
+    let usual = |profile: &&ProviderProfile| {
+        let facts = minds
+            .catalog
+            .known()
+            .of_tier(&profile.name, ModelTier::Standard)?;
         Some(facts.id.clone())
     };
     let of_key = minds.usable().iter().find_map(usual);
     of_key.or_else(|| {
-        local.iter().find_map(|found| Some(format!("{}/{}", found.vendor, found.models.first()?)))
+        local
+            .iter()
+            .find_map(|found| Some(format!("{}/{}", found.vendor, found.models.first()?)))
     })
 }
 
 fn next(model: Option<&str>) -> String {
     match model {
         Some(model) => format!("try it: rooftree run \"What is in this directory?\"   ({model})"),
-        None => "get a key: rooftree auth login anthropic   or look around without one: rooftree demo".into(),
+        None => {
+            "get a key: rooftree auth login anthropic   or look around without one: rooftree demo"
+                .into()
+        }
     }
 }
 
 /// What became of the file.
-enum Written {
+enum ConfigFileStatus {
     New,
     Kept,
 }
 
-fn write(environment: &Environment, text: &str) -> Result<Written, Problem> {
+fn write(environment: &Environment, text: &str) -> Result<ConfigFileStatus, Problem> {
     let path = &environment.settings;
     let cannot = |error: std::io::Error| {
-        Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", place(path)))
-            .cause(error.to_string())
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("cannot write {}", place(path)),
+        )
+        .cause(error.to_string())
     };
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(cannot)?;
     }
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| Written::New).map_err(cannot),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(Written::Kept),
+        Ok(mut file) => file
+            .write_all(text.as_bytes())
+            .map(|()| ConfigFileStatus::New)
+            .map_err(cannot),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Ok(ConfigFileStatus::Kept)
+        }
         Err(error) => Err(cannot(error)),
     }
 }

@@ -2,13 +2,13 @@
 
 mod accept;
 mod add;
+mod edit_file;
+mod inspect;
 mod list;
 mod login;
-mod look;
 mod remove;
-mod written;
 
-pub use look::unusable;
+pub use inspect::unusable;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
@@ -16,9 +16,8 @@ use rooftree_protocol::Problem;
 use crate::{
     environment::Environment,
     exit::Exit,
-    household, output,
-    servers::{self, Gathered},
-    settings,
+    mcp_servers::{self, ConfiguredServers},
+    output, project_agents, settings,
 };
 
 /// Options of `mcp`.
@@ -40,11 +39,11 @@ enum Action {
     #[command(visible_alias = "remove")]
     Rm(remove::Arguments),
     /// Start a server and say whether it works
-    Test(look::Arguments),
+    Test(inspect::Arguments),
     /// List the tools of a server
-    Tools(look::Arguments),
+    Tools(inspect::Arguments),
     /// List the prompts of a server, which run takes by their names
-    Prompts(look::Arguments),
+    Prompts(inspect::Arguments),
     /// Use the tools of a server as they are now, after looking at what changed
     Accept(accept::Arguments),
     /// Log in to a server elsewhere
@@ -57,20 +56,25 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::List(arguments) => list::execute(arguments, environment).await,
         Action::Add(arguments) => add::execute(&arguments, environment),
         Action::Rm(arguments) => remove::execute(&arguments, environment),
-        Action::Test(arguments) => look::test(&arguments, environment).await,
-        Action::Tools(arguments) => look::tools(&arguments, environment).await,
-        Action::Prompts(arguments) => look::prompts(&arguments, environment).await,
+        Action::Test(arguments) => inspect::test(&arguments, environment).await,
+        Action::Tools(arguments) => inspect::tools(&arguments, environment).await,
+        Action::Prompts(arguments) => inspect::prompts(&arguments, environment).await,
         Action::Accept(arguments) => accept::execute(&arguments, environment).await,
         Action::Login(arguments) => login::execute(&arguments, environment).await,
     }
 }
 
 /// All servers of this place; what people should know about them is said.
-fn gathered(environment: &Environment) -> Result<Gathered, Problem> {
+fn gathered(environment: &Environment) -> Result<ConfiguredServers, Problem> {
     let settings = settings::load(environment)?;
-    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    let gathered = mcp_servers::gather(
+        environment,
+        &project_agents::places(environment),
+        &settings,
+        &[],
+    )?;
     for remark in &gathered.remarks {
-        output::mention(environment, remark);
+        output::print_note(environment, remark);
     }
     Ok(gathered)
 }

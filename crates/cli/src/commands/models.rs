@@ -1,15 +1,18 @@
 //! Shows the models that are known: what they read and write, what they can, what they cost.
 
-mod acting;
+mod acting_models;
 mod list;
 mod show;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
-use rooftree_providers::catalog::{Facts, Price, Profile, Tier};
+use rooftree_providers::catalog::{ModelInfo, ModelPrice, ModelProfile, ModelTier};
 use serde::Serialize;
 
-use crate::{environment::Environment, exit::Exit, listing::Listed, minds::Minds, settings};
+use crate::{
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, listing::ListItem,
+    settings,
+};
 
 /// Options of `models`.
 #[derive(Args, Debug)]
@@ -30,7 +33,7 @@ enum Action {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let minds = Minds::of(environment, &settings::load(environment)?)?;
+    let minds = ConfiguredModels::of(environment, &settings::load(environment)?)?;
     match arguments.action {
         Action::List(arguments) => list::execute(&arguments, &minds, environment),
         Action::Show(arguments) => show::execute(&arguments, &minds, environment),
@@ -46,29 +49,40 @@ struct Row {
     window: Option<u64>,
     output: Option<u64>,
     /// Dollars per million tokens.
-    price: Option<Price>,
+    price: Option<ModelPrice>,
     tools: bool,
     images: bool,
     thinking: bool,
-    tier: Option<Tier>,
+    tier: Option<ModelTier>,
     /// How it is asked.
-    profile: Profile,
+    profile: ModelProfile,
     /// Whether it is an agent of its own, with tools of its own.
     acts: bool,
     /// Whether it can be asked: its provider has a key, or needs none.
     usable: bool,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.id.clone()
     }
 }
 
 impl Row {
-    fn of(facts: &Facts, usable: bool) -> Self {
-        let profile = facts.asked();
-        let Facts { id, aliases, window, output, price, tools, images, thinking, tier, .. } = facts.clone();
+    fn of(facts: &ModelInfo, usable: bool) -> Self {
+        let profile = facts.effective_profile();
+        let ModelInfo {
+            id,
+            aliases,
+            window,
+            output,
+            price,
+            tools,
+            images,
+            thinking,
+            tier,
+            ..
+        } = facts.clone();
         Self {
             id,
             aliases,
@@ -97,7 +111,7 @@ impl Row {
             images: false,
             thinking: false,
             tier: None,
-            profile: Profile::Full,
+            profile: ModelProfile::Full,
             acts: true,
             usable,
         }
@@ -110,7 +124,11 @@ impl Row {
             ("thinking", self.thinking),
             ("acts by itself", self.acts),
         ];
-        let able: Vec<&str> = all.into_iter().filter(|(_, able)| *able).map(|(word, _)| word).collect();
+        let able: Vec<&str> = all
+            .into_iter()
+            .filter(|(_, able)| *able)
+            .map(|(word, _)| word)
+            .collect();
         able.join(" ")
     }
 }
@@ -146,6 +164,9 @@ mod tests {
         for (tokens, words) in table {
             assert_eq!(short(tokens), words);
         }
-        assert_eq!((dollars(3.0), dollars(0.125)), ("$3".into(), "$0.125".into()));
+        assert_eq!(
+            (dollars(3.0), dollars(0.125)),
+            ("$3".into(), "$0.125".into())
+        );
     }
 }

@@ -28,13 +28,13 @@ enum Action {
     #[command(visible_alias = "ls")]
     List(list::Arguments),
     /// Show all of one question
-    Show(list::One),
+    Show(list::PermissionShowArguments),
     /// Say yes to a call
-    Allow(answer::Allow),
+    Allow(answer::AllowArguments),
     /// Say no to a call
-    Deny(answer::Deny),
+    Deny(answer::DenyArguments),
     /// Answer what an agent asks
-    Answer(answer::Reply),
+    Answer(answer::AnswerArguments),
     /// List, add and remove rules
     Rules(rules::Arguments),
     /// Take over the rules of another program's settings

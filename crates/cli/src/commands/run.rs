@@ -1,51 +1,52 @@
 //! Sends a message to an agent and shows what it does, until it is done.
 
-mod asker;
+mod apply_input;
 mod attachment;
+mod background_wait;
 mod begin;
 mod finish;
 mod follow;
-mod heed;
-mod input;
-mod linger;
-mod named;
-mod outcome;
-mod prompt;
+mod follower_events;
+mod input_lines;
+mod mcp_prompt;
+mod partial_result;
+mod prompt_queue;
 mod report;
-mod so_far;
-mod sources;
-mod target;
-mod thinking;
-mod watch;
+mod result_json;
+mod run_tracker;
+mod select_model;
+mod session_target;
+mod user_input;
 
 use std::{ffi::OsString, io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::{Asking, Definitions};
-use rooftree_tools::Rule;
+use rooftree_runtime::{ApprovalSource, Definitions};
+use rooftree_tools::PermissionRule;
 
-use self::prompt::Said;
+use self::user_input::UserInput;
 pub use self::{
-    begin::Errand,
-    finish::Manner,
-    follow::{Job, follow},
-    linger::{Linger, Policy},
-    report::Report,
-    target::Target,
+    background_wait::{BackgroundPolicy, BackgroundWait},
+    begin::CliRequest,
+    finish::ShutdownMode,
+    follow::{RunJob, follow},
+    report::StdoutReport,
+    session_target::SessionTarget,
 };
 use crate::{
-    assemble::{Plan, Wishes},
-    commands::confined::Confined,
+    assemble::{CliOverrides, RuntimePlan},
+    commands::sandbox_flags::SandboxFlags,
+    configured_models::ConfiguredModels,
     embeddings,
     environment::Environment,
     exit::Exit,
-    household::{self, Household},
-    minds::Minds,
-    rules, secrets, servers, settings,
-    terminal::{chosen, view},
+    mcp_servers,
+    project_agents::{self, ProjectAgents},
+    rules, secrets, settings,
+    terminal::{select_view, view},
     trust,
-    web::Online,
+    web::WebAccess,
 };
 
 /// How long agents in background are waited for if nothing else is said.
@@ -95,12 +96,12 @@ pub struct Arguments {
     pub permission_mode: Option<PermissionMode>,
     /// Allow without asking, e.g. 'Bash(git log *)'; may be repeated
     #[arg(long, value_name = "RULE")]
-    pub allow: Vec<Rule>,
+    pub allow: Vec<PermissionRule>,
     /// Never allow; may be repeated
     #[arg(long, value_name = "RULE")]
-    pub deny: Vec<Rule>,
+    pub deny: Vec<PermissionRule>,
     #[command(flatten)]
-    pub confined: Confined,
+    pub confined: SandboxFlags,
     /// What is written to standard output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output_format: OutputFormat,
@@ -146,7 +147,7 @@ pub enum InputFormat {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut report = Report::new(&arguments);
+    let mut report = StdoutReport::new(&arguments);
     let done = attempt(&arguments, environment, &mut report).await;
     if let Err(problem) = &done {
         report.failed(problem);
@@ -157,41 +158,74 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 async fn attempt(
     arguments: &Arguments,
     environment: &Environment,
-    report: &mut Report,
+    report: &mut StdoutReport,
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
-    let (wishes, pinned) = wishes(arguments)?.within(&settings);
-    let tape = thinking::tape(arguments, environment, &settings)?;
-    let minds = Arc::new(Minds::taped(environment, &settings, &tape)?);
+    let (wishes, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
+    let tape = select_model::tape(arguments, environment, &settings)?;
+    let minds = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
     let search = embeddings::search(environment, &settings, &minds, &tape)?;
-    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
-    let asking = asking(arguments, environment);
-    if asking == Asked::Person {
-        trust::question::ask(environment, &household::places(environment)).await?;
+    let online = WebAccess::of(&settings, &minds.credentials, &minds.catalog)?;
+    let asking = prompt_answerer(arguments, environment);
+    if asking == PromptAnswerer::Person {
+        trust::trust_prompt::ask(environment, &project_agents::places(environment)).await?;
     }
-    let household = Household::find(environment, &settings, &minds, arguments.agents.as_deref())?;
-    let gathered =
-        servers::gather(environment, &household::places(environment), &settings, &arguments.mcp_config)?;
+    let household =
+        ProjectAgents::find(environment, &settings, &minds, arguments.agents.as_deref())?;
+    let gathered = mcp_servers::gather(
+        environment,
+        &project_agents::places(environment),
+        &settings,
+        &arguments.mcp_config,
+    )?;
     let definitions = household.definitions;
-    let said = prompt::gather(arguments, environment, initial_prompt(arguments, &definitions).as_deref())?;
-    let said = named::expanded(said, &gathered, environment).await?;
+    let said = user_input::read_user_input(
+        arguments,
+        environment,
+        initial_prompt(arguments, &definitions).as_deref(),
+    )?;
+    let said = mcp_prompt::expand_prompt(said, &gathered, environment).await?;
     let store = environment.store()?;
-    let target = target::find(arguments, environment, &definitions, &*store).await?;
-    let chosen = thinking::choose(arguments, &settings, &minds, &tape)?;
+    let target = session_target::find(arguments, environment, &definitions, &*store).await?;
+    let chosen = select_model::choose(arguments, &settings, &minds, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
-    let unpriced = thinking::unpriced(&minds.catalog.open(&model)?, wishes.max_cost.or(settings.max_cost));
-    let remarks = settings.remarks.iter().chain(&household.remarks).chain(&gathered.remarks).cloned();
-    let remarks = remarks.chain(pinned).chain(chosen.remarks).chain(unpriced).collect();
-    let wishes = Wishes { fallbacks: chosen.fallbacks, model: chosen.default, ..wishes };
-    let target = target.using(&definitions, chosen.named, wishes.model.as_ref(), &*store).await?;
-    let errand = match said {
-        Said::Nothing if arguments.input_format == InputFormat::StreamJson => Errand::Lines,
-        Said::Nothing => Errand::Resume,
-        Said::Message(message) => Errand::Post(message.parts(&*store).await?),
+    let unpriced = select_model::unpriced(
+        &minds.catalog.open(&model)?,
+        wishes.max_cost.or(settings.max_cost),
+    );
+    let remarks = settings
+        .remarks
+        .iter()
+        .chain(&household.remarks)
+        .chain(&gathered.remarks)
+        .cloned();
+    let remarks = remarks
+        .chain(pinned)
+        .chain(chosen.remarks)
+        .chain(unpriced)
+        .collect();
+    let wishes = CliOverrides {
+        fallbacks: chosen.fallbacks,
+        model: chosen.default,
+        ..wishes
     };
-    let secrets = Arc::new(secrets::known_besides(environment, &settings, gathered.confided(&definitions)));
-    let plan = Plan {
+    let target = target
+        .using(&definitions, chosen.named, wishes.model.as_ref(), &*store)
+        .await?;
+    let errand = match said {
+        UserInput::Nothing if arguments.input_format == InputFormat::StreamJson => {
+            CliRequest::Lines
+        }
+        UserInput::Nothing => CliRequest::Resume,
+        UserInput::Message(message) => CliRequest::Post(message.parts(&*store).await?),
+    };
+    let secrets = Arc::new(secrets::known_besides(
+        environment,
+        &settings,
+        gathered.confided(&definitions),
+    ));
+    let plan = RuntimePlan {
         secrets,
         store,
         minds,
@@ -213,16 +247,30 @@ async fn attempt(
     };
     let runtime = plan.start();
     let policy = match arguments.wait {
-        _ if arguments.no_wait => Policy::Leave,
-        Some(most) => Policy::WaitForAll(most),
-        None => Policy::Wait(AGENTS_WAIT),
+        _ if arguments.no_wait => BackgroundPolicy::Leave,
+        Some(most) => BackgroundPolicy::WaitForAll(most),
+        None => BackgroundPolicy::Wait(AGENTS_WAIT),
     };
-    let linger = Linger::new(policy);
-    let job = Job { errand, target, asking, linger, remarks, input: arguments.input_format };
-    match follow(&runtime.handle(), job, view_for(arguments, environment), report).await {
+    let linger = BackgroundWait::new(policy);
+    let job = RunJob {
+        errand,
+        target,
+        asking,
+        linger,
+        remarks,
+        input: arguments.input_format,
+    };
+    match follow(
+        &runtime.handle(),
+        job,
+        view_for(arguments, environment),
+        report,
+    )
+    .await
+    {
         Ok(left) => {
             let exit = left.leave(runtime).await;
-            thinking::tell_what_is_left(&tape, environment);
+            select_model::warn_unplayed(&tape, environment);
             Ok(exit)
         }
         Err(problem) => {
@@ -241,7 +289,7 @@ fn initial_prompt(arguments: &Arguments, definitions: &Definitions) -> Option<St
 
 /// How somebody can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum PromptAnswerer {
     /// Nobody can.
     Nobody,
     /// A person at the terminal.
@@ -250,33 +298,39 @@ pub enum Asked {
     Program,
 }
 
-impl Asked {
-    fn in_runtime(self) -> Asking {
-        if self == Self::Nobody { Asking::Nobody } else { Asking::Client }
+impl PromptAnswerer {
+    fn in_runtime(self) -> ApprovalSource {
+        if self == Self::Nobody {
+            ApprovalSource::Nobody
+        } else {
+            ApprovalSource::Client
+        }
     }
 }
 
-fn asking(arguments: &Arguments, environment: &Environment) -> Asked {
+fn prompt_answerer(arguments: &Arguments, environment: &Environment) -> PromptAnswerer {
     let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     match arguments.input_format {
-        InputFormat::StreamJson => Asked::Program,
-        InputFormat::Text if is_person && !environment.everywhere.no_input => Asked::Person,
-        InputFormat::Text => Asked::Nobody,
+        InputFormat::StreamJson => PromptAnswerer::Program,
+        InputFormat::Text if is_person && !environment.everywhere.no_input => {
+            PromptAnswerer::Person
+        }
+        InputFormat::Text => PromptAnswerer::Nobody,
     }
 }
 
 /// Where events go to standard output, they need not be told on standard error too.
-fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::View> {
-    let detail = match (arguments.output_format, chosen::detail(environment)) {
-        (OutputFormat::StreamJson, view::Detail::Usual) => view::Detail::Remarks,
+fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::TerminalView> {
+    let detail = match (arguments.output_format, select_view::detail(environment)) {
+        (OutputFormat::StreamJson, view::ViewDetail::Usual) => view::ViewDetail::Remarks,
         (_, detail) => detail,
     };
-    chosen::view(environment, detail)
+    select_view::view(environment, detail)
 }
 
 /// What was typed, but for models.
-fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
-    Ok(Wishes {
+fn cli_overrides(arguments: &Arguments) -> Result<CliOverrides, Problem> {
+    Ok(CliOverrides {
         mode: arguments.permission_mode,
         allow: known(&arguments.allow)?,
         deny: known(&arguments.deny)?,
@@ -285,13 +339,16 @@ fn wishes(arguments: &Arguments) -> Result<Wishes, Problem> {
         max_turns: arguments.max_turns,
         timeout: arguments.timeout,
         max_cost: arguments.max_cost,
-        ..Wishes::default()
+        ..CliOverrides::default()
     })
 }
 
 /// Rules that were typed, under the names of tools that exist.
-pub fn known(typed: &[Rule]) -> Result<Vec<Rule>, Problem> {
-    rules::known(typed.to_vec()).map_err(|problem| Problem { code: ErrorCode::InvalidArguments, ..problem })
+pub fn known(typed: &[PermissionRule]) -> Result<Vec<PermissionRule>, Problem> {
+    rules::known(typed.to_vec()).map_err(|problem| Problem {
+        code: ErrorCode::InvalidArguments,
+        ..problem
+    })
 }
 
 /// A mode that was typed.
@@ -310,7 +367,10 @@ fn some_time(text: &str) -> Result<Duration, String> {
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
-    let dollars: f64 = text.trim_start_matches('$').parse().map_err(|_| "write US dollars, e.g. 0.50")?;
+    let dollars: f64 = text
+        .trim_start_matches('$')
+        .parse()
+        .map_err(|_| "write US dollars, e.g. 0.50")?;
     if dollars.is_finite() && dollars >= 0.0 {
         Ok(dollars)
     } else {

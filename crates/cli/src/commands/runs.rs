@@ -3,7 +3,7 @@
 mod cancel;
 pub mod find;
 mod list;
-pub mod record;
+pub mod run_summary;
 mod show;
 mod trace;
 

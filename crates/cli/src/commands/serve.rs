@@ -11,24 +11,25 @@ use std::{
 use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::external_agent::{Callbacks, Door};
-use rooftree_runtime::{Asking, Definitions, Runtime, SystemClock, Unfinished};
-use rooftree_server::{Agents, Options, Server};
+use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
+use rooftree_runtime::{AgentRuntime, ApprovalSource, Definitions, SystemClock, UnfinishedSession};
+use rooftree_server::{ExposedAgents, HttpServer, HttpServerOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    assemble::{Plan, Wishes},
-    commands::confined::Confined,
+    assemble::{CliOverrides, RuntimePlan},
+    commands::sandbox_flags::SandboxFlags,
+    configured_models::{self, ConfiguredModels, RecordingMode},
     embeddings,
     environment::Environment,
     exit::Exit,
     external_agents::{self, PORT},
-    household::{self, Household},
-    minds::{self, Minds, Tape},
-    output, secrets, servers,
+    mcp_servers, output,
+    project_agents::{self, ProjectAgents},
+    secrets,
     settings::{self, Settings},
-    web::Online,
+    web::WebAccess,
 };
 
 /// How often a stream on which nothing happens says that it lives.
@@ -46,7 +47,12 @@ pub struct Arguments {
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
     /// What requests other than callbacks must show as a bearer token
-    #[arg(long, value_name = "TOKEN", env = "ROOFTREE_SERVER_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "ROOFTREE_SERVER_TOKEN",
+        hide_env_values = true
+    )]
     pub token: Option<String>,
     /// A name that leads here, besides addresses and localhost; agents are not asked by any other
     #[arg(long = "host", value_name = "NAME")]
@@ -58,51 +64,87 @@ pub struct Arguments {
     #[arg(long)]
     pub no_resume: bool,
     #[command(flatten)]
-    pub confined: Confined,
+    pub confined: SandboxFlags,
 }
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     hide_token(&arguments, environment);
     // Listens for these from the start: whoever stops it early must not cut it off.
-    let mut leaving = Leaving::listen()?;
+    let mut leaving = ServeStopSignals::listen()?;
     let settings = settings::load(environment)?;
     for remark in &settings.remarks {
-        output::mention(environment, remark);
+        output::print_note(environment, remark);
     }
-    let minds = Minds::of(environment, &settings)?;
-    let Confined { sandbox, network } = arguments.confined;
-    let has_token = arguments.token.as_ref().is_some_and(|token| !token.trim().is_empty());
-    let wishes = Wishes { sandbox, network, ..wishes(&minds, &settings)? };
-    let (wishes, pinned) = wishes.within(&settings);
+    let minds = ConfiguredModels::of(environment, &settings)?;
+    let SandboxFlags { sandbox, network } = arguments.confined;
+    let has_token = arguments
+        .token
+        .as_ref()
+        .is_some_and(|token| !token.trim().is_empty());
+    let wishes = CliOverrides {
+        sandbox,
+        network,
+        ..default_models(&minds, &settings)?
+    };
+    let (wishes, pinned) = wishes.without_pinned(&settings);
     for remark in &pinned {
-        output::mention(environment, remark);
+        output::print_note(environment, remark);
     }
-    let search = embeddings::search(environment, &settings, &minds, &Tape::Off)?;
-    let online = Online::of(&settings, &minds.credentials, &minds.catalog)?;
+    let search = embeddings::search(environment, &settings, &minds, &RecordingMode::Off)?;
+    let online = WebAccess::of(&settings, &minds.credentials, &minds.catalog)?;
     let base = Arc::new(OnceLock::new());
-    let callbacks = Callbacks::new(&external_agents::secret(environment)?, door(base.clone()));
+    let callbacks = CallbackRegistry::new(
+        &external_agents::secret(environment)?,
+        callback_address(base.clone()),
+    );
     let address = SocketAddr::new(arguments.bind, arguments.port);
     let deliver = external_agents::deliver(callbacks.clone());
-    let Arguments { token, hosts, permission_timeout, no_resume, .. } = arguments;
-    let server = Server::listen(Options { address, token, hosts, deliver }).await;
+    let Arguments {
+        token,
+        hosts,
+        permission_timeout,
+        no_resume,
+        ..
+    } = arguments;
+    let server = HttpServer::listen(HttpServerOptions {
+        address,
+        token,
+        hosts,
+        deliver,
+    })
+    .await;
     let server = server.map_err(|error| error.problem())?;
     let url = format!("http://{}", server.address());
     // Nobody else sets it.
     let _ = base.set(url.clone());
-    let agents = external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
+    let agents =
+        external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
     let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
-    let household = Household::find(environment, &settings, &minds, None)?;
-    let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
+    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+    let gathered = mcp_servers::gather(
+        environment,
+        &project_agents::places(environment),
+        &settings,
+        &[],
+    )?;
     let unreachable = unreachable(&household.definitions).filter(|_| !has_token);
-    for remark in household.remarks.iter().chain(&gathered.remarks).chain(&unreachable) {
-        output::mention(environment, remark);
+    for remark in household
+        .remarks
+        .iter()
+        .chain(&gathered.remarks)
+        .chain(&unreachable)
+    {
+        output::print_note(environment, remark);
     }
     let store = environment.store()?;
-    let secrets =
-        Arc::new(secrets::known_besides(environment, &settings, gathered.confided(&household.definitions)));
+    let secrets = Arc::new(secrets::known_besides(
+        environment,
+        &settings,
+        gathered.confided(&household.definitions),
+    ));
     let definitions = household.definitions.clone();
-    let plan = Plan {
+    let plan = RuntimePlan {
         secrets,
         store,
         minds,
@@ -113,7 +155,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         search,
         online,
         // Whoever looks with `rooftree permissions` can answer.
-        asking: Asking::Client,
+        asking: ApprovalSource::Client,
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
@@ -124,7 +166,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         widest_mode: household.widest_mode,
     };
     let runtime = plan.start();
-    let server = server.with_agents(Agents {
+    let server = server.with_agents(ExposedAgents {
         handle: runtime.handle(),
         definitions,
         clock: Arc::new(SystemClock),
@@ -133,9 +175,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         heartbeat: HEARTBEAT,
         at_once: AT_ONCE,
     });
-    let resume = if no_resume { Resume::Nothing } else { Resume::Everything };
+    let resume = if no_resume {
+        ResumeMode::Nothing
+    } else {
+        ResumeMode::Everything
+    };
     let done = match resumed(&runtime, resume, environment).await {
-        Ok(words) => serve(server, &mut leaving, &format!("listening on {url}{words}\n")).await,
+        Ok(words) => {
+            serve(
+                server,
+                &mut leaving,
+                &format!("listening on {url}{words}\n"),
+            )
+            .await
+        }
         Err(problem) => Err(problem),
     };
     runtime.stop().await;
@@ -144,35 +197,51 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// Which sessions that were left unfinished a server goes on with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Resume {
+enum ResumeMode {
     Everything,
     Nothing,
 }
 
 /// Goes on with what is unfinished, names it with its mode, and says why something stays unfinished. Returns how
 /// many there are, in words.
-async fn resumed(runtime: &Runtime, resume: Resume, environment: &Environment) -> Result<String, Problem> {
+async fn resumed(
+    runtime: &AgentRuntime,
+    resume: ResumeMode,
+    environment: &Environment,
+) -> Result<String, Problem> {
     let unfinished = match resume {
-        Resume::Everything => runtime.recover().await,
-        Resume::Nothing => runtime.unfinished().await,
+        ResumeMode::Everything => runtime.recover().await,
+        ResumeMode::Nothing => runtime.unfinished().await,
     };
     let unfinished = unfinished.map_err(|error| error.problem())?;
     let mut count = 0_u32;
     for one in &unfinished {
-        let Unfinished { session, title, mode, problem } = one;
+        let UnfinishedSession {
+            session,
+            title,
+            mode,
+            problem,
+        } = one;
         let about = title.as_deref().unwrap_or("a message waits");
         let words = match problem {
             Some(problem) => format!("stays unfinished: {}: {}", session.id, problem.message),
-            None if resume == Resume::Nothing => format!("stays unfinished: {} ({about})", session.id),
+            None if resume == ResumeMode::Nothing => {
+                format!("stays unfinished: {} ({about})", session.id)
+            }
             None => {
                 count += 1;
-                format!("goes on: {} ({}, mode {mode}): {about}", session.id, session.agent)
+                format!(
+                    "goes on: {} ({}, mode {mode}): {about}",
+                    session.id, session.agent
+                )
             }
         };
-        output::mention(environment, &words);
+        output::print_note(environment, &words);
     }
     Ok(match (count, resume) {
-        (_, Resume::Nothing) if !unfinished.is_empty() => "; --no-resume: nothing goes on".to_owned(),
+        (_, ResumeMode::Nothing) if !unfinished.is_empty() => {
+            "; --no-resume: nothing goes on".to_owned()
+        }
         (0, _) => String::new(),
         (1, _) => "; 1 session goes on".to_owned(),
         (count, _) => format!("; {count} sessions go on"),
@@ -180,7 +249,11 @@ async fn resumed(runtime: &Runtime, resume: Resume, environment: &Environment) -
 }
 
 /// Serves requests until a stop is asked for. Callbacks already in progress are still processed.
-async fn serve(server: Server, leaving: &mut Leaving, words: &str) -> Result<(), Problem> {
+async fn serve(
+    server: HttpServer,
+    leaving: &mut ServeStopSignals,
+    words: &str,
+) -> Result<(), Problem> {
     output::print(words)?;
     let stop = CancellationToken::new();
     let mut serving = std::pin::pin!(server.run(stop.clone()));
@@ -197,7 +270,9 @@ async fn serve(server: Server, leaving: &mut Leaving, words: &str) -> Result<(),
 /// Starts this program again with the token in its environment, if it was given as an argument: arguments of a
 /// process can be read by every other one. Where that fails, it is said.
 fn hide_token(arguments: &Arguments, environment: &Environment) {
-    let Some(token) = &arguments.token else { return };
+    let Some(token) = &arguments.token else {
+        return;
+    };
     let mut given = std::env::args_os().skip(1);
     let (mut kept, mut is_shown) = (Vec::new(), false);
     while let Some(argument) = given.next() {
@@ -212,14 +287,18 @@ fn hide_token(arguments: &Arguments, environment: &Environment) {
         let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         let mut again = std::process::Command::new(program);
         let error = again.args(kept).env("ROOFTREE_SERVER_TOKEN", token).exec();
-        let words = "--token can be read by every program of this machine; use ROOFTREE_SERVER_TOKEN";
-        output::mention(environment, &format!("{words} ({error})"));
+        let words =
+            "--token can be read by every program of this machine; use ROOFTREE_SERVER_TOKEN";
+        output::print_note(environment, &format!("{words} ({error})"));
     }
 }
 
 /// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.
 fn unreachable(definitions: &Definitions) -> Option<String> {
-    let exposed = definitions.iter().filter(|agent| agent.api_exposed).map(|agent| agent.name.clone());
+    let exposed = definitions
+        .iter()
+        .filter(|agent| agent.api_exposed)
+        .map(|agent| agent.name.clone());
     let exposed: Vec<String> = exposed.collect();
     (!exposed.is_empty()).then(|| {
         format!(
@@ -230,38 +309,50 @@ fn unreachable(definitions: &Definitions) -> Option<String> {
 }
 
 /// Callbacks come to where the server listens, by whatever name the agent knows it.
-fn door(own: Arc<OnceLock<String>>) -> Door {
+fn callback_address(own: Arc<OnceLock<String>>) -> CallbackBaseUrlFn {
     Arc::new(move |base| {
         let base = base.or_else(|| own.get().cloned());
-        let base = base.ok_or_else(|| Problem::new(ErrorCode::Internal, "the server does not listen yet"));
+        let base =
+            base.ok_or_else(|| Problem::new(ErrorCode::Internal, "the server does not listen yet"));
         async move { base }.boxed()
     })
 }
 
 /// The models for sessions that name none, and those to turn to.
-fn wishes(minds: &Minds, settings: &Settings) -> Result<Wishes, Problem> {
+fn default_models(minds: &ConfiguredModels, settings: &Settings) -> Result<CliOverrides, Problem> {
     let choice = |name: &String| minds.resolve(name).map(|resolved| resolved.choice);
-    Ok(Wishes {
-        model: minds::default_name(settings).as_ref().map(choice).transpose()?,
-        fallbacks: settings.fallbacks.iter().map(choice).collect::<Result<_, _>>()?,
-        ..Wishes::default()
+    Ok(CliOverrides {
+        model: configured_models::default_name(settings)
+            .as_ref()
+            .map(choice)
+            .transpose()?,
+        fallbacks: settings
+            .fallbacks
+            .iter()
+            .map(choice)
+            .collect::<Result<_, _>>()?,
+        ..CliOverrides::default()
     })
 }
 
 /// Wishes to end.
-struct Leaving {
+struct ServeStopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Leaving {
+impl ServeStopSignals {
     fn listen() -> Result<Self, Problem> {
         let listen = |kind| {
             signal(kind).map_err(|error| {
-                Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
+                Problem::new(ErrorCode::Internal, "cannot listen for signals")
+                    .cause(error.to_string())
             })
         };
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
     }
 
     async fn come(&mut self) {

@@ -1,16 +1,16 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
+mod atomic_file;
 mod back;
 mod clear;
-mod closing;
+mod close_run;
 mod events;
 mod export;
 pub mod find;
 mod fork;
 mod import;
 pub mod journal;
-mod kept_file;
 mod list;
 mod name;
 mod remove;
@@ -90,27 +90,33 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// The database to look at, if there is one. Looking never makes one, and works on a medium
 /// that cannot be written to.
-pub fn to_read(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
+pub fn open_read_only(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
     if !environment.database.exists() {
         return Ok(None);
     }
     match SqliteStore::open_read_only(&environment.database) {
-        Ok(store) if store.found().is_empty() => Ok(Some(Arc::new(store))),
+        Ok(store) if store.integrity_problems().is_empty() => Ok(Some(Arc::new(store))),
         // A list that lacks something must not look whole.
-        Ok(store) => Err(in_words(rooftree_store::Error::Damaged(store.found().join("; ")))),
+        Ok(store) => Err(in_words(rooftree_store::Error::Damaged(
+            store.integrity_problems().join("; "),
+        ))),
         // An older database must be brought up to date first, and that is writing.
         Err(_) => environment.store().map(Some),
     }
 }
 
 /// The database to look at one session of.
-fn to_read_one(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
-    to_read(environment)?.ok_or_else(none_yet)
+fn open_existing(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+    open_read_only(environment)?.ok_or_else(none_yet)
 }
 
 /// The database to change one session of.
-fn to_change(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
-    if environment.database.exists() { environment.store() } else { Err(none_yet()) }
+fn open_writable(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+    if environment.database.exists() {
+        environment.store()
+    } else {
+        Err(none_yet())
+    }
 }
 
 fn none_yet() -> Problem {

@@ -5,21 +5,22 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rooftree_protocol::{Effect, ErrorCode, Problem, ToolKind};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Processes, SemanticSearch, Tool, Toolset, toolset::Found};
+use rooftree_tools::{BackgroundProcesses, SemanticSearchTool, Tool, Toolset, toolset::ToolLookup};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     assemble,
+    configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
-    household::Household,
-    listing::{self, Format, Listed, Output},
-    minds::Minds,
-    output, settings,
-    table::{Give, Look, Table},
-    web::Online,
-    wording::wrapped,
+    human_format::wrapped,
+    listing::{self, ListFormat, ListItem, ListOutput},
+    output,
+    project_agents::ProjectAgents,
+    settings,
+    table::{ColumnShrink, TableStyle, TextTable},
+    web::WebAccess,
 };
 
 /// Options of `tools`.
@@ -39,7 +40,7 @@ enum Action {
         #[arg(short, long, value_name = "NAME")]
         agent: Option<String>,
         #[command(flatten)]
-        output: Output,
+        output: ListOutput,
     },
     /// Show one tool: its names, what it does to the world, its arguments
     Show {
@@ -64,7 +65,7 @@ struct Row {
     input_schema: Value,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.name.clone()
     }
@@ -88,11 +89,19 @@ impl Row {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(&processes, SemanticSearch::new(None), Online::default());
+    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
+    let tools = assemble::tools(
+        &processes,
+        SemanticSearchTool::new(None),
+        WebAccess::default(),
+    );
     match arguments.action {
-        Action::List { agent, output } => list(&tools, agent.as_deref(), output.format, environment)?,
-        Action::Show { name, json: true } => output::print(&output::json_page(&named(&tools, &name)?)?)?,
+        Action::List { agent, output } => {
+            list(&tools, agent.as_deref(), output.format, environment)?
+        }
+        Action::Show { name, json: true } => {
+            output::print(&output::json_page(&named(&tools, &name)?)?)?
+        }
         Action::Show { name, json: false } => {
             output::print(&page(&named(&tools, &name)?, listing::look(environment))?)?;
         }
@@ -103,16 +112,18 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 fn list(
     tools: &Toolset,
     agent: Option<&str>,
-    format: Format,
+    format: ListFormat,
     environment: &Environment,
 ) -> Result<(), Problem> {
     let scoped = match agent {
         Some(name) => {
             let settings = settings::load(environment)?;
-            let minds = Arc::new(Minds::of(environment, &settings)?);
-            let household = Household::find(environment, &settings, &minds, None)?;
+            let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+            let household = ProjectAgents::find(environment, &settings, &minds, None)?;
             let definition = household.definitions.find(name)?;
-            tools.scoped(&definition.tools).capable(&definition.capabilities)
+            tools
+                .scoped(&definition.tools)
+                .capable(&definition.capabilities)
         }
         None => tools.clone(),
     };
@@ -120,15 +131,20 @@ fn list(
     listing::print(&rows, format, listing::look(environment), table)
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([
-        ("NAME", Give::Stiff),
-        ("KIND", Give::Spare),
-        ("EFFECT", Give::Stiff),
-        ("WHAT IT DOES", Give::Soft),
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("NAME", ColumnShrink::Stiff),
+        ("KIND", ColumnShrink::Spare),
+        ("EFFECT", ColumnShrink::Stiff),
+        ("WHAT IT DOES", ColumnShrink::Soft),
     ]);
     for row in rows {
-        table.row([row.name.clone(), word(&row.kind), word(&row.effect), first_sentence(&row.description)]);
+        table.row([
+            row.name.clone(),
+            word(&row.kind),
+            word(&row.effect),
+            first_sentence(&row.description),
+        ]);
     }
     table
 }
@@ -136,20 +152,31 @@ fn table(rows: &[Row]) -> Table {
 /// Up to the first full stop that a new sentence follows.
 fn first_sentence(text: &str) -> String {
     let begins = |after: &str| after.trim_start().starts_with(char::is_uppercase);
-    let end = text.match_indices(". ").find(|(at, _)| text.get(at + 1..).is_some_and(begins));
-    end.and_then(|(at, _)| text.get(..=at)).unwrap_or(text).to_owned()
+    let end = text
+        .match_indices(". ")
+        .find(|(at, _)| text.get(at + 1..).is_some_and(begins));
+    end.and_then(|(at, _)| text.get(..=at))
+        .unwrap_or(text)
+        .to_owned()
 }
 
 fn named(tools: &Toolset, name: &str) -> Result<Row, Problem> {
     match tools.find(name) {
-        Found::Tool(tool) => Ok(Row::of(tool.as_ref())),
-        Found::Unknown => Err(Problem::new(ErrorCode::ToolNotFound, format!("there is no tool `{name}`"))
-            .fix(format!("tools there are: {}", tools.names().join(", ")))),
+        ToolLookup::Tool(tool) => Ok(Row::of(tool.as_ref())),
+        ToolLookup::Unknown => Err(Problem::new(
+            ErrorCode::ToolNotFound,
+            format!("there is no tool `{name}`"),
+        )
+        .fix(format!("tools there are: {}", tools.names().join(", ")))),
     }
 }
 
-fn page(row: &Row, look: Look) -> Result<String, Problem> {
-    let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
+fn page(row: &Row, look: TableStyle) -> Result<String, Problem> {
+    let also = if row.aliases.is_empty() {
+        "–".to_owned()
+    } else {
+        row.aliases.join(", ")
+    };
     let facts = format!(
         "{}\n  also called: {also}\n  kind: {}\n  effect: {}\n",
         row.name,
@@ -174,7 +201,10 @@ mod tests {
     fn a_sentence_ends_where_another_begins() {
         let table = [
             ("Read a file. Lines are numbered.", "Read a file."),
-            ("Find files, e.g. all of them. Newest first.", "Find files, e.g. all of them."),
+            (
+                "Find files, e.g. all of them. Newest first.",
+                "Find files, e.g. all of them.",
+            ),
             ("No full stop", "No full stop"),
         ];
         for (text, wanted) in table {

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::definitions::Places;
+use rooftree_runtime::definitions::SearchDirs;
 use serde_json::json;
 
 use crate::{
     environment::Environment,
     exit::Exit,
-    household, output,
+    human_format::place,
+    output, project_agents,
     settings::other_programs::{self, FILES},
-    terminal::clean::clean_line,
-    trust::{self, Standing, content::Content},
-    wording::place,
+    terminal::sanitize::clean_line,
+    trust::{self, TrustStatus, content::ProjectContent},
 };
 
 /// Digits of a SHA-256 that are shown.
@@ -41,29 +41,50 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     if arguments.list {
         let folders = trust::folders(environment);
-        output::print(&folders.iter().map(|folder| format!("{}\n", folder.display())).collect::<String>())?;
+        output::print(
+            &folders
+                .iter()
+                .map(|folder| format!("{}\n", folder.display()))
+                .collect::<String>(),
+        )?;
         return Ok(Exit::DONE);
     }
-    let places = household::places(environment);
+    let places = project_agents::places(environment);
     let root = places.root().ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidArguments, "your home directory needs no trust")
-            .fix("choose a project with -C DIR")
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            "your home directory needs no trust",
+        )
+        .fix("choose a project with -C DIR")
     })?;
     if arguments.show {
         return show(&places, environment, arguments.json);
     }
     if arguments.remove {
         trust::withdraw(environment, root)?;
-        output::mention(environment, &format!("{} is no longer trusted", place(root)));
+        output::print_note(
+            environment,
+            &format!("{} is no longer trusted", place(root)),
+        );
         return Ok(Exit::DONE);
     }
     let content = content(&places)?;
     trust::give(environment, root, &content)?;
-    output::mention(environment, &format!("{} is trusted as it is now", place(root)));
+    output::print_note(
+        environment,
+        &format!("{} is trusted as it is now", place(root)),
+    );
     for path in content.acting.keys().chain(&content.text) {
-        output::mention(environment, &format!("  from now on used: {}", clean_line(path)));
+        output::print_note(
+            environment,
+            &format!("  from now on used: {}", clean_line(path)),
+        );
     }
-    for file in FILES.iter().map(|name| root.join(name)).filter(|file| file.is_file()) {
+    for file in FILES
+        .iter()
+        .map(|name| root.join(name))
+        .filter(|file| file.is_file())
+    {
         tell_unused(&file, environment);
     }
     Ok(Exit::DONE)
@@ -78,43 +99,62 @@ fn tell_unused(file: &Path, environment: &Environment) {
             place(file),
             clean_line(&unused.join(", "))
         );
-        output::mention(environment, &said);
+        output::print_note(environment, &said);
     }
 }
 
-fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
-    let standing = trust::standing(environment, places);
+fn show(places: &SearchDirs, environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
+    let standing = trust::status(environment, places);
     let content = content(places)?;
     let changed = |path: &str| match &standing {
-        Standing::Changed(changes) => {
-            changes.iter().find(|change| change.path == path).map(|change| change.is_new)
-        }
+        TrustStatus::Changed(changes) => changes
+            .iter()
+            .find(|change| change.path == path)
+            .map(|change| change.is_new),
         _ => None,
     };
     let word = |path: &str| match (&standing, changed(path)) {
-        (Standing::Trusted, _) | (Standing::Changed(_), None) => "trusted",
+        (TrustStatus::Trusted, _) | (TrustStatus::Changed(_), None) => "trusted",
         (_, Some(true)) => "new",
         (_, Some(false)) => "changed",
-        (Standing::Refused, None) => "refused",
+        (TrustStatus::Refused, None) => "refused",
         (_, None) => "not trusted",
     };
-    let acting = content.acting.keys().map(|path| (path.as_str(), word(path)));
-    let is_used = standing == Standing::Trusted;
-    let text =
-        content.text.iter().map(|path| (path.as_str(), if is_used { "trusted" } else { "not trusted" }));
+    let acting = content
+        .acting
+        .keys()
+        .map(|path| (path.as_str(), word(path)));
+    let is_used = standing == TrustStatus::Trusted;
+    let text = content.text.iter().map(|path| {
+        (
+            path.as_str(),
+            if is_used { "trusted" } else { "not trusted" },
+        )
+    });
     let files: Vec<(&str, &str)> = acting.chain(text).collect();
     // What is text for models counts by its path alone.
-    let held = |path: &str| content.acting.get(path).map(String::as_str).unwrap_or_default();
+    let held = |path: &str| {
+        content
+            .acting
+            .get(path)
+            .map(String::as_str)
+            .unwrap_or_default()
+    };
     if as_json {
-        let files: Vec<_> =
-            files.iter().map(|(path, is)| json!({ "path": path, "is": is, "holds": held(path) })).collect();
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, is)| json!({ "path": path, "is": is, "holds": held(path) }))
+            .collect();
         let shown = json!({ "root": places.root(), "trusted": is_used, "files": files });
         output::print(&output::json_page(&shown)?)?;
         return Ok(Exit::DONE);
     }
     let lines = files.iter().map(|(path, is)| {
         let digits: String = held(path).chars().take(DIGITS).collect();
-        format!("{}\n", format!("{is:<12} {} {digits}", clean_line(path)).trim_end())
+        format!(
+            "{}\n",
+            format!("{is:<12} {} {digits}", clean_line(path)).trim_end()
+        )
     });
     output::print(&lines.collect::<String>())?;
     let said = match (files.is_empty(), is_used) {
@@ -122,14 +162,19 @@ fn show(places: &Places, environment: &Environment, as_json: bool) -> Result<Exi
         (false, true) => "all of it is used",
         (false, false) => "none of it is used; rooftree trust changes that",
     };
-    output::mention(environment, said);
+    output::print_note(environment, said);
     Ok(Exit::DONE)
 }
 
-fn content(places: &Places) -> Result<Content, Problem> {
-    Content::of(places).ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidConfig, "this folder brings more than can be looked at")
-            .cause("its agents and skills are too many files, or directories that lead back to themselves")
-            .fix("remove what does not belong there, or use --trust to take all of it for once")
+fn content(places: &SearchDirs) -> Result<ProjectContent, Problem> {
+    ProjectContent::of(places).ok_or_else(|| {
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            "this folder brings more than can be looked at",
+        )
+        .cause(
+            "its agents and skills are too many files, or directories that lead back to themselves",
+        )
+        .fix("remove what does not belong there, or use --trust to take all of it for once")
     })
 }

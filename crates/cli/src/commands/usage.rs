@@ -10,14 +10,14 @@ use rooftree_protocol::{Event, EventBody, Problem, Session, Usage};
 use rooftree_store::{SessionFilter, Store};
 use serde::Serialize;
 
-use super::sessions::to_read;
+use super::sessions::open_read_only;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed, Output},
+    listing::{self, ListFormat, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::{model, money},
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::{model, money},
 };
 
 /// Events read at a time.
@@ -28,14 +28,14 @@ const PAGE: usize = 2_000;
 pub struct Arguments {
     /// What to add up by
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
-    by: By,
+    by: UsageGrouping,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// What to add up by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum By {
+enum UsageGrouping {
     Agent,
     #[default]
     Model,
@@ -53,7 +53,7 @@ struct Row {
     usage: Usage,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.name.clone()
     }
@@ -61,30 +61,50 @@ impl Listed for Row {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut tally = Tally::default();
-    if let Some(store) = to_read(environment)? {
+    let mut tally = UsageTotals::default();
+    if let Some(store) = open_read_only(environment)? {
         for deleted in [false, true] {
-            let filter = SessionFilter { deleted, ..SessionFilter::default() };
-            for session in store.sessions(filter).await.map_err(|error| error.problem())? {
+            let filter = SessionFilter {
+                deleted,
+                ..SessionFilter::default()
+            };
+            for session in store
+                .sessions(filter)
+                .await
+                .map_err(|error| error.problem())?
+            {
                 add(&mut tally, arguments.by, &session, store.as_ref()).await?;
             }
         }
     }
     let mut rows = tally.rows(arguments.by);
-    if rows.len() > 1 && arguments.output.format == Format::Table {
+    if rows.len() > 1 && arguments.output.format == ListFormat::Table {
         rows.push(total(&rows));
     }
-    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    listing::print(
+        &rows,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
     if rows.is_empty() {
-        output::mention(environment, "nothing was used yet");
+        output::print_note(environment, "nothing was used yet");
     }
     Ok(Exit::DONE)
 }
 
-async fn add(tally: &mut Tally, by: By, session: &Session, store: &dyn Store) -> Result<(), Problem> {
+async fn add(
+    tally: &mut UsageTotals,
+    by: UsageGrouping,
+    session: &Session,
+    store: &dyn Store,
+) -> Result<(), Problem> {
     let mut after = 0;
     loop {
-        let page = store.events(&session.id, after, PAGE).await.map_err(|error| error.problem())?;
+        let page = store
+            .events(&session.id, after, PAGE)
+            .await
+            .map_err(|error| error.problem())?;
         page.iter()
             .filter(|event| event.session == session.id)
             .for_each(|event| tally.take(by, session, event));
@@ -97,15 +117,17 @@ async fn add(tally: &mut Tally, by: By, session: &Session, store: &dyn Store) ->
 
 /// The sums so far, by name.
 #[derive(Default)]
-struct Tally(BTreeMap<String, Row>);
+struct UsageTotals(BTreeMap<String, Row>);
 
-impl Tally {
-    fn take(&mut self, by: By, session: &Session, event: &Event) {
+impl UsageTotals {
+    fn take(&mut self, by: UsageGrouping, session: &Session, event: &Event) {
         let (thinker, usage, replies) = match &event.body {
             EventBody::MessageCompleted(reply) => (reply.model.as_str(), reply.usage, 1),
-            EventBody::ContextCompacted(compaction) if compaction.usage.total() > 0 => {
-                (session.model.as_deref().unwrap_or("summaries"), compaction.usage, 0)
-            }
+            EventBody::ContextCompacted(compaction) if compaction.usage.total() > 0 => (
+                session.model.as_deref().unwrap_or("summaries"),
+                compaction.usage,
+                0,
+            ),
             EventBody::ToolCompleted(record) => match record.usage {
                 Some(usage) => (record.tool.as_str(), usage, 0),
                 None => return,
@@ -113,21 +135,28 @@ impl Tally {
             _ => return,
         };
         let name = match by {
-            By::Agent => event.agent.clone(),
-            By::Model => thinker.to_owned(),
-            By::Day => event.ts.to_string().chars().take(10).collect(),
-            By::Session => session.name.clone().unwrap_or_else(|| session.id.to_string()),
+            UsageGrouping::Agent => event.agent.clone(),
+            UsageGrouping::Model => thinker.to_owned(),
+            UsageGrouping::Day => event.ts.to_string().chars().take(10).collect(),
+            UsageGrouping::Session => session
+                .name
+                .clone()
+                .unwrap_or_else(|| session.id.to_string()),
         };
-        let empty = Row { name: name.clone(), replies: 0, usage: Usage::none() };
+        let empty = Row {
+            name: name.clone(),
+            replies: 0,
+            usage: Usage::none(),
+        };
         let row = self.0.entry(name).or_insert(empty);
         row.replies += replies;
         row.usage += usage;
     }
 
     /// The dearest first; days in their order.
-    fn rows(self, by: By) -> Vec<Row> {
+    fn rows(self, by: UsageGrouping) -> Vec<Row> {
         let mut rows: Vec<Row> = self.0.into_values().collect();
-        if by != By::Day {
+        if by != UsageGrouping::Day {
             rows.sort_by(|one, other| {
                 let money = other.usage.cost_usd.total_cmp(&one.usage.cost_usd);
                 money.then(other.usage.total().cmp(&one.usage.total()))
@@ -138,26 +167,44 @@ impl Tally {
 }
 
 fn total(rows: &[Row]) -> Row {
-    rows.iter().fold(Row { name: "total".into(), replies: 0, usage: Usage::none() }, |mut sum, row| {
-        sum.replies += row.replies;
-        sum.usage += row.usage;
-        sum
-    })
+    rows.iter().fold(
+        Row {
+            name: "total".into(),
+            replies: 0,
+            usage: Usage::none(),
+        },
+        |mut sum, row| {
+            sum.replies += row.replies;
+            sum.usage += row.usage;
+            sum
+        },
+    )
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([
-        ("NAME", Give::Soft),
-        ("REPLIES", Give::Spare),
-        ("READ", Give::Stiff),
-        ("CACHED", Give::Spare),
-        ("WRITTEN", Give::Stiff),
-        ("COST", Give::Stiff),
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("NAME", ColumnShrink::Soft),
+        ("REPLIES", ColumnShrink::Spare),
+        ("READ", ColumnShrink::Stiff),
+        ("CACHED", ColumnShrink::Spare),
+        ("WRITTEN", ColumnShrink::Stiff),
+        ("COST", ColumnShrink::Stiff),
     ]);
-    for Row { name, replies, usage } in rows {
+    for Row {
+        name,
+        replies,
+        usage,
+    } in rows
+    {
         // An agent elsewhere does not tell what its work takes; that is not nothing.
         let is_untold = usage.total() == 0 && *replies > 0;
-        let count = |tokens: u64| if is_untold { "–".to_owned() } else { tokens.to_string() };
+        let count = |tokens: u64| {
+            if is_untold {
+                "–".to_owned()
+            } else {
+                tokens.to_string()
+            }
+        };
         table.row([
             model(name),
             replies.to_string(),

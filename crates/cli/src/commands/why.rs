@@ -2,30 +2,31 @@
 //! by the engine that decided it, under the policy that held then.
 
 mod find;
-mod past;
+mod past_call;
 
 use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Outcome, PermissionDecision, Problem, Session};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{Confining, Policy, mcp::Servers};
+use rooftree_tools::{Policy, SandboxConfig, mcp::McpServerPool};
 use serde::Serialize;
 
-use self::past::Past;
+use self::past_call::PastCall;
 use crate::{
-    commands::{agents::tools, sessions::to_read},
+    commands::{agents::tools, sessions::open_read_only},
+    configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
-    household::{self, Household},
-    judging::{self, Call, Judgement, Known},
-    minds::Minds,
-    output, servers, settings,
+    explain_policy::{self, ExplainedCall, KnownTools, PolicyExplanation},
+    human_format::ago,
+    mcp_servers, output,
+    project_agents::{self, ProjectAgents},
+    settings,
     terminal::{
-        clean::clean_line,
-        wording::{duration, ending, short},
+        run_text::{duration, ending, short},
+        sanitize::clean_line,
     },
-    wording::ago,
 };
 
 /// Options of `why`.
@@ -44,7 +45,7 @@ pub struct Arguments {
 
 /// One decision, told.
 #[derive(Serialize)]
-struct Account {
+struct DecisionReport {
     session: String,
     agent: String,
     call: String,
@@ -57,16 +58,24 @@ struct Account {
     /// The recorded policy.
     policy: Option<rooftree_protocol::event::PolicyNote>,
     /// What the engine says about it under that policy.
-    judged: Option<Judgement>,
+    judged: Option<PolicyExplanation>,
 }
 
 /// Tells it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_read(environment)?.ok_or_else(|| find::nothing(&arguments.event))?;
-    let found = find::calls(store.as_ref(), &arguments.event, arguments.session.as_deref()).await?;
-    let here = Here::look(environment)?;
-    let told = found.calls.iter().map(|past| here.account(&found.session, past));
-    let accounts = told.collect::<Result<Vec<Account>, Problem>>()?;
+    let store = open_read_only(environment)?.ok_or_else(|| find::nothing(&arguments.event))?;
+    let found = find::calls(
+        store.as_ref(),
+        &arguments.event,
+        arguments.session.as_deref(),
+    )
+    .await?;
+    let here = WhyContext::look(environment)?;
+    let told = found
+        .calls
+        .iter()
+        .map(|past| here.account(&found.session, past));
+    let accounts = told.collect::<Result<Vec<DecisionReport>, Problem>>()?;
     let text = if arguments.json {
         output::json_page(&accounts)?
     } else {
@@ -77,23 +86,32 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// What a past call is judged with: the tools that are known, whoever has them.
-struct Here {
-    household: Household,
-    servers: Servers,
-    sandbox: Confining,
+struct WhyContext {
+    household: ProjectAgents,
+    servers: McpServerPool,
+    sandbox: SandboxConfig,
 }
 
-impl Here {
+impl WhyContext {
     fn look(environment: &Environment) -> Result<Self, Problem> {
         let settings = settings::load(environment)?;
-        let minds = Arc::new(Minds::of(environment, &settings)?);
-        let household = Household::find(environment, &settings, &minds, None)?;
-        let gathered = servers::gather(environment, &household::places(environment), &settings, &[])?;
-        Ok(Self { household, servers: gathered.servers(environment), sandbox: gathered.confining })
+        let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+        let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+        let gathered = mcp_servers::gather(
+            environment,
+            &project_agents::places(environment),
+            &settings,
+            &[],
+        )?;
+        Ok(Self {
+            household,
+            servers: gathered.servers(environment),
+            sandbox: gathered.confining,
+        })
     }
 
-    fn account(&self, session: &Session, past: &Past) -> Result<Account, Problem> {
-        Ok(Account {
+    fn account(&self, session: &Session, past: &PastCall) -> Result<DecisionReport, Problem> {
+        Ok(DecisionReport {
             session: short(&session.id).to_owned(),
             agent: past.agent.clone(),
             call: past.call.id.to_string(),
@@ -102,25 +120,48 @@ impl Here {
             decided: decided(past),
             people: people(past),
             policy: past.note.clone(),
-            judged: past.policy().map(|policy| self.judged(session, past, &policy)).transpose()?.flatten(),
+            judged: past
+                .policy()
+                .map(|policy| self.judged(session, past, &policy))
+                .transpose()?
+                .flatten(),
         })
     }
 
     /// The engine's word on it; none if its tool is not known here any more.
-    fn judged(&self, session: &Session, past: &Past, policy: &Policy) -> Result<Option<Judgement>, Problem> {
+    fn judged(
+        &self,
+        session: &Session,
+        past: &PastCall,
+        policy: &Policy,
+    ) -> Result<Option<PolicyExplanation>, Problem> {
         // An agent that is gone brought nothing along that is still here.
-        let definition = self.household.definitions.find(&past.agent).unwrap_or_default();
+        let definition = self
+            .household
+            .definitions
+            .find(&past.agent)
+            .unwrap_or_default();
         // Whether the agent had it was decided then, and the journal tells.
-        let known = Known::of(&tools(), &self.servers, &self.household.definitions, &definition)?;
+        let known = KnownTools::of(
+            &tools(),
+            &self.servers,
+            &self.household.definitions,
+            &definition,
+        )?;
         let known = known.unscoped();
         let (input, effect) = (past.call.input.clone(), past.effect);
-        let call = Call { tool: &past.call.tool, input, cwd: &session.cwd, effect };
-        Ok(judging::judge(&known, policy, &self.sandbox, call).ok())
+        let call = ExplainedCall {
+            tool: &past.call.tool,
+            input,
+            cwd: &session.cwd,
+            effect,
+        };
+        Ok(explain_policy::explain_call(&known, policy, &self.sandbox, call).ok())
     }
 }
 
 /// What came of it.
-fn decided(past: &Past) -> String {
+fn decided(past: &PastCall) -> String {
     match (&past.permitted, &past.record) {
         (Some(permitted), _) if !permitted.is_empty() => format!("made, because {permitted}"),
         (Some(_), _) => "made".into(),
@@ -137,18 +178,39 @@ fn decided(past: &Past) -> String {
 }
 
 /// Who was asked, and what they said.
-fn people(past: &Past) -> Vec<String> {
+fn people(past: &PastCall) -> Vec<String> {
     let now = SystemClock.now();
     let mut lines = Vec::new();
-    if let Some((at, EventBody::PermissionRequested { id, reason, rule, .. })) = &past.asked {
-        let why = reason.split_once("; --").map_or(reason.as_str(), |(why, _)| why);
-        lines.push(format!("{} was asked {}: {why}", ending(id.as_str()), ago(now, *at)));
+    if let Some((
+        at,
+        EventBody::PermissionRequested {
+            id, reason, rule, ..
+        },
+    )) = &past.asked
+    {
+        let why = reason
+            .split_once("; --")
+            .map_or(reason.as_str(), |(why, _)| why);
+        lines.push(format!(
+            "{} was asked {}: {why}",
+            ending(id.as_str()),
+            ago(now, *at)
+        ));
         match &past.answered {
             Some((when, answer, by)) => {
-                let word = if answer.decision == PermissionDecision::Allow { "yes" } else { "no" };
+                let word = if answer.decision == PermissionDecision::Allow {
+                    "yes"
+                } else {
+                    "no"
+                };
                 let scope = format!("{:?}", answer.scope).to_lowercase();
-                let after = duration(u64::try_from(when.since(*at).as_millis()).unwrap_or(u64::MAX));
-                let because = answer.because.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
+                let after =
+                    duration(u64::try_from(when.since(*at).as_millis()).unwrap_or(u64::MAX));
+                let because = answer
+                    .because
+                    .as_ref()
+                    .map(|words| format!(": {words}"))
+                    .unwrap_or_default();
                 lines.push(format!("{by} said {word} ({scope}) after {after}{because}"));
                 if past.made_rule() {
                     lines.push(format!("that made the rule {rule}"));
@@ -160,10 +222,24 @@ fn people(past: &Past) -> Vec<String> {
     lines
 }
 
-fn in_words(account: &Account) -> String {
-    let subject = account.judged.as_ref().and_then(|judged| judged.subject.clone()).unwrap_or_default();
-    let heading = format!("{} › {} {}", account.agent, account.tool, clean_line(&subject));
-    let mut text = format!("{}\n  {} in session {}\n", heading.trim_end(), account.call, account.session);
+fn in_words(account: &DecisionReport) -> String {
+    let subject = account
+        .judged
+        .as_ref()
+        .and_then(|judged| judged.subject.clone())
+        .unwrap_or_default();
+    let heading = format!(
+        "{} › {} {}",
+        account.agent,
+        account.tool,
+        clean_line(&subject)
+    );
+    let mut text = format!(
+        "{}\n  {} in session {}\n",
+        heading.trim_end(),
+        account.call,
+        account.session
+    );
     text += &format!("{}\n", clean_line(&account.decided));
     for line in &account.people {
         text += &format!("  {}\n", clean_line(line));
@@ -171,15 +247,21 @@ fn in_words(account: &Account) -> String {
     match (&account.judged, &account.policy) {
         (Some(judged), Some(policy)) => {
             let mode = serde_json::to_value(policy.mode).ok();
-            let mode = mode.as_ref().and_then(|mode| mode.as_str()).unwrap_or_default().to_owned();
+            let mode = mode
+                .as_ref()
+                .and_then(|mode| mode.as_str())
+                .unwrap_or_default()
+                .to_owned();
             text += &format!(
                 "the policy of that run, mode {mode}, says {}: {}\n",
                 judged.decision.word(),
                 clean_line(&judged.reason)
             );
             if let Some(read) = &policy.wary {
-                text +=
-                    &format!("  it was narrowed to that mode, for the agent had read {}\n", clean_line(read));
+                text += &format!(
+                    "  it was narrowed to that mode, for the agent had read {}\n",
+                    clean_line(read)
+                );
             }
             for step in judged.steps.iter().skip(1) {
                 text += &format!("  {}\n", clean_line(step));

@@ -11,20 +11,21 @@ use std::{
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::Key;
-use crate::wording::place;
+use super::ApiKey;
+use crate::human_format::place;
 
-const HEADER: &str = "# Keys of providers, kept by `rooftree auth`. Only you may read this file.\n\n";
+const HEADER: &str =
+    "# Keys of providers, kept by `rooftree auth`. Only you may read this file.\n\n";
 
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
     #[serde(default)]
-    keys: BTreeMap<String, Key>,
+    keys: BTreeMap<String, ApiKey>,
 }
 
 /// The keys in a file; none if there is no file.
-pub fn read(path: &Path) -> Result<BTreeMap<String, Key>, Problem> {
+pub fn read(path: &Path) -> Result<BTreeMap<String, ApiKey>, Problem> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -32,32 +33,56 @@ pub fn read(path: &Path) -> Result<BTreeMap<String, Key>, Problem> {
         }
         Err(error) => return Err(cannot("read", path, &error)),
     };
-    let mode = file.metadata().map_err(|error| cannot("read", path, &error))?.permissions().mode();
+    let mode = file
+        .metadata()
+        .map_err(|error| cannot("read", path, &error))?
+        .permissions()
+        .mode();
     if mode & 0o077 != 0 {
-        return Err(Problem::new(ErrorCode::InvalidConfig, format!("{} is not private", place(path)))
-            .cause(format!(
-                "others may read or change it (mode {:03o}), so its keys are not used",
-                mode & 0o777
-            ))
-            .fix(format!("chmod 600 {}", path.display())));
+        return Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("{} is not private", place(path)),
+        )
+        .cause(format!(
+            "others may read or change it (mode {:03o}), so its keys are not used",
+            mode & 0o777
+        ))
+        .fix(format!("chmod 600 {}", path.display())));
     }
     let mut text = String::new();
-    file.read_to_string(&mut text).map_err(|error| cannot("read", path, &error))?;
+    file.read_to_string(&mut text)
+        .map_err(|error| cannot("read", path, &error))?;
     // What the parser says would repeat the line, and the line may hold a key.
     let content: Content = toml::from_str(&text).map_err(|error: toml::de::Error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or(1, |before| before.matches('\n').count() + 1);
-        Problem::new(ErrorCode::InvalidConfig, format!("{}: line {line} cannot be read", place(path)))
-            .fix("write provider = \"key\" below [keys], or remove the line and use `rooftree auth set`")
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("{}: line {line} cannot be read", place(path)),
+        )
+        .fix(
+            "write provider = \"key\" below [keys], or remove the line and use `rooftree auth set`",
+        )
     })?;
-    Ok(content.keys.into_iter().filter_map(|(name, key)| Some((name, Key::new(key.reveal())?))).collect())
+    Ok(content
+        .keys
+        .into_iter()
+        .filter_map(|(name, key)| Some((name, ApiKey::new(key.reveal())?)))
+        .collect())
 }
 
 /// Changes the keys in a file.
-pub fn change<T>(path: &Path, change: impl FnOnce(&mut BTreeMap<String, Key>) -> T) -> Result<T, Problem> {
+pub fn change<T>(
+    path: &Path,
+    change: impl FnOnce(&mut BTreeMap<String, ApiKey>) -> T,
+) -> Result<T, Problem> {
     let failed = |error: &io::Error| cannot("write", path, error);
     let directory = path.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| failed(&error))?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(|error| failed(&error))?;
     // Two changes at once would lose one of them.
     let alone = File::open(directory).map_err(|error| failed(&error))?;
     alone.lock().map_err(|error| failed(&error))?;
@@ -76,22 +101,30 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)
 }
 
 fn cannot(what: &str, path: &Path, error: &io::Error) -> Problem {
-    Problem::new(ErrorCode::InvalidConfig, format!("cannot {what} {}", place(path))).cause(error.to_string())
+    Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("cannot {what} {}", place(path)),
+    )
+    .cause(error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn key(text: &str) -> Key {
-        Key::new(text).unwrap()
+    fn key(text: &str) -> ApiKey {
+        ApiKey::new(text).unwrap()
     }
 
     #[test]
@@ -102,8 +135,14 @@ mod tests {
         change(&path, |keys| keys.insert("openai".into(), key("sk-1"))).unwrap();
         change(&path, |keys| keys.insert("groq".into(), key("gsk \"2\""))).unwrap();
         let keys = read(&path).unwrap();
-        assert_eq!((keys["openai"].reveal(), keys["groq"].reveal()), ("sk-1", "gsk \"2\""));
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            (keys["openai"].reveal(), keys["groq"].reveal()),
+            ("sk-1", "gsk \"2\"")
+        );
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 
     #[test]
@@ -115,7 +154,10 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             let problem = read(&path).unwrap_err();
             assert!(problem.fix.unwrap().starts_with("chmod 600 "), "{mode:o}");
-            assert!(change(&path, |_| ()).is_err(), "a change would bless what is in it");
+            assert!(
+                change(&path, |_| ()).is_err(),
+                "a change would bless what is in it"
+            );
         }
     }
 
@@ -123,8 +165,10 @@ mod tests {
     fn a_file_that_cannot_be_read_is_not_repeated() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("credentials.toml");
-        for text in ["[keys]\nopenai = sk-secret-secret\n", "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n"]
-        {
+        for text in [
+            "[keys]\nopenai = sk-secret-secret\n",
+            "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n",
+        ] {
             replace(&path, text).unwrap();
             let problem = read(&path).unwrap_err();
             assert!(

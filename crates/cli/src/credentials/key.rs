@@ -10,9 +10,9 @@ const LONG_ENOUGH: usize = 12;
 /// A provider's key. Whoever prints it prints its end.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Key(String);
+pub struct ApiKey(String);
 
-impl Key {
+impl ApiKey {
     /// A key without the spaces and line ends that come with copying; none if nothing is left.
     pub fn new(text: impl AsRef<str>) -> Option<Self> {
         let text = text.as_ref().trim();
@@ -27,12 +27,14 @@ impl Key {
     /// Enough to tell two keys apart: `…x4Qa`.
     pub fn ending(&self) -> String {
         let letters: Vec<char> = self.0.chars().collect();
-        let end = letters.len().saturating_sub(if letters.len() < LONG_ENOUGH { 0 } else { 4 });
+        let end = letters
+            .len()
+            .saturating_sub(if letters.len() < LONG_ENOUGH { 0 } else { 4 });
         format!("…{}", letters.iter().skip(end).collect::<String>())
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.ending())
     }
@@ -44,9 +46,12 @@ mod tests {
 
     #[test]
     fn a_key_shows_its_end_and_a_short_one_nothing() {
-        let key = Key::new(" sk-ant-1234567890abcd\n").unwrap();
-        assert_eq!((key.reveal(), format!("{key:?}").as_str()), ("sk-ant-1234567890abcd", "Key(…abcd)"));
-        assert_eq!(format!("{:?}", Key::new("short").unwrap()), "Key(…)");
-        assert_eq!(Key::new(" \n"), None);
+        let key = ApiKey::new(" sk-ant-1234567890abcd\n").unwrap();
+        assert_eq!(
+            (key.reveal(), format!("{key:?}").as_str()),
+            ("sk-ant-1234567890abcd", "Key(…abcd)")
+        );
+        assert_eq!(format!("{:?}", ApiKey::new("short").unwrap()), "Key(…)");
+        assert_eq!(ApiKey::new(" \n"), None);
     }
 }

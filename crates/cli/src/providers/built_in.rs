@@ -1,27 +1,35 @@
 //! The table of providers, and what settings make of it.
 
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::{compatible::Site, openai::Dialect, vendors};
+use rooftree_providers::{openai::ChatDialect, openai_compatible::ServerSite, vendors};
 
-use super::{Need, Profile, Wire};
-use crate::settings::{ProviderSettings, Waits, WireName};
+use super::{KeyNeed, ProviderProfile, VendorWire};
+use crate::settings::{ProviderSettings, ProviderTimeouts, WireName};
 
 /// What comes with the program.
-pub fn profiles() -> Vec<Profile> {
+pub fn profiles() -> Vec<ProviderProfile> {
     vendors::all().map(profile).collect()
 }
 
-fn profile(row: vendors::Row) -> Profile {
-    Profile {
+fn profile(row: vendors::VendorRow) -> ProviderProfile {
+    ProviderProfile {
         name: row.name.into(),
         title: row.title.into(),
         account: row.account.into(),
         wire: row.wire,
         base_url: row.base_url.into(),
         base_url_from: None,
-        variables: row.variables.iter().map(|name| (*name).to_owned()).collect(),
-        need: if row.site == Site::Local { Need::Nothing } else { Need::Key },
-        waits: Waits::default(),
+        variables: row
+            .variables
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect(),
+        need: if row.site == ServerSite::Local {
+            KeyNeed::Nothing
+        } else {
+            KeyNeed::Key
+        },
+        waits: ProviderTimeouts::default(),
     }
 }
 
@@ -46,7 +54,7 @@ pub fn with_scheme(name: &str, url: &str) -> String {
 }
 
 /// Applies what the settings say.
-pub fn change(profile: &mut Profile, said: &ProviderSettings) {
+pub fn change(profile: &mut ProviderProfile, said: &ProviderSettings) {
     if let Some(url) = &said.base_url {
         profile.base_url = url.clone();
         profile.base_url_from = Some("config.toml".into());
@@ -61,13 +69,18 @@ pub fn change(profile: &mut Profile, said: &ProviderSettings) {
 }
 
 /// A provider that only the settings know.
-pub fn own(name: &str, said: &ProviderSettings) -> Result<Profile, Problem> {
+pub fn own(name: &str, said: &ProviderSettings) -> Result<ProviderProfile, Problem> {
     let Some(base_url) = said.base_url.clone() else {
-        return Err(Problem::new(ErrorCode::InvalidConfig, format!("provider `{name}` has no base_url"))
-            .cause("it is not one of those that are built in")
-            .fix(format!("write base_url = \"https://…/v1\" below [providers.{name}]")));
+        return Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("provider `{name}` has no base_url"),
+        )
+        .cause("it is not one of those that are built in")
+        .fix(format!(
+            "write base_url = \"https://…/v1\" below [providers.{name}]"
+        )));
     };
-    Ok(Profile {
+    Ok(ProviderProfile {
         name: name.into(),
         title: name.into(),
         account: name.into(),
@@ -75,17 +88,21 @@ pub fn own(name: &str, said: &ProviderSettings) -> Result<Profile, Problem> {
         base_url,
         base_url_from: Some("config.toml".into()),
         variables: said.key_env.clone().into_iter().collect(),
-        need: if said.key_env.is_some() { Need::Key } else { Need::Perhaps },
+        need: if said.key_env.is_some() {
+            KeyNeed::Key
+        } else {
+            KeyNeed::Perhaps
+        },
         waits: said.waits,
     })
 }
 
-fn spoken(wire: WireName) -> Wire {
+fn spoken(wire: WireName) -> VendorWire {
     match wire {
-        WireName::Anthropic => Wire::Anthropic,
-        WireName::Responses => Wire::Responses,
-        WireName::Chat => Wire::Chat(Dialect::PLAIN),
-        WireName::Gemini => Wire::Gemini,
+        WireName::Anthropic => VendorWire::Anthropic,
+        WireName::Responses => VendorWire::Responses,
+        WireName::Chat => VendorWire::Chat(ChatDialect::PLAIN),
+        WireName::Gemini => VendorWire::Gemini,
     }
 }
 
@@ -101,12 +118,18 @@ pub fn key_page(account: &str) -> Option<&'static str> {
         ("deepseek", "https://platform.deepseek.com/api_keys"),
         ("xai", "https://console.x.ai"),
         ("together", "https://api.together.ai/settings/api-keys"),
-        ("fireworks", "https://app.fireworks.ai/settings/users/api-keys"),
+        (
+            "fireworks",
+            "https://app.fireworks.ai/settings/users/api-keys",
+        ),
         ("cerebras", "https://cloud.cerebras.ai"),
         ("moonshot", "https://platform.moonshot.ai/console/api-keys"),
         ("zai", "https://z.ai/manage-apikey/apikey-list"),
     ];
-    pages.into_iter().find(|(name, _)| *name == account).map(|(_, page)| page)
+    pages
+        .into_iter()
+        .find(|(name, _)| *name == account)
+        .map(|(_, page)| page)
 }
 
 #[cfg(test)]
@@ -115,7 +138,10 @@ mod tests {
 
     #[test]
     fn every_provider_that_needs_a_key_says_where_to_get_one() {
-        for profile in profiles().iter().filter(|profile| profile.need == Need::Key) {
+        for profile in profiles()
+            .iter()
+            .filter(|profile| profile.need == KeyNeed::Key)
+        {
             assert!(key_page(&profile.account).is_some(), "{}", profile.name);
             assert!(!profile.variables.is_empty(), "{}", profile.name);
         }
@@ -136,7 +162,10 @@ mod tests {
     #[test]
     fn a_provider_of_ones_own_needs_a_place() {
         assert!(own("mine", &ProviderSettings::default()).is_err());
-        let said = ProviderSettings { base_url: Some("http://h/v1".into()), ..ProviderSettings::default() };
-        assert_eq!(own("mine", &said).unwrap().need, Need::Perhaps);
+        let said = ProviderSettings {
+            base_url: Some("http://h/v1".into()),
+            ..ProviderSettings::default()
+        };
+        assert_eq!(own("mine", &said).unwrap().need, KeyNeed::Perhaps);
     }
 }

@@ -6,42 +6,42 @@ use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
     Model,
     anthropic::{self, KeyScheme},
-    catalog::{Known, Opener, Price},
+    catalog::{KnownModels, ModelOpener, ModelPrice},
     gemini,
-    http::{Client, Secret, Timeouts},
-    openai::{Endpoint, chat, responses},
+    http::{HttpClient, HttpTimeouts, Secret},
+    openai::{OpenAiEndpoint, chat, responses},
     vendors::key_scheme,
 };
 
-use super::{Need, Profile, Wire};
+use super::{KeyNeed, ProviderProfile, VendorWire};
 use crate::{
-    credentials::{Credentials, Source},
-    settings::Waits,
-    wording::place,
+    credentials::{Credentials, KeySource},
+    human_format::place,
+    settings::ProviderTimeouts,
 };
 
 /// The connections of this process, set up when somebody first needs one.
 #[derive(Clone, Default)]
-pub struct Connections(Arc<Mutex<Option<Client>>>);
+pub struct SharedHttpClient(Arc<Mutex<Option<HttpClient>>>);
 
-impl Connections {
+impl SharedHttpClient {
     /// A client that waits as long as this. Whoever wants to wait differently for a connection gets
     /// a pool of their own, because the pool makes connections.
-    pub fn client(&self, waits: Waits) -> Result<Client, Problem> {
-        let usual = Timeouts::default();
-        let timeouts = Timeouts {
+    pub fn client(&self, waits: ProviderTimeouts) -> Result<HttpClient, Problem> {
+        let usual = HttpTimeouts::default();
+        let timeouts = HttpTimeouts {
             connect: waits.connect.unwrap_or(usual.connect),
             first_byte: waits.first_byte.unwrap_or(usual.first_byte),
             between_events: waits.between_events.unwrap_or(usual.between_events),
             total: waits.total.unwrap_or(usual.total),
         };
         if timeouts.connect != usual.connect {
-            return Client::new(timeouts);
+            return HttpClient::new(timeouts);
         }
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let client = match shared.as_ref() {
             Some(client) => client.clone(),
-            None => shared.insert(Client::new(usual)?).clone(),
+            None => shared.insert(HttpClient::new(usual)?).clone(),
         };
         Ok(client.with_timeouts(timeouts))
     }
@@ -49,42 +49,54 @@ impl Connections {
 
 /// How the catalog opens a provider's models.
 pub fn opener(
-    profile: Profile,
+    profile: ProviderProfile,
     credentials: Credentials,
-    connections: Connections,
-    known: Arc<Known>,
-) -> Opener {
+    connections: SharedHttpClient,
+    known: Arc<KnownModels>,
+) -> ModelOpener {
     Arc::new(move |choice| {
         let found = profile.key(&credentials)?;
-        if found.is_none() && profile.need == Need::Key {
+        if found.is_none() && profile.need == KeyNeed::Key {
             return Err(missing_key(&profile, &credentials));
         }
         let scheme = match found.map(|found| found.source) {
-            Some(Source::Variable(name)) => key_scheme(&name),
+            Some(KeySource::Variable(name)) => key_scheme(&name),
             _ => KeyScheme::ApiKey,
         };
         let client = connections.client(profile.waits)?;
         let (key, base_url) = (secret(&profile, &credentials), profile.base_url.clone());
-        let endpoint = |key| Endpoint { key, ..Endpoint::new(&profile.name, &profile.base_url) };
+        let endpoint = |key| OpenAiEndpoint {
+            key,
+            ..OpenAiEndpoint::new(&profile.name, &profile.base_url)
+        };
         let open = match profile.wire {
-            Wire::Anthropic => {
-                let usual = anthropic::Options { base_url, ..anthropic::Options::new(client, key) };
-                anthropic::opener(anthropic::Options { scheme, ..usual })
+            VendorWire::Anthropic => {
+                let usual = anthropic::AnthropicOptions {
+                    base_url,
+                    ..anthropic::AnthropicOptions::new(client, key)
+                };
+                anthropic::opener(anthropic::AnthropicOptions { scheme, ..usual })
             }
-            Wire::Gemini => gemini::opener(gemini::Options { base_url, ..gemini::Options::new(client, key) }),
-            Wire::Responses => responses::opener(client, endpoint(key), known.clone()),
-            Wire::Chat(dialect) => chat::opener(client, endpoint(key), dialect),
+            VendorWire::Gemini => gemini::opener(gemini::GeminiOptions {
+                base_url,
+                ..gemini::GeminiOptions::new(client, key)
+            }),
+            VendorWire::Responses => responses::opener(client, endpoint(key), known.clone()),
+            VendorWire::Chat(dialect) => chat::opener(client, endpoint(key), dialect),
         };
         let model = open(choice)?;
         Ok(match profile.need {
-            Need::Nothing => Model { price: Some(Price::FREE), ..model },
-            Need::Key | Need::Perhaps => model,
+            KeyNeed::Nothing => Model {
+                price: Some(ModelPrice::FREE),
+                ..model
+            },
+            KeyNeed::Key | KeyNeed::Perhaps => model,
         })
     })
 }
 
 /// The key, looked up again for each request: it may change while a program runs for days.
-pub fn secret(profile: &Profile, credentials: &Credentials) -> Secret {
+pub fn secret(profile: &ProviderProfile, credentials: &Credentials) -> Secret {
     let (profile, credentials) = (profile.clone(), credentials.clone());
     Secret::from_fn(move || {
         let found = profile.key(&credentials).ok().flatten()?;
@@ -93,12 +105,18 @@ pub fn secret(profile: &Profile, credentials: &Credentials) -> Secret {
 }
 
 /// There is no key: where it was looked for, and what to do.
-pub fn missing_key(profile: &Profile, credentials: &Credentials) -> Problem {
+pub fn missing_key(profile: &ProviderProfile, credentials: &Credentials) -> Problem {
     let file = place(credentials.path());
-    Problem::new(ErrorCode::Unauthorized, format!("there is no key for {}", profile.title))
-        .cause(format!("looked at {} and {file}", profile.variables.join(", ")))
-        .fix(format!(
-            "rooftree auth login {}   stores one\nrooftree demo   shows it at work without a key",
-            profile.account
-        ))
+    Problem::new(
+        ErrorCode::Unauthorized,
+        format!("there is no key for {}", profile.title),
+    )
+    .cause(format!(
+        "looked at {} and {file}",
+        profile.variables.join(", ")
+    ))
+    .fix(format!(
+        "rooftree auth login {}   stores one\nrooftree demo   shows it at work without a key",
+        profile.account
+    ))
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
-    Catalog,
-    catalog::{Resolved, Tier},
+    ModelCatalog,
+    catalog::{ModelTier, ResolvedModel},
 };
 
 /// Names that lead to names, at most.
@@ -14,10 +14,10 @@ const DEEPEST: usize = 8;
 /// Understands a name. `usable` are the providers that can be asked, the preferred one first.
 pub fn resolve(
     text: &str,
-    catalog: &Catalog,
+    catalog: &ModelCatalog,
     aliases: &BTreeMap<String, String>,
     usable: impl FnOnce() -> Vec<String>,
-) -> Result<Resolved, Problem> {
+) -> Result<ResolvedModel, Problem> {
     let written = text.trim();
     let meant = through_aliases(written, aliases)?;
     let resolved = match tier(without_effort(&meant).0) {
@@ -28,7 +28,10 @@ pub fn resolve(
         return Ok(resolved);
     }
     let how = format!("`{written}` is {}: config.toml says so", resolved.choice);
-    Ok(Resolved { how: Some(how), ..resolved })
+    Ok(ResolvedModel {
+        how: Some(how),
+        ..resolved
+    })
 }
 
 /// What a name stands for. An effort behind it is carried along, unless the alias has its own.
@@ -49,45 +52,68 @@ fn through_aliases(text: &str, aliases: &BTreeMap<String, String>) -> Result<Str
             _ => return Ok(meant),
         }
     }
-    Err(Problem::new(ErrorCode::InvalidConfig, format!("the alias `{text}` leads back to itself"))
-        .fix("let each name below [aliases] stand for provider/model"))
+    Err(Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("the alias `{text}` leads back to itself"),
+    )
+    .fix("let each name below [aliases] stand for provider/model"))
 }
 
 /// A name, and the effort at its end with its colon.
 fn without_effort(text: &str) -> (&str, &str) {
     let ends = [":low", ":medium", ":high"];
-    let end = ends.into_iter().find(|end| text.ends_with(end)).unwrap_or_default();
-    text.split_at_checked(text.len() - end.len()).unwrap_or((text, ""))
+    let end = ends
+        .into_iter()
+        .find(|end| text.ends_with(end))
+        .unwrap_or_default();
+    text.split_at_checked(text.len() - end.len())
+        .unwrap_or((text, ""))
 }
 
-fn tier(name: &str) -> Option<Tier> {
+fn tier(name: &str) -> Option<ModelTier> {
     match name {
-        "fast" | "small" => Some(Tier::Fast),
-        "standard" => Some(Tier::Standard),
-        "powerful" => Some(Tier::Powerful),
+        "fast" | "small" => Some(ModelTier::Fast),
+        "standard" => Some(ModelTier::Standard),
+        "powerful" => Some(ModelTier::Powerful),
         _ => None,
     }
 }
 
-fn of_tier(text: &str, tier: Tier, catalog: &Catalog, usable: &[String]) -> Result<Resolved, Problem> {
-    let found = usable.iter().find_map(|provider| catalog.known().of_tier(provider, tier));
+fn of_tier(
+    text: &str,
+    tier: ModelTier,
+    catalog: &ModelCatalog,
+    usable: &[String],
+) -> Result<ResolvedModel, Problem> {
+    let found = usable
+        .iter()
+        .find_map(|provider| catalog.known().of_tier(provider, tier));
     let (name, effort) = without_effort(text);
     let Some(facts) = found else {
-        return Err(Problem::new(ErrorCode::Unauthorized, format!("no usable model is called `{name}`"))
-            .cause("no provider that has such a model has a key, and config.toml says nothing about it")
-            .fix(format!(
-                "write {name} = \"provider/model\" below [aliases], or store a key: rooftree auth"
-            )));
+        return Err(Problem::new(
+            ErrorCode::Unauthorized,
+            format!("no usable model is called `{name}`"),
+        )
+        .cause("no provider that has such a model has a key, and config.toml says nothing about it")
+        .fix(format!(
+            "write {name} = \"provider/model\" below [aliases], or store a key: rooftree auth"
+        )));
     };
     let choice: ModelChoice = format!("{}{effort}", facts.id).parse()?;
-    let how = format!("`{text}` is {choice}: the model of {} for it, whose key is there", facts.provider());
-    Ok(Resolved { choice, how: Some(how) })
+    let how = format!(
+        "`{text}` is {choice}: the model of {} for it, whose key is there",
+        facts.provider()
+    );
+    Ok(ResolvedModel {
+        choice,
+        how: Some(how),
+    })
 }
 
-fn plainly(text: &str, catalog: &Catalog) -> Result<Resolved, Problem> {
+fn plainly(text: &str, catalog: &ModelCatalog) -> Result<ResolvedModel, Problem> {
     match (catalog.resolve(text), text.parse::<ModelChoice>()) {
         // A provider nobody knows is told as that when it is opened.
-        (Err(_), Ok(choice)) if text.contains('/') => Ok(Resolved { choice, how: None }),
+        (Err(_), Ok(choice)) if text.contains('/') => Ok(ResolvedModel { choice, how: None }),
         (resolved, _) => resolved,
     }
 }
@@ -96,17 +122,19 @@ fn plainly(text: &str, catalog: &Catalog) -> Result<Resolved, Problem> {
 mod tests {
     use std::sync::Arc;
 
-    use rooftree_providers::catalog::Known;
+    use rooftree_providers::catalog::KnownModels;
 
     use super::*;
 
     fn read(text: &str, usable: &[&str]) -> Result<String, Problem> {
-        let refuse: rooftree_providers::catalog::Opener =
+        let refuse: rooftree_providers::catalog::ModelOpener =
             Arc::new(|_| Err(Problem::new(ErrorCode::Internal, "not here")));
         let catalog = ["anthropic", "openai", "ollama"]
             .into_iter()
-            .fold(Catalog::default(), |catalog, name| catalog.with(name, refuse.clone()))
-            .knowing(Known::built_in());
+            .fold(ModelCatalog::default(), |catalog, name| {
+                catalog.with(name, refuse.clone())
+            })
+            .with_known(KnownModels::built_in());
         let aliases = [
             ("cheap", "openai/mini:low"),
             ("mine", "cheap"),
@@ -114,7 +142,9 @@ mod tests {
             ("a", "b"),
             ("b", "a"),
         ];
-        let aliases = aliases.map(|(name, target)| (name.to_owned(), target.to_owned())).into();
+        let aliases = aliases
+            .map(|(name, target)| (name.to_owned(), target.to_owned()))
+            .into();
         let usable = usable.iter().map(|name| (*name).to_owned()).collect();
         resolve(text, &catalog, &aliases, || usable).map(|resolved| resolved.choice.to_string())
     }
@@ -129,9 +159,15 @@ mod tests {
 
     #[test]
     fn a_tier_is_a_model_of_a_provider_that_can_be_asked() {
-        let known = Known::built_in();
-        let fast = known.of_tier("openai", Tier::Fast).unwrap().id.clone();
-        assert_eq!(read("fast:high", &["ollama", "openai"]).unwrap(), format!("{fast}:high"));
-        assert_eq!(read("fast", &["ollama"]).unwrap_err().code, ErrorCode::Unauthorized);
+        let known = KnownModels::built_in();
+        let fast = known.of_tier("openai", ModelTier::Fast).unwrap().id.clone();
+        assert_eq!(
+            read("fast:high", &["ollama", "openai"]).unwrap(),
+            format!("{fast}:high")
+        );
+        assert_eq!(
+            read("fast", &["ollama"]).unwrap_err().code,
+            ErrorCode::Unauthorized
+        );
     }
 }

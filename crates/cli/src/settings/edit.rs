@@ -19,14 +19,23 @@ pub fn with(text: &str, path: &[String], value: &Value) -> Option<String> {
     }
     let (name, above) = path.split_last()?;
     let line = format!("{} = {value}", quoted(name));
-    let header = above.iter().map(|part| quoted(part)).collect::<Vec<_>>().join(".");
+    let header = above
+        .iter()
+        .map(|part| quoted(part))
+        .collect::<Vec<_>>()
+        .join(".");
     let dotted = format!("{header}.{line}");
     let mut ways = if above.is_empty() {
         vec![inserted(text, top(text), &line)]
     } else {
         let sections = sections(text, &header);
         let inside = sections.map(|end| inserted(text, end, &line));
-        inside.chain([appended(text, &header, &line), inserted(text, top(text), &dotted)]).collect()
+        inside
+            .chain([
+                appended(text, &header, &line),
+                inserted(text, top(text), &dotted),
+            ])
+            .collect()
     };
     ways.retain(says_it);
     ways.into_iter().next()
@@ -36,7 +45,9 @@ fn set(table: &mut Table, path: &[String], value: &Value) -> Option<()> {
     let (name, above) = path.split_last()?;
     let mut place = table;
     for part in above {
-        let inner = place.entry(part).or_insert_with(|| Value::Table(Table::new()));
+        let inner = place
+            .entry(part)
+            .or_insert_with(|| Value::Table(Table::new()));
         place = inner.as_table_mut()?;
     }
     place.insert(name.clone(), value.clone());
@@ -49,19 +60,27 @@ fn replaced(text: &str, path: &[String], value: &Value) -> Option<String> {
     let (name, above) = path.split_last()?;
     let mut table = document.get_ref();
     for part in above {
-        let DeValue::Table(inner) = table.get(part.as_str())?.get_ref() else { return None };
+        let DeValue::Table(inner) = table.get(part.as_str())?.get_ref() else {
+            return None;
+        };
         table = inner;
     }
     let span = table.get(name.as_str())?.span();
-    Some(format!("{}{value}{}", text.get(..span.start)?, text.get(span.end..)?))
+    Some(format!(
+        "{}{value}{}",
+        text.get(..span.start)?,
+        text.get(span.end..)?
+    ))
 }
 
 /// The text with one more line, which ends the part of it that ends here.
 fn inserted(text: &str, end: usize, line: &str) -> String {
     let (before, after) = text.split_at_checked(end).unwrap_or((text, ""));
     let kept = before.trim_end();
-    let (between, gap) =
-        (if kept.is_empty() { "" } else { "\n" }, before.get(kept.len()..).unwrap_or_default());
+    let (between, gap) = (
+        if kept.is_empty() { "" } else { "\n" },
+        before.get(kept.len()..).unwrap_or_default(),
+    );
     let gap = if gap.starts_with('\n') { gap } else { "\n" };
     format!("{kept}{between}{line}{gap}{after}")
 }
@@ -117,8 +136,15 @@ fn headers(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// A part of a key as it must be written.
 fn quoted(part: &str) -> String {
-    let is_bare = !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    if is_bare { part.to_owned() } else { Value::String(part.to_owned()).to_string() }
+    let is_bare = !part.is_empty()
+        && part
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    if is_bare {
+        part.to_owned()
+    } else {
+        Value::String(part.to_owned()).to_string()
+    }
 }
 
 #[cfg(test)]
@@ -136,31 +162,51 @@ mod tests {
         let table: [(&str, Value, String); 5] = [
             ("model", "c/d".into(), text.replace("'a/b'", "\"c/d\"")),
             ("limits.max_turns", 20.into(), text.replace("10", "20")),
-            ("limits.timeout", "5m".into(), text.replace("# enough\n", "# enough\ntimeout = \"5m\"\n")),
+            (
+                "limits.timeout",
+                "5m".into(),
+                text.replace("# enough\n", "# enough\ntimeout = \"5m\"\n"),
+            ),
             (
                 "fallbacks",
                 Vec::<String>::new().into(),
                 text.replace("good one\n", "good one\nfallbacks = []\n"),
             ),
-            ("sandbox.mode", "off".into(), format!("{text}\n[sandbox]\nmode = \"off\"\n")),
+            (
+                "sandbox.mode",
+                "off".into(),
+                format!("{text}\n[sandbox]\nmode = \"off\"\n"),
+            ),
         ];
         for (path, value, expected) in table {
             assert_eq!(changed(text, path, value), expected, "{path}");
         }
-        assert_eq!(changed("", "limits.max_turns", 3), "[limits]\nmax_turns = 3\n");
+        assert_eq!(
+            changed("", "limits.max_turns", 3),
+            "[limits]\nmax_turns = 3\n"
+        );
         assert_eq!(changed("", "model", "x"), "model = \"x\"\n");
         assert_eq!(
             changed("limits.max_turns = 1\n", "limits.timeout", "1s"),
             "limits.max_turns = 1\nlimits.timeout = \"1s\"\n"
         );
-        assert_eq!(changed("limits = {max_turns = 1}", "limits.max_turns", 2), "limits = {max_turns = 2}");
+        assert_eq!(
+            changed("limits = {max_turns = 1}", "limits.max_turns", 2),
+            "limits = {max_turns = 2}"
+        );
     }
 
     #[test]
     fn what_only_looks_like_a_place_is_not_taken_for_one() {
         let text = "note = \"\"\"\n[limits]\n\"\"\"\n\n[limits]\nmax_turns = 1\n";
-        assert_eq!(changed(text, "limits.timeout", "1s"), format!("{text}timeout = \"1s\"\n"));
-        assert_eq!(changed("limits = {max_turns = 1}", "limits.timeout", "1s"), "refused");
+        assert_eq!(
+            changed(text, "limits.timeout", "1s"),
+            format!("{text}timeout = \"1s\"\n")
+        );
+        assert_eq!(
+            changed("limits = {max_turns = 1}", "limits.timeout", "1s"),
+            "refused"
+        );
         assert_eq!(changed("limits = 1", "limits.timeout", "1s"), "refused");
     }
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use rooftree_protocol::{ErrorCode, Problem};
 use toml::Table;
 
-use super::{Settings, read};
+use super::{Settings, parse_file};
 
 /// Whose word it is, which decides what it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum LayerOrigin {
     /// For everybody on this machine.
     System,
     User,
@@ -23,8 +23,8 @@ pub enum Standing {
 
 /// What one place says.
 #[derive(Clone, Debug)]
-pub struct Layer {
-    pub standing: Standing,
+pub struct SettingsLayer {
+    pub standing: LayerOrigin,
     /// The file, or what stands for one.
     pub path: PathBuf,
     pub table: Table,
@@ -32,25 +32,33 @@ pub struct Layer {
     pub text: String,
 }
 
-impl Layer {
+impl SettingsLayer {
     /// Reads a file; none if there is none.
-    pub(super) fn read(standing: Standing, path: PathBuf) -> Result<Option<Self>, Problem> {
-        let file = read::file(&path)?;
-        Ok(file.map(|(text, table)| Self { standing, path, table, text }))
+    pub(super) fn read(standing: LayerOrigin, path: PathBuf) -> Result<Option<Self>, Problem> {
+        let file = parse_file::file(&path)?;
+        Ok(file.map(|(text, table)| Self {
+            standing,
+            path,
+            table,
+            text,
+        }))
     }
 
     /// What it says, understood.
     pub fn settings(&self) -> Result<Settings, Problem> {
-        let read = read::table(&self.table, &self.text, &self.path);
+        let read = parse_file::table(&self.table, &self.text, &self.path);
         match self.standing {
             // A wrong setting that was typed is a wrong argument.
-            Standing::Typed => read.map_err(|wrong| Problem { code: ErrorCode::InvalidArguments, ..wrong }),
+            LayerOrigin::Typed => read.map_err(|wrong| Problem {
+                code: ErrorCode::InvalidArguments,
+                ..wrong
+            }),
             _ => read,
         }
     }
 }
 
-impl Standing {
+impl LayerOrigin {
     /// In a word.
     pub fn word(self) -> &'static str {
         match self {

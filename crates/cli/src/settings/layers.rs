@@ -6,58 +6,75 @@ use std::path::{Path, PathBuf};
 use rooftree_protocol::Problem;
 
 use super::{
-    Settings,
-    layer::{Layer, Standing},
-    leaves::leaves,
-    other_programs, typed,
+    Settings, cli_layer,
+    flatten::flatten,
+    layer::{LayerOrigin, SettingsLayer},
+    other_programs,
 };
 use crate::environment::Environment;
 
 /// All there are.
-pub fn all(environment: &Environment) -> Result<Vec<Layer>, Problem> {
+pub fn all(environment: &Environment) -> Result<Vec<SettingsLayer>, Problem> {
     let project = project_file(&environment.cwd).filter(|path| *path != environment.settings);
     let files = [
-        (Standing::System, Some(environment.system.join("config.toml"))),
-        (Standing::User, Some(environment.settings.clone())),
-        (Standing::Project, project),
+        (
+            LayerOrigin::System,
+            Some(environment.system.join("config.toml")),
+        ),
+        (LayerOrigin::User, Some(environment.settings.clone())),
+        (LayerOrigin::Project, project),
     ];
     let mut layers = Vec::new();
-    for (standing, path) in files.into_iter().filter_map(|(standing, path)| Some((standing, path?))) {
-        layers.extend(Layer::read(standing, path)?);
+    for (standing, path) in files
+        .into_iter()
+        .filter_map(|(standing, path)| Some((standing, path?)))
+    {
+        layers.extend(SettingsLayer::read(standing, path)?);
     }
     layers.extend(other_programs::layers(&environment.cwd));
-    layers.extend(typed::layer(&environment.everywhere.config)?);
-    layers.extend(Layer::read(Standing::Managed, environment.system.join("managed.toml"))?);
+    layers.extend(cli_layer::layer(&environment.everywhere.config)?);
+    layers.extend(SettingsLayer::read(
+        LayerOrigin::Managed,
+        environment.system.join("managed.toml"),
+    )?);
     Ok(layers)
 }
 
 /// A layer in which `KEY=VALUE` is said.
-pub fn typed(one: &str) -> Result<Layer, Problem> {
-    typed::one(one)
+pub fn typed(one: &str) -> Result<SettingsLayer, Problem> {
+    cli_layer::one(one)
 }
 
 /// A layer in which a key is set, to whatever, for whoever wants to know if it can be.
-pub fn trying(key: &str) -> Result<Layer, Problem> {
-    typed::one(&format!("{key}=?"))
+pub fn probe_layer(key: &str) -> Result<SettingsLayer, Problem> {
+    cli_layer::one(&format!("{key}=?"))
 }
 
 /// What they amount to.
-pub fn together(layers: &[Layer]) -> Result<Settings, Problem> {
-    layers.iter().try_fold(Settings::default(), |settings, layer| settings.with(layer))
+pub fn merged(layers: &[SettingsLayer]) -> Result<Settings, Problem> {
+    layers
+        .iter()
+        .try_fold(Settings::default(), |settings, layer| settings.with(layer))
 }
 
 impl Settings {
     /// With what one more layer says.
-    pub fn with(self, layer: &Layer) -> Result<Self, Problem> {
+    pub fn with(self, layer: &SettingsLayer) -> Result<Self, Problem> {
         let said = layer.settings()?;
         Ok(match layer.standing {
-            Standing::System | Standing::User => self.overlaid(said),
-            Standing::Typed => {
-                let typed = leaves(&layer.table).into_iter().map(|(key, _)| key).collect();
-                Self { typed, ..self.overlaid(said) }
+            LayerOrigin::System | LayerOrigin::User => self.overlaid(said),
+            LayerOrigin::Typed => {
+                let typed = flatten(&layer.table)
+                    .into_iter()
+                    .map(|(key, _)| key)
+                    .collect();
+                Self {
+                    typed,
+                    ..self.overlaid(said)
+                }
             }
-            Standing::Project => self.narrowed_by(said, &layer.path),
-            Standing::Managed => self.pinned_by(said, layer),
+            LayerOrigin::Project => self.narrowed_by(said, &layer.path),
+            LayerOrigin::Managed => self.pinned_by(said, layer),
         })
     }
 }
@@ -82,29 +99,41 @@ mod tests {
 
     use super::*;
 
-    fn layer(standing: Standing, text: &str) -> Layer {
+    fn layer(standing: LayerOrigin, text: &str) -> SettingsLayer {
         let path = PathBuf::from(format!("{standing:?}"));
-        Layer { standing, path, table: text.parse().unwrap(), text: text.to_owned() }
+        SettingsLayer {
+            standing,
+            path,
+            table: text.parse().unwrap(),
+            text: text.to_owned(),
+        }
     }
 
     #[test]
     fn the_stronger_word_counts_and_what_is_denied_stays_denied() {
-        let settings = together(&[
+        let settings = merged(&[
             layer(
-                Standing::System,
+                LayerOrigin::System,
                 "model = 'a/a'\n[permission]\nmode = 'plan'\ndeny = ['Bash(rm *)']\n[limits]\nmax_turns = 5\n\
                  [providers.x]\nbase_url = 'http://one'\nkey_env = 'K'",
             ),
             layer(
-                Standing::User,
+                LayerOrigin::User,
                 "model = 'b/b'\n[permission]\nmode = 'auto'\nallow = ['Read']\n[providers.x]\nbase_url = 'http://two'",
             ),
-            layer(Standing::Project, "permission.deny = ['Write']\nlimits.max_turns = 3"),
-            layer(Standing::Typed, "model = 'c/c'\n[limits]\nmax_turns = 50"),
+            layer(LayerOrigin::Project, "permission.deny = ['Write']\nlimits.max_turns = 3"),
+            layer(LayerOrigin::Typed, "model = 'c/c'\n[limits]\nmax_turns = 50"),
         ])
         .unwrap();
-        assert_eq!((settings.model.as_deref(), settings.mode), (Some("c/c"), Some(PermissionMode::Auto)));
-        assert_eq!(settings.max_turns, Some(50), "what is typed goes before the project");
+        assert_eq!(
+            (settings.model.as_deref(), settings.mode),
+            (Some("c/c"), Some(PermissionMode::Auto))
+        );
+        assert_eq!(
+            settings.max_turns,
+            Some(50),
+            "what is typed goes before the project"
+        );
         let denied: Vec<String> = settings.deny.iter().map(ToString::to_string).collect();
         assert_eq!(denied, ["Bash(rm *)", "Write"]);
         let provider = &settings.providers["x"];
@@ -116,19 +145,39 @@ mod tests {
 
     #[test]
     fn what_is_pinned_holds_whatever_anybody_says() {
-        let settings = together(&[
-            layer(Standing::User, "[permission]\nmode = 'auto'\nallow = ['Bash']\ndeny = ['Write']"),
-            layer(Standing::Typed, "model = 'c/c'\n[permission]\nmode = 'bypass'\nallow = ['Write']"),
-            layer(Standing::Managed, "[permission]\nmode = 'ask'\nallow = ['Read']\ndeny = ['WebFetch']"),
+        let settings = merged(&[
+            layer(
+                LayerOrigin::User,
+                "[permission]\nmode = 'auto'\nallow = ['Bash']\ndeny = ['Write']",
+            ),
+            layer(
+                LayerOrigin::Typed,
+                "model = 'c/c'\n[permission]\nmode = 'bypass'\nallow = ['Write']",
+            ),
+            layer(
+                LayerOrigin::Managed,
+                "[permission]\nmode = 'ask'\nallow = ['Read']\ndeny = ['WebFetch']",
+            ),
         ])
         .unwrap();
-        assert_eq!((settings.mode, settings.model.as_deref()), (Some(PermissionMode::Ask), Some("c/c")));
-        let words =
-            |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(
+            (settings.mode, settings.model.as_deref()),
+            (Some(PermissionMode::Ask), Some("c/c"))
+        );
+        let words = |rules: &[rooftree_tools::PermissionRule]| {
+            rules.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
         assert_eq!(words(&settings.allow), ["Read"]);
-        assert_eq!(words(&settings.deny), ["Write", "WebFetch"], "more may be denied");
+        assert_eq!(
+            words(&settings.deny),
+            ["Write", "WebFetch"],
+            "more may be denied"
+        );
         assert!(settings.is_pinned("permission.mode") && !settings.is_pinned("model"));
         let remarks = settings.remarks.join("\n");
-        assert!(remarks.contains("permission.mode is ignored") && !remarks.contains("model"), "{remarks}");
+        assert!(
+            remarks.contains("permission.mode is ignored") && !remarks.contains("model"),
+            "{remarks}"
+        );
     }
 }

@@ -6,7 +6,7 @@ use rooftree_protocol::Problem;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::reader::Reader;
+use super::parse_value::SettingsReader;
 
 const KEYS: &[&str] = &["base_url", "key_env", "wire", "timeouts"];
 const WAITS: &[&str] = &["connect", "first_byte", "between_events", "total"];
@@ -21,7 +21,7 @@ pub struct ProviderSettings {
     /// What it speaks, for providers that are not built in.
     pub wire: Option<WireName>,
     /// How long to wait for what.
-    pub waits: Waits,
+    pub waits: ProviderTimeouts,
 }
 
 /// The wires there are.
@@ -36,7 +36,7 @@ pub enum WireName {
 
 /// How long to wait for what, where it is not as usual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
+pub struct ProviderTimeouts {
     pub connect: Option<Duration>,
     pub first_byte: Option<Duration>,
     pub between_events: Option<Duration>,
@@ -44,12 +44,17 @@ pub struct Waits {
 }
 
 /// All of them, by name.
-pub(super) fn read(reader: &Reader<'_>, top: &Table) -> Result<BTreeMap<String, ProviderSettings>, Problem> {
+pub(super) fn read(
+    reader: &SettingsReader<'_>,
+    top: &Table,
+) -> Result<BTreeMap<String, ProviderSettings>, Problem> {
     let providers = match top.get("providers") {
         None => return Ok(BTreeMap::new()),
         Some(Value::Table(providers)) => providers,
         Some(_) => {
-            return Err(reader.wrong("`providers` must be a table".into()).fix("write [providers.NAME]"));
+            return Err(reader
+                .wrong("`providers` must be a table".into())
+                .fix("write [providers.NAME]"));
         }
     };
     let one = |name: &String| {
@@ -61,13 +66,13 @@ pub(super) fn read(reader: &Reader<'_>, top: &Table) -> Result<BTreeMap<String, 
     providers.keys().map(one).collect()
 }
 
-fn settings(reader: &Reader<'_>, table: &Table) -> Result<ProviderSettings, Problem> {
+fn settings(reader: &SettingsReader<'_>, table: &Table) -> Result<ProviderSettings, Problem> {
     let waits = reader.table(table, "timeouts", WAITS)?;
     Ok(ProviderSettings {
         base_url: reader.value(table, "base_url")?,
         key_env: reader.value(table, "key_env")?,
         wire: reader.value(table, "wire")?,
-        waits: Waits {
+        waits: ProviderTimeouts {
             connect: reader.duration(&waits, "connect")?,
             first_byte: reader.duration(&waits, "first_byte")?,
             between_events: reader.duration(&waits, "between_events")?,
@@ -78,7 +83,11 @@ fn settings(reader: &Reader<'_>, table: &Table) -> Result<ProviderSettings, Prob
 
 /// People look for a place to write the key; it is not this one.
 fn secretly_a_key(problem: Problem, providers: &Table, name: &str) -> Problem {
-    let has = |key: &str| providers.get(name).is_some_and(|table| table.get(key).is_some());
+    let has = |key: &str| {
+        providers
+            .get(name)
+            .is_some_and(|table| table.get(key).is_some())
+    };
     if ["key", "api_key", "apikey", "token"].into_iter().any(has) {
         return problem
             .cause("keys do not belong into this file, which is shown, shared and copied")

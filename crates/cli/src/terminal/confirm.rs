@@ -5,12 +5,15 @@ use std::io::{self, BufRead, Write};
 use rooftree_protocol::{ErrorCode, Problem};
 use rustix::termios::{QueueSelector, tcflush};
 
-use super::line::Line;
+use super::line::StyledLine;
 
 /// Asks; only `y` and `yes` are yes. What was typed before the question does not count.
-pub async fn ask(lines: &[Line], prompt: &str, colours: bool) -> Result<bool, Problem> {
+pub async fn ask(lines: &[StyledLine], prompt: &str, colours: bool) -> Result<bool, Problem> {
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-    let text: String = lines.iter().map(|line| line.paint(colours) + "\n").collect();
+    let text: String = lines
+        .iter()
+        .map(|line| line.paint(colours) + "\n")
+        .collect();
     // Nobody reads standard error any more: then nobody answers either.
     let _ = write!(io::stderr(), "{text}{prompt}").and_then(|()| io::stderr().flush());
     let reading = tokio::task::spawn_blocking(|| {
@@ -40,6 +43,10 @@ mod tests {
     #[test]
     fn only_yes_is_yes() {
         assert!(["y\n", " YES \n"].iter().all(|line| is_yes(line)));
-        assert!(["", "\n", "n\n", "yy\n", "sure\n"].iter().all(|line| !is_yes(line)));
+        assert!(
+            ["", "\n", "n\n", "yy\n", "sure\n"]
+                .iter()
+                .all(|line| !is_yes(line))
+        );
     }
 }

@@ -5,12 +5,14 @@
 
 use std::io::Read;
 
-use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios};
+use rustix::termios::{
+    self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios,
+};
 use tokio::sync::mpsc;
 
 /// How the terminal hands over what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum KeyboardMode {
     /// Each key at once, not shown.
     Keys,
     /// Whole lines, shown and editable.
@@ -18,26 +20,32 @@ pub enum Mode {
 }
 
 /// The keyboard. Dropping it leaves the terminal as it was found.
-pub struct Keys {
+pub struct KeyboardInput {
     before: Option<Termios>,
     typed: Option<mpsc::UnboundedReceiver<char>>,
 }
 
-impl Keys {
+impl KeyboardInput {
     /// Remembers how the terminal is.
     pub fn new() -> Self {
-        Self { before: termios::tcgetattr(rustix::stdio::stdin()).ok(), typed: None }
+        Self {
+            before: termios::tcgetattr(rustix::stdio::stdin()).ok(),
+            typed: None,
+        }
     }
 
     /// A keyboard nobody types on, so that a test leaves the terminal alone.
     #[cfg(test)]
     pub fn absent() -> Self {
         let (_, typed) = mpsc::unbounded_channel();
-        Self { before: None, typed: Some(typed) }
+        Self {
+            before: None,
+            typed: Some(typed),
+        }
     }
 
     /// Starts to listen for an answer; earlier keys do not count.
-    pub fn listen(&mut self, mode: Mode) {
+    pub fn listen(&mut self, mode: KeyboardMode) {
         self.set(mode);
         if self.before.is_some() {
             let _ = termios::tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
@@ -47,8 +55,8 @@ impl Keys {
     }
 
     /// Leaves the terminal as it was found.
-    pub fn rest(&self) {
-        self.set(Mode::Lines);
+    pub fn restore_terminal(&self) {
+        self.set(KeyboardMode::Lines);
     }
 
     /// The next key; waits for ever if nobody listens or nothing can be typed any more.
@@ -61,10 +69,14 @@ impl Keys {
         std::future::pending().await
     }
 
-    fn set(&self, mode: Mode) {
-        let Some(mut wanted) = self.before.clone() else { return };
-        if mode == Mode::Keys {
-            wanted.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    fn set(&self, mode: KeyboardMode) {
+        let Some(mut wanted) = self.before.clone() else {
+            return;
+        };
+        if mode == KeyboardMode::Keys {
+            wanted
+                .local_modes
+                .remove(LocalModes::ICANON | LocalModes::ECHO);
             wanted.special_codes[SpecialCodeIndex::VMIN] = 1;
             wanted.special_codes[SpecialCodeIndex::VTIME] = 0;
         }
@@ -72,10 +84,10 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for KeyboardInput {
     fn drop(&mut self) {
         if self.typed.is_some() {
-            self.rest();
+            self.restore_terminal();
         }
     }
 }

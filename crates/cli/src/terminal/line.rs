@@ -3,11 +3,11 @@
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::clean::clean_line;
+use super::sanitize::clean_line;
 
 /// How a piece looks. Without colours all look the same, so no meaning hangs on it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum TextStyle {
     Plain,
     Dim,
     Strong,
@@ -17,7 +17,7 @@ pub enum Look {
     Accent,
 }
 
-impl Look {
+impl TextStyle {
     fn style(self) -> Style {
         match self {
             Self::Plain => Style::new(),
@@ -33,24 +33,29 @@ impl Look {
 
 /// Pieces of text beside each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line(Vec<(Look, String)>);
+pub struct StyledLine(Vec<(TextStyle, String)>);
 
-impl Line {
+impl StyledLine {
     /// A line of one piece.
-    pub fn of(look: Look, text: impl AsRef<str>) -> Self {
+    pub fn of(look: TextStyle, text: impl AsRef<str>) -> Self {
         Self::default().with(look, text)
     }
 
     /// A line of the model's own words, which keep their spaces. They must be clean.
     pub fn of_text(text: String) -> Self {
-        Self(vec![(Look::Plain, text)])
+        Self(vec![(TextStyle::Plain, text)])
     }
 
     /// Adds a piece; whatever it holds, it stays on this line and is only shown.
-    pub fn with(mut self, look: Look, text: impl AsRef<str>) -> Self {
+    pub fn with(mut self, look: TextStyle, text: impl AsRef<str>) -> Self {
         let (text, lead) = (text.as_ref(), leading_spaces(text.as_ref()));
-        let tail = if text.trim().is_empty() { "" } else { trailing_spaces(text) };
-        self.0.push((look, format!("{lead}{}{tail}", clean_line(text))));
+        let tail = if text.trim().is_empty() {
+            ""
+        } else {
+            trailing_spaces(text)
+        };
+        self.0
+            .push((look, format!("{lead}{}{tail}", clean_line(text))));
         self
     }
 
@@ -73,7 +78,11 @@ impl Line {
         let mut left = columns.saturating_sub(1);
         for (_, text) in &mut self.0 {
             let kept = prefix(text, left);
-            left = if kept.len() < text.len() { 0 } else { left - text.width() };
+            left = if kept.len() < text.len() {
+                0
+            } else {
+                left - text.width()
+            };
             text.truncate(kept.len());
         }
         if let Some((_, text)) = self.0.iter_mut().rev().find(|(_, text)| !text.is_empty()) {
@@ -86,7 +95,7 @@ impl Line {
     pub fn paint(&self, colours: bool) -> String {
         let mut out = String::new();
         for (look, text) in &self.0 {
-            if colours && *look != Look::Plain && !text.is_empty() {
+            if colours && *look != TextStyle::Plain && !text.is_empty() {
                 let style = look.style();
                 out.push_str(&format!("{style}{text}{style:#}"));
             } else {
@@ -98,11 +107,13 @@ impl Line {
 }
 
 fn leading_spaces(text: &str) -> &str {
-    text.get(..text.len() - text.trim_start_matches(' ').len()).unwrap_or_default()
+    text.get(..text.len() - text.trim_start_matches(' ').len())
+        .unwrap_or_default()
 }
 
 fn trailing_spaces(text: &str) -> &str {
-    text.get(text.trim_end_matches(' ').len()..).unwrap_or_default()
+    text.get(text.trim_end_matches(' ').len()..)
+        .unwrap_or_default()
 }
 
 /// As much of the beginning as fits into so many columns.
@@ -123,7 +134,9 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_by_columns_not_by_letters() {
-        let line = Line::of(Look::Good, "⏺ ").with(Look::Plain, "日本語のファイル").with(Look::Dim, " 3 ms");
+        let line = StyledLine::of(TextStyle::Good, "⏺ ")
+            .with(TextStyle::Plain, "日本語のファイル")
+            .with(TextStyle::Dim, " 3 ms");
         assert_eq!(line.clone().cut(40).paint(false), "⏺ 日本語のファイル 3 ms");
         let cut = line.cut(9);
         assert_eq!(cut.paint(false), "⏺ 日本語…");
@@ -132,13 +145,13 @@ mod tests {
 
     #[test]
     fn nothing_in_a_piece_can_leave_its_line() {
-        let line = Line::of(Look::Plain, "rm x\n\u{1b}[2J ✓ all done");
+        let line = StyledLine::of(TextStyle::Plain, "rm x\n\u{1b}[2J ✓ all done");
         assert_eq!(line.paint(true), "rm x ✓ all done");
     }
 
     #[test]
     fn colours_wrap_pieces_and_are_absent_when_not_wanted() {
-        let line = Line::of(Look::Bad, "no").with(Look::Plain, " way");
+        let line = StyledLine::of(TextStyle::Bad, "no").with(TextStyle::Plain, " way");
         assert_eq!(line.paint(true), "\u{1b}[31mno\u{1b}[0m way");
         assert_eq!(line.paint(false), "no way");
     }

@@ -5,33 +5,34 @@ use std::{collections::VecDeque, io::Write};
 use rooftree_protocol::{Event, EventBody, event::WaitReason};
 
 use super::{
-    clean::Cleaner,
-    flow::Flow,
-    foot::Foot,
-    line::Line,
-    screen::Screen,
+    footer::LiveFooter,
+    line::StyledLine,
+    run_text,
+    sanitize::TextSanitizer,
+    screen::TerminalScreen,
     tools,
-    view::{Detail, View},
-    width, wording,
+    view::{TerminalView, ViewDetail},
+    width,
+    wrap::LineWrapper,
 };
 
 /// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
 const ECHO: usize = 2;
 
 /// The live view.
-pub struct Live<W> {
-    screen: Screen<W>,
-    detail: Detail,
-    cleaner: Cleaner,
-    flow: Flow,
+pub struct LiveView<W> {
+    screen: TerminalScreen<W>,
+    detail: ViewDetail,
+    cleaner: TextSanitizer,
+    flow: LineWrapper,
     /// The raw text of the reply that is coming, to tell whether pieces of it were missed.
     streamed: String,
     last: Block,
-    foot: Foot,
+    foot: LiveFooter,
     /// Lines about others that wait until the text that is coming has ended.
-    later: Vec<Line>,
+    later: Vec<StyledLine>,
     /// Lines that wait until a question is answered; none if nobody is asked.
-    held: Option<VecDeque<Line>>,
+    held: Option<VecDeque<StyledLine>>,
     answer_shown: bool,
     /// Whether the cursor stands behind what is being typed.
     at_prompt: bool,
@@ -46,17 +47,17 @@ enum Block {
     Question,
 }
 
-impl<W: Write> Live<W> {
+impl<W: Write> LiveView<W> {
     /// Draws on this stream.
-    pub fn new(out: W, colours: bool, detail: Detail) -> Self {
+    pub fn new(out: W, colours: bool, detail: ViewDetail) -> Self {
         Self {
-            screen: Screen::new(out, colours),
+            screen: TerminalScreen::new(out, colours),
             detail,
-            cleaner: Cleaner::default(),
-            flow: Flow::default(),
+            cleaner: TextSanitizer::default(),
+            flow: LineWrapper::default(),
             streamed: String::new(),
             last: Block::Nothing,
-            foot: Foot::default(),
+            foot: LiveFooter::default(),
             later: Vec::new(),
             held: None,
             answer_shown: false,
@@ -65,12 +66,12 @@ impl<W: Write> Live<W> {
     }
 
     /// Prints lines that stay, with an empty one before them if they are of another kind.
-    fn print(&mut self, block: Block, mut lines: Vec<Line>) {
+    fn print(&mut self, block: Block, mut lines: Vec<StyledLine>) {
         if lines.is_empty() {
             return self.draw(&[]);
         }
         if self.last != Block::Nothing && self.last != block {
-            lines.insert(0, Line::default());
+            lines.insert(0, StyledLine::default());
         }
         self.last = block;
         match &mut self.held {
@@ -79,7 +80,7 @@ impl<W: Write> Live<W> {
         }
     }
 
-    fn draw(&mut self, above: &[Line]) {
+    fn draw(&mut self, above: &[StyledLine]) {
         if self.held.is_none() {
             let foot = self.foot_lines();
             self.screen.draw(above, &foot);
@@ -90,14 +91,17 @@ impl<W: Write> Live<W> {
         self.streamed.push_str(piece);
         let clean = self.cleaner.push(piece);
         let rows = self.flow.push(&clean, columns());
-        self.print(Block::Text, rows.into_iter().map(Line::of_text).collect());
+        self.print(
+            Block::Text,
+            rows.into_iter().map(StyledLine::of_text).collect(),
+        );
     }
 
     /// Ends the text that is coming, whole or not.
     fn end_text(&mut self) {
-        let rest = self.flow.finish().map(Line::of_text);
+        let rest = self.flow.finish().map(StyledLine::of_text);
         self.print(Block::Text, rest.into_iter().collect());
-        self.cleaner = Cleaner::default();
+        self.cleaner = TextSanitizer::default();
         self.streamed.clear();
         let later = std::mem::take(&mut self.later);
         self.print(Block::Work, later);
@@ -115,21 +119,24 @@ impl<W: Write> Live<W> {
         self.end_text();
     }
 
-    fn foot_lines(&self) -> Vec<Line> {
+    fn foot_lines(&self) -> Vec<StyledLine> {
         let columns = columns().max(ECHO + 1);
         let mut lines = Vec::new();
         if !self.flow.rest().is_empty() {
             if self.last == Block::Work {
-                lines.push(Line::default());
+                lines.push(StyledLine::default());
             }
-            lines.push(Line::of_text(self.flow.rest().to_owned()));
+            lines.push(StyledLine::of_text(self.flow.rest().to_owned()));
         }
         lines.extend(self.foot.lines(columns - ECHO));
         if !lines.is_empty() || self.last != Block::Nothing {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
         }
         lines.push(self.foot.status.line(columns - ECHO));
-        lines.into_iter().map(|line| line.cut(columns - ECHO)).collect()
+        lines
+            .into_iter()
+            .map(|line| line.cut(columns - ECHO))
+            .collect()
     }
 
     fn remark(&mut self, event: &Event) {
@@ -141,14 +148,14 @@ impl<W: Write> Live<W> {
                 _ => "waiting".into(),
             };
         }
-        let lines = wording::remarks(event);
+        let lines = run_text::remarks(event);
         if !lines.is_empty() {
             self.print(Block::Work, lines);
         }
     }
 }
 
-impl<W: Write> View for Live<W> {
+impl<W: Write> TerminalView for LiveView<W> {
     fn show(&mut self, event: &Event) {
         match &event.body {
             EventBody::RunStarted { model, .. } => {
@@ -166,15 +173,23 @@ impl<W: Write> View for Live<W> {
                 self.complete_text(&reply.text);
                 self.answer_shown = !reply.text.is_empty();
             }
-            EventBody::ToolStarted { call, tool, title, .. } => {
+            EventBody::ToolStarted {
+                call, tool, title, ..
+            } => {
                 self.foot.start_call(call, tool, title);
                 self.draw(&[]);
             }
             EventBody::ToolOutput { call, text } => self.foot.hear(call, text),
             EventBody::ToolCompleted(record) => {
-                let room = (self.detail < Detail::Full).then(columns);
-                let below = self.foot.end_call(event, record).into_iter().map(|line| line.cut(columns()));
-                let lines = std::iter::once(tools::ended(record, room)).chain(below).collect();
+                let room = (self.detail < ViewDetail::Full).then(columns);
+                let below = self
+                    .foot
+                    .end_call(event, record)
+                    .into_iter()
+                    .map(|line| line.cut(columns()));
+                let lines = std::iter::once(tools::ended(record, room))
+                    .chain(below)
+                    .collect();
                 self.print(Block::Work, lines);
             }
             EventBody::TodoUpdated { items } => {
@@ -197,7 +212,7 @@ impl<W: Write> View for Live<W> {
         }
     }
 
-    fn say(&mut self, lines: &[Line]) {
+    fn say(&mut self, lines: &[StyledLine]) {
         self.print(Block::Work, lines.to_vec());
     }
 
@@ -206,16 +221,21 @@ impl<W: Write> View for Live<W> {
         self.draw(&[]);
     }
 
-    fn ask(&mut self, card: &[Line], prompt: &Line) {
-        let gap = (self.last != Block::Nothing).then(Line::default);
-        let foot: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).chain([prompt.clone()]).collect();
+    fn ask(&mut self, card: &[StyledLine], prompt: &StyledLine) {
+        let gap = (self.last != Block::Nothing).then(StyledLine::default);
+        let foot: Vec<StyledLine> = gap
+            .into_iter()
+            .chain(card.iter().cloned())
+            .chain([prompt.clone()])
+            .collect();
         self.screen.draw(&[], &foot);
         self.held.get_or_insert_default();
     }
 
-    fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
-        let gap = (self.last != Block::Nothing && self.last != Block::Question).then(Line::default);
-        let lines: Vec<Line> = gap.into_iter().chain(card.iter().cloned()).collect();
+    fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine) {
+        let gap =
+            (self.last != Block::Nothing && self.last != Block::Question).then(StyledLine::default);
+        let lines: Vec<StyledLine> = gap.into_iter().chain(card.iter().cloned()).collect();
         self.screen.draw(&lines, &[]);
         self.screen.prompt(prompt);
         self.last = Block::Question;
@@ -227,32 +247,36 @@ impl<W: Write> View for Live<W> {
         self.at_prompt = false;
     }
 
-    fn answered(&mut self, line: &Line) {
+    fn answered(&mut self, line: &StyledLine) {
         let is_apart = self.last != Block::Nothing && self.last != Block::Question;
-        let gap = (is_apart || std::mem::take(&mut self.at_prompt)).then(Line::default);
+        let gap = (is_apart || std::mem::take(&mut self.at_prompt)).then(StyledLine::default);
         let held = self.held.take().unwrap_or_default();
-        let lines: Vec<Line> = gap.into_iter().chain([line.clone().cut(columns())]).chain(held).collect();
+        let lines: Vec<StyledLine> = gap
+            .into_iter()
+            .chain([line.clone().cut(columns())])
+            .chain(held)
+            .collect();
         self.last = Block::Question;
         self.draw(&lines);
     }
 
     fn finish(&mut self) {
         self.end_text();
-        let held: Vec<Line> = self.held.take().unwrap_or_default().into();
+        let held: Vec<StyledLine> = self.held.take().unwrap_or_default().into();
         self.screen.draw(&held, &[]);
         if self.last != Block::Nothing {
-            self.screen.draw(&[Line::default()], &[]);
+            self.screen.draw(&[StyledLine::default()], &[]);
         }
         // From here on lines are only added.
         self.held = None;
         self.last = Block::Nothing;
     }
 
-    fn fail(&mut self, lines: &[Line]) {
+    fn fail(&mut self, lines: &[StyledLine]) {
         self.screen.draw(lines, &[]);
     }
 
-    fn conclude(&mut self, lines: &[Line]) {
+    fn conclude(&mut self, lines: &[StyledLine]) {
         self.screen.draw(lines, &[]);
     }
 

@@ -5,32 +5,39 @@ use std::io::Write;
 use rooftree_protocol::{Event, EventBody};
 
 use super::{
-    agent::Change,
-    agents::Agents,
-    clean::clean,
-    line::{Line, Look},
-    tools, tree,
-    view::{Detail, View},
-    wording,
+    agent_tree,
+    delegated_run::DelegatedRunChange,
+    delegated_run_list::DelegatedRunList,
+    line::{StyledLine, TextStyle},
+    run_text,
+    sanitize::clean,
+    tools,
+    view::{TerminalView, ViewDetail},
 };
 
 /// One line per thing that happened; nothing is ever taken back.
-pub struct Plain<W> {
+pub struct PlainView<W> {
     out: W,
     colours: bool,
-    detail: Detail,
-    agents: Agents,
+    detail: ViewDetail,
+    agents: DelegatedRunList,
     /// Whether the cursor stands behind a prompt: what comes next begins a row.
     at_prompt: bool,
 }
 
-impl<W: Write> Plain<W> {
+impl<W: Write> PlainView<W> {
     /// Writes to this stream.
-    pub fn new(out: W, colours: bool, detail: Detail) -> Self {
-        Self { out, colours, detail, agents: Agents::default(), at_prompt: false }
+    pub fn new(out: W, colours: bool, detail: ViewDetail) -> Self {
+        Self {
+            out,
+            colours,
+            detail,
+            agents: DelegatedRunList::default(),
+            at_prompt: false,
+        }
     }
 
-    fn print(&mut self, line: &Line) {
+    fn print(&mut self, line: &StyledLine) {
         // A log that is closed must not end the run.
         let _ = writeln!(self.out, "{}", line.paint(self.colours));
     }
@@ -41,32 +48,35 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    fn lines_for(&self, event: &Event) -> Vec<Line> {
+    fn lines_for(&self, event: &Event) -> Vec<StyledLine> {
         match &event.body {
             // The text of a reply without calls is the answer: it goes to standard output.
             EventBody::MessageCompleted(reply) if reply.calls().next().is_some() => {
-                clean(&reply.text).lines().map(|line| Line::of_text(line.to_owned())).collect()
+                clean(&reply.text)
+                    .lines()
+                    .map(|line| StyledLine::of_text(line.to_owned()))
+                    .collect()
             }
-            EventBody::ToolStarted { tool, input, .. } if self.detail == Detail::Full => {
-                vec![Line::of(Look::Dim, format!("◌ {tool} {input}"))]
+            EventBody::ToolStarted { tool, input, .. } if self.detail == ViewDetail::Full => {
+                vec![StyledLine::of(TextStyle::Dim, format!("◌ {tool} {input}"))]
             }
             EventBody::ToolCompleted(record) => vec![tools::ended(record, None)],
-            _ => wording::remarks(event),
+            _ => run_text::remarks(event),
         }
     }
 }
 
 #[cfg(test)]
-impl Plain<Vec<u8>> {
+impl PlainView<Vec<u8>> {
     /// What was written since the last look.
     pub fn taken(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 }
 
-impl<W: Write> View for Plain<W> {
+impl<W: Write> TerminalView for PlainView<W> {
     fn show(&mut self, event: &Event) {
-        if self.detail > Detail::Remarks {
+        if self.detail > ViewDetail::Remarks {
             let lines = self.lines_for(event);
             lines.iter().for_each(|line| self.print(line));
         }
@@ -74,33 +84,37 @@ impl<W: Write> View for Plain<W> {
 
     fn show_delegated(&mut self, event: &Event) {
         let lines = match self.agents.take(event) {
-            Some((agent, Change::Began)) => vec![tree::began(agent)],
-            Some((agent, Change::Ended)) => vec![tree::ended("", agent)],
-            Some((agent, Change::Other)) => {
-                let named = |line| Line::of(Look::Strong, &agent.agent).with(Look::Plain, ": ").and(line);
-                wording::remarks(event).into_iter().map(named).collect()
+            Some((agent, DelegatedRunChange::Began)) => vec![agent_tree::began(agent)],
+            Some((agent, DelegatedRunChange::Ended)) => vec![agent_tree::ended("", agent)],
+            Some((agent, DelegatedRunChange::Other)) => {
+                let named = |line| {
+                    StyledLine::of(TextStyle::Strong, &agent.agent)
+                        .with(TextStyle::Plain, ": ")
+                        .and(line)
+                };
+                run_text::remarks(event).into_iter().map(named).collect()
             }
             None => Vec::new(),
         };
-        if self.detail > Detail::Remarks {
+        if self.detail > ViewDetail::Remarks {
             lines.iter().for_each(|line| self.print(line));
         }
     }
 
-    fn say(&mut self, lines: &[Line]) {
-        if self.detail > Detail::Quiet {
+    fn say(&mut self, lines: &[StyledLine]) {
+        if self.detail > ViewDetail::Quiet {
             lines.iter().for_each(|line| self.print(line));
         }
     }
 
-    fn ask(&mut self, card: &[Line], prompt: &Line) {
+    fn ask(&mut self, card: &[StyledLine], prompt: &StyledLine) {
         self.leave_prompt();
         card.iter().for_each(|line| self.print(line));
         let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
         self.at_prompt = true;
     }
 
-    fn ask_for_words(&mut self, card: &[Line], prompt: &Line) {
+    fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine) {
         self.ask(card, prompt);
     }
 
@@ -108,19 +122,19 @@ impl<W: Write> View for Plain<W> {
         self.at_prompt = false;
     }
 
-    fn answered(&mut self, line: &Line) {
+    fn answered(&mut self, line: &StyledLine) {
         self.leave_prompt();
         self.print(line);
     }
 
     fn finish(&mut self) {}
 
-    fn fail(&mut self, lines: &[Line]) {
+    fn fail(&mut self, lines: &[StyledLine]) {
         lines.iter().for_each(|line| self.print(line));
     }
 
-    fn conclude(&mut self, lines: &[Line]) {
-        if self.detail > Detail::Remarks {
+    fn conclude(&mut self, lines: &[StyledLine]) {
+        if self.detail > ViewDetail::Remarks {
             self.say(lines);
         }
     }

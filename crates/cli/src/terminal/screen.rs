@@ -2,25 +2,29 @@
 
 use std::io::Write;
 
-use super::line::Line;
+use super::line::StyledLine;
 
 /// A terminal that is written to from top to bottom, with a foot that moves along.
-pub struct Screen<W> {
+pub struct TerminalScreen<W> {
     out: W,
     colours: bool,
     /// Rows the foot takes now; the cursor is at the end of the last one.
     foot: usize,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> TerminalScreen<W> {
     /// Draws on this stream.
     pub fn new(out: W, colours: bool) -> Self {
-        Self { out, colours, foot: 0 }
+        Self {
+            out,
+            colours,
+            foot: 0,
+        }
     }
 
     /// Prints lines that stay and draws the foot anew below them. No line of the foot may be
     /// wider than the terminal, or the next drawing starts at the wrong row.
-    pub fn draw(&mut self, above: &[Line], foot: &[Line]) {
+    pub fn draw(&mut self, above: &[StyledLine], foot: &[StyledLine]) {
         let mut bytes = self.erase();
         for line in above {
             bytes.push_str(&line.paint(self.colours));
@@ -33,7 +37,7 @@ impl<W: Write> Screen<W> {
     }
 
     /// Prints as it is, after the foot is gone: a question that ends where the answer is typed.
-    pub fn prompt(&mut self, line: &Line) {
+    pub fn prompt(&mut self, line: &StyledLine) {
         let bytes = self.erase() + &line.paint(self.colours);
         self.foot = 0;
         self.write(&bytes);
@@ -50,22 +54,28 @@ impl<W: Write> Screen<W> {
     /// One write per drawing, so that nothing half-drawn is seen. A terminal that is gone is
     /// noticed elsewhere; what happens goes on without being shown.
     fn write(&mut self, bytes: &str) {
-        let _ = self.out.write_all(bytes.as_bytes()).and_then(|()| self.out.flush());
+        let _ = self
+            .out
+            .write_all(bytes.as_bytes())
+            .and_then(|()| self.out.flush());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::line::Look, *};
+    use super::{super::line::TextStyle, *};
 
     #[test]
     fn the_foot_is_erased_before_anything_else_is_written() {
-        let mut screen = Screen::new(Vec::new(), false);
-        let line = |text: &str| Line::of(Look::Plain, text);
+        let mut screen = TerminalScreen::new(Vec::new(), false);
+        let line = |text: &str| StyledLine::of(TextStyle::Plain, text);
         screen.draw(&[line("a")], &[line("b"), line("c")]);
         screen.draw(&[line("d")], &[line("e")]);
         screen.draw(&[], &[]);
         screen.draw(&[line("f")], &[]);
-        assert_eq!(String::from_utf8(screen.out).unwrap(), "a\nb\nc\r\u{1b}[1A\u{1b}[Jd\ne\r\u{1b}[Jf\n");
+        assert_eq!(
+            String::from_utf8(screen.out).unwrap(),
+            "a\nb\nc\r\u{1b}[1A\u{1b}[Jd\ne\r\u{1b}[Jf\n"
+        );
     }
 }

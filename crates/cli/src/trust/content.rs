@@ -10,8 +10,8 @@ use std::{
 };
 
 use rooftree_runtime::{
-    Surroundings,
-    definitions::{Library, Places, Trust},
+    ProjectContext,
+    definitions::{DefinitionLibrary, ProjectTrust, SearchDirs},
 };
 use rooftree_tools::fingerprint::fingerprint;
 use sha2::{Digest, Sha256};
@@ -19,15 +19,21 @@ use sha2::{Digest, Sha256};
 use crate::hooks;
 
 /// Files with more than agents in them, by where they lie in each directory of a project.
-const FILES: [(&str, Counts); 7] = [
-    (".mcp.json", Counts::Always),
-    (".emdash/mcp.json", Counts::Always),
-    (".rooftree/mcp.json", Counts::Always),
-    (".rooftree/hooks.json", Counts::Always),
-    (".claude/settings.json", Counts::WithKeys(&["hooks"])),
-    (".claude/settings.local.json", Counts::WithKeys(&["hooks"])),
+const FILES: [(&str, FileRelevance); 7] = [
+    (".mcp.json", FileRelevance::Always),
+    (".emdash/mcp.json", FileRelevance::Always),
+    (".rooftree/mcp.json", FileRelevance::Always),
+    (".rooftree/hooks.json", FileRelevance::Always),
+    (".claude/settings.json", FileRelevance::WithKeys(&["hooks"])),
+    (
+        ".claude/settings.local.json",
+        FileRelevance::WithKeys(&["hooks"]),
+    ),
     // The rest of the settings can only narrow, and is used without trust.
-    (".rooftree/config.toml", Counts::WithKeys(&["agents", "hooks", "mcp"])),
+    (
+        ".rooftree/config.toml",
+        FileRelevance::WithKeys(&["agents", "hooks", "mcp"]),
+    ),
 ];
 
 /// What stands for the content of a file that cannot be read.
@@ -39,7 +45,7 @@ const DEEPEST: usize = 12;
 
 /// Whether a file brings anything.
 #[derive(Clone, Copy)]
-enum Counts {
+enum FileRelevance {
     Always,
     /// Only if it has one of these keys at its top.
     WithKeys(&'static [&'static str]),
@@ -47,7 +53,7 @@ enum Counts {
 
 /// What a project brings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct ProjectContent {
     /// What can act, by its path from the project's root, with its hash.
     pub acting: BTreeMap<String, String>,
     /// Text for models: instructions and rules.
@@ -56,15 +62,15 @@ pub struct Content {
 
 /// What is different from what was trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ContentChange {
     /// From the project's root.
     pub path: String,
     pub is_new: bool,
 }
 
-impl Content {
+impl ProjectContent {
     /// All of it; none if it is too much to be looked at.
-    pub fn of(places: &Places) -> Option<Self> {
+    pub fn of(places: &SearchDirs) -> Option<Self> {
         let root = places.root()?;
         let mut content = Self::default();
         for path in brought(places) {
@@ -80,12 +86,17 @@ impl Content {
     }
 
     /// What the project's hooks name counts where it lies, and where work is done.
-    fn add_scripts(&mut self, places: &Places, root: &Path) {
+    fn add_scripts(&mut self, places: &SearchDirs, root: &Path) {
         let cwd = places.project.last().map_or(root, PathBuf::as_path);
-        let named = hooks::of_project(places).into_iter().flat_map(|hook| hook.scripts(root, cwd));
+        let named = hooks::of_project(places)
+            .into_iter()
+            .flat_map(|hook| hook.scripts(root, cwd));
         for script in named {
             if let Some(word) = script.word() {
-                self.acting.insert(from(root, &script.path), word.unwrap_or_else(|_| UNREADABLE.into()));
+                self.acting.insert(
+                    from(root, &script.path),
+                    word.unwrap_or_else(|_| UNREADABLE.into()),
+                );
             }
         }
     }
@@ -96,11 +107,20 @@ impl Content {
     }
 
     /// What was not among the content that is known, by path and hash.
-    pub fn changes_since(&self, known: &BTreeMap<String, Vec<String>>) -> Vec<Change> {
-        let is_known =
-            |path: &String, hash: &String| known.get(path).is_some_and(|hashes| hashes.contains(hash));
-        let changed = self.acting.iter().filter(|(path, hash)| !is_known(path, hash));
-        changed.map(|(path, _)| Change { path: path.clone(), is_new: !known.contains_key(path) }).collect()
+    pub fn changes_since(&self, known: &BTreeMap<String, Vec<String>>) -> Vec<ContentChange> {
+        let is_known = |path: &String, hash: &String| {
+            known.get(path).is_some_and(|hashes| hashes.contains(hash))
+        };
+        let changed = self
+            .acting
+            .iter()
+            .filter(|(path, hash)| !is_known(path, hash));
+        changed
+            .map(|(path, _)| ContentChange {
+                path: path.clone(),
+                is_new: !known.contains_key(path),
+            })
+            .collect()
     }
 
     /// One hash over all of it.
@@ -117,17 +137,29 @@ impl Content {
 }
 
 /// The files and directories of a project that need trust to be used.
-pub fn brought(places: &Places) -> Vec<PathBuf> {
-    let places = places.clone().trusted(Trust::Missing);
-    let mut found = Surroundings::untrusted(&places);
-    let settings =
-        places.project.iter().flat_map(|place| FILES.map(|(name, counts)| (place.join(name), counts)));
-    found.extend(settings.filter(|(path, counts)| counts.are_met(path)).map(|(path, _)| path));
-    found.extend(Library { places, ..Library::default() }.untrusted());
+pub fn brought(places: &SearchDirs) -> Vec<PathBuf> {
+    let places = places.clone().trusted(ProjectTrust::Missing);
+    let mut found = ProjectContext::untrusted(&places);
+    let settings = places
+        .project
+        .iter()
+        .flat_map(|place| FILES.map(|(name, counts)| (place.join(name), counts)));
+    found.extend(
+        settings
+            .filter(|(path, counts)| counts.are_met(path))
+            .map(|(path, _)| path),
+    );
+    found.extend(
+        DefinitionLibrary {
+            places,
+            ..DefinitionLibrary::default()
+        }
+        .untrusted(),
+    );
     found
 }
 
-impl Counts {
+impl FileRelevance {
     fn are_met(self, path: &Path) -> bool {
         match self {
             Self::Always => path.is_file(),
@@ -157,7 +189,9 @@ fn is_text(root: &Path, path: &Path) -> bool {
     if path.is_dir() {
         return name == "rules";
     }
-    let is_prose = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
+    let is_prose = path
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md"));
     let below = path.strip_prefix(root).unwrap_or(path);
     is_prose && !below.components().any(|part| part.as_os_str() == "agents")
 }
@@ -173,7 +207,9 @@ fn add(path: &Path, root: &Path, depth: usize, found: &mut BTreeMap<String, Stri
     if depth == 0 {
         return None;
     }
-    let Ok(entries) = fs::read_dir(path) else { return Some(()) };
+    let Ok(entries) = fs::read_dir(path) else {
+        return Some(());
+    };
     for entry in entries.flatten() {
         add(&entry.path(), root, depth - 1, found)?;
     }
@@ -186,21 +222,24 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A path as it is told: from the project's root.
 pub fn from(root: &Path, path: &Path) -> String {
-    path.strip_prefix(root).unwrap_or(path).display().to_string()
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, Places) {
+    fn project(files: &[(&str, &str)]) -> (tempfile::TempDir, SearchDirs) {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = directory.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let places = Places::around(directory.path(), None, None);
+        let places = SearchDirs::around(directory.path(), None, None);
         (directory, places)
     }
 
@@ -209,9 +248,18 @@ mod tests {
         let (_directory, places) = project(&[
             ("AGENTS.md", "be kind"),
             (".rooftree/rules/style.md", "short"),
-            (".rooftree/agents/a.md", "---\nname: a\ndescription: d\n---\nx"),
-            (".claude/agents/deep/b.md", "---\nname: b\ndescription: d\n---\nx"),
-            (".rooftree/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\nx"),
+            (
+                ".rooftree/agents/a.md",
+                "---\nname: a\ndescription: d\n---\nx",
+            ),
+            (
+                ".claude/agents/deep/b.md",
+                "---\nname: b\ndescription: d\n---\nx",
+            ),
+            (
+                ".rooftree/skills/s/SKILL.md",
+                "---\nname: s\ndescription: d\n---\nx",
+            ),
             (".rooftree/skills/s/run.sh", "true"),
             (".rooftree/verifiers.json", "{}"),
             (".rooftree/hooks.json", "{}"),
@@ -221,7 +269,7 @@ mod tests {
             (".rooftree/config.toml", "[limits]\nmax_turns = 3"),
             ("src/main.rs", "fn main() {}"),
         ]);
-        let content = Content::of(&places).unwrap();
+        let content = ProjectContent::of(&places).unwrap();
         let acting: Vec<&str> = content.acting.keys().map(String::as_str).collect();
         assert_eq!(
             acting,
@@ -245,15 +293,15 @@ mod tests {
         fs::create_dir_all(directory.path().join(".rooftree")).unwrap();
         let link = directory.path().join(".rooftree/skills");
         std::os::unix::fs::symlink(directory.path().join("elsewhere"), link).unwrap();
-        let before = Content::of(&places).unwrap();
+        let before = ProjectContent::of(&places).unwrap();
         fs::write(directory.path().join("elsewhere/x/SKILL.md"), "two").unwrap();
-        assert_ne!(Content::of(&places).unwrap(), before);
+        assert_ne!(ProjectContent::of(&places).unwrap(), before);
         // A link that leads back to itself ends, and nothing that deep is trusted.
         std::os::unix::fs::symlink(
             directory.path().join("elsewhere"),
             directory.path().join("elsewhere/loop"),
         )
         .unwrap();
-        assert_eq!(Content::of(&places), None);
+        assert_eq!(ProjectContent::of(&places), None);
     }
 }

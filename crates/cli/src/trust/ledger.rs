@@ -9,16 +9,16 @@ use std::{
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::{Deserialize, Serialize};
 
-use super::content::Content;
+use super::content::ProjectContent;
 
 /// Versions of a file that are remembered, so that going back to one asks nothing.
 const MOST_VERSIONS: usize = 20;
 
 /// All folders somebody was asked about.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Ledger {
+pub struct TrustLedger {
     #[serde(default)]
-    folders: BTreeMap<PathBuf, Entry>,
+    folders: BTreeMap<PathBuf, TrustEntry>,
     /// The fingerprint of what was refused.
     #[serde(default)]
     refused: BTreeMap<PathBuf, String>,
@@ -27,7 +27,7 @@ pub struct Ledger {
 /// What is trusted in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Entry {
+pub enum TrustEntry {
     /// Whatever lies there when it is looked at next: it was trusted before content counted.
     Whatever,
     /// These files with these hashes.
@@ -36,14 +36,17 @@ pub enum Entry {
     Nothing,
 }
 
-impl Ledger {
+impl TrustLedger {
     /// Reads it. A file that cannot be read trusts nothing.
     pub fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_default();
         let mut ledger: Self = serde_json::from_str(&text).unwrap_or_default();
         let old = fs::read_to_string(old(path)).unwrap_or_default();
         for folder in old.lines().filter(|line| !line.is_empty()) {
-            ledger.folders.entry(PathBuf::from(folder)).or_insert(Entry::Whatever);
+            ledger
+                .folders
+                .entry(PathBuf::from(folder))
+                .or_insert(TrustEntry::Whatever);
         }
         ledger
     }
@@ -61,31 +64,40 @@ impl Ledger {
             }
         };
         write().map_err(|error: std::io::Error| {
-            Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", path.display()))
-                .cause(error.to_string())
+            Problem::new(
+                ErrorCode::InvalidConfig,
+                format!("cannot write {}", path.display()),
+            )
+            .cause(error.to_string())
         })
     }
 
     /// What is known about a folder; none if nobody was asked about it.
-    pub fn entry(&self, root: &Path) -> Option<&Entry> {
+    pub fn entry(&self, root: &Path) -> Option<&TrustEntry> {
         self.folders.get(root)
     }
 
     /// The folders of which something is trusted.
     pub fn trusted(&self) -> Vec<PathBuf> {
-        let is_trusted = |entry: &Entry| *entry != Entry::Nothing;
-        self.folders.iter().filter(|(_, entry)| is_trusted(entry)).map(|(root, _)| root.clone()).collect()
+        let is_trusted = |entry: &TrustEntry| *entry != TrustEntry::Nothing;
+        self.folders
+            .iter()
+            .filter(|(_, entry)| is_trusted(entry))
+            .map(|(root, _)| root.clone())
+            .collect()
     }
 
     /// Whether exactly this was refused.
-    pub fn has_refused(&self, root: &Path, content: &Content) -> bool {
-        self.refused.get(root).is_some_and(|fingerprint| *fingerprint == content.fingerprint())
+    pub fn has_refused(&self, root: &Path, content: &ProjectContent) -> bool {
+        self.refused
+            .get(root)
+            .is_some_and(|fingerprint| *fingerprint == content.fingerprint())
     }
 
     /// Trusts this besides what was trusted.
-    pub fn trust(&mut self, root: &Path, content: &Content) {
+    pub fn trust(&mut self, root: &Path, content: &ProjectContent) {
         let mut known = match self.folders.remove(root) {
-            Some(Entry::Trusted(known)) => known,
+            Some(TrustEntry::Trusted(known)) => known,
             _ => BTreeMap::new(),
         };
         for (path, hash) in &content.acting {
@@ -96,13 +108,16 @@ impl Ledger {
                 versions.remove(0);
             }
         }
-        self.folders.insert(root.to_owned(), Entry::Trusted(known));
+        self.folders
+            .insert(root.to_owned(), TrustEntry::Trusted(known));
         self.refused.remove(root);
     }
 
     /// Remembers that this is not wanted; what was trusted before stays so.
-    pub fn refuse(&mut self, root: &Path, content: &Content) {
-        self.folders.entry(root.to_owned()).or_insert(Entry::Nothing);
+    pub fn refuse(&mut self, root: &Path, content: &ProjectContent) {
+        self.folders
+            .entry(root.to_owned())
+            .or_insert(TrustEntry::Nothing);
         self.refused.insert(root.to_owned(), content.fingerprint());
     }
 
@@ -122,20 +137,31 @@ fn old(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn content(hash: &str) -> Content {
-        Content { acting: [("a.md".to_owned(), hash.to_owned())].into(), text: Vec::new() }
+    fn content(hash: &str) -> ProjectContent {
+        ProjectContent {
+            acting: [("a.md".to_owned(), hash.to_owned())].into(),
+            text: Vec::new(),
+        }
     }
 
     #[test]
     fn what_was_accepted_once_is_not_asked_about_again() {
-        let (mut ledger, root) = (Ledger::default(), Path::new("/p"));
+        let (mut ledger, root) = (TrustLedger::default(), Path::new("/p"));
         ledger.trust(root, &content("one"));
         ledger.trust(root, &content("two"));
-        let Some(Entry::Trusted(known)) = ledger.entry(root) else { panic!("it is trusted") };
-        assert!(content("one").changes_since(known).is_empty(), "going back to a branch asks nothing");
+        let Some(TrustEntry::Trusted(known)) = ledger.entry(root) else {
+            panic!("it is trusted")
+        };
+        assert!(
+            content("one").changes_since(known).is_empty(),
+            "going back to a branch asks nothing"
+        );
         assert_eq!(content("three").changes_since(known).len(), 1);
         ledger.refuse(root, &content("three"));
-        assert!(ledger.has_refused(root, &content("three")) && !ledger.has_refused(root, &content("four")));
+        assert!(
+            ledger.has_refused(root, &content("three"))
+                && !ledger.has_refused(root, &content("four"))
+        );
     }
 
     #[test]
@@ -143,16 +169,19 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("trusted-folders.json");
         fs::write(old(&path), "/a\n/b\n").unwrap();
-        let mut ledger = Ledger::read(&path);
-        assert_eq!(ledger.entry(Path::new("/a")), Some(&Entry::Whatever));
+        let mut ledger = TrustLedger::read(&path);
+        assert_eq!(ledger.entry(Path::new("/a")), Some(&TrustEntry::Whatever));
         ledger.trust(Path::new("/a"), &content("one"));
         ledger.write(&path).unwrap();
         assert!(!old(&path).exists());
-        let ledger = Ledger::read(&path);
-        assert!(matches!(ledger.entry(Path::new("/a")), Some(Entry::Trusted(_))));
+        let ledger = TrustLedger::read(&path);
+        assert!(matches!(
+            ledger.entry(Path::new("/a")),
+            Some(TrustEntry::Trusted(_))
+        ));
         assert_eq!(
             ledger.entry(Path::new("/b")),
-            Some(&Entry::Whatever),
+            Some(&TrustEntry::Whatever),
             "it is pinned when it is next used"
         );
     }
@@ -162,6 +191,6 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("trusted-folders.json");
         fs::write(&path, "{\"folders\":").unwrap();
-        assert!(Ledger::read(&path).trusted().is_empty());
+        assert!(TrustLedger::read(&path).trusted().is_empty());
     }
 }

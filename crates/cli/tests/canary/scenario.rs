@@ -11,7 +11,7 @@ use std::{
 };
 
 use base64::Engine;
-use rooftree_testkit::canaries::{Canary, hatch};
+use rooftree_testkit::secret_canaries::{SecretCanary, generate_canaries};
 use tempfile::TempDir;
 
 /// What was left behind: where it is, and what is in it.
@@ -35,7 +35,11 @@ pub fn play(orders: &[(&str, &str)]) -> Traces {
     let (out, err) = stage.program(&run, orders, &stage.everything);
     assert!(out.contains("run.completed"), "{out}\n{err}");
     let (listed, _) = stage.program(&["sessions", "list", "-o", "ids"], orders, "");
-    let id = listed.lines().next().unwrap_or_else(|| panic!("no session: {err}")).to_owned();
+    let id = listed
+        .lines()
+        .next()
+        .unwrap_or_else(|| panic!("no session: {err}"))
+        .to_owned();
     traces.push(("what the run prints".into(), out));
     traces.push(("what the run says beside it".into(), err));
     let commands: [&[&str]; 8] = [
@@ -52,7 +56,10 @@ pub fn play(orders: &[(&str, &str)]) -> Traces {
         let (out, err) = stage.program(command, orders, "");
         traces.push((command.join(" "), out + &err));
     }
-    traces.push(("the recording".into(), fs::read_to_string(stage.work.path().join("tape.jsonl")).unwrap()));
+    traces.push((
+        "the recording".into(),
+        fs::read_to_string(stage.work.path().join("tape.jsonl")).unwrap(),
+    ));
     read_all(stage.home.path(), &mut traces);
     traces
 }
@@ -60,7 +67,9 @@ pub fn play(orders: &[(&str, &str)]) -> Traces {
 /// Every secret that can be read in a trace: which one, in which form, where.
 pub fn found(traces: &Traces) -> Vec<String> {
     let (unknown, known) = (unknown(), known());
-    let plain = unknown.iter().map(|canary| (canary, "as it is".to_owned(), canary.secret.clone()));
+    let plain = unknown
+        .iter()
+        .map(|canary| (canary, "as it is".to_owned(), canary.secret.clone()));
     let encoded = known.iter().flat_map(|canary| {
         encodings(&canary.value())
             .into_iter()
@@ -69,7 +78,10 @@ pub fn found(traces: &Traces) -> Vec<String> {
     let mut found = Vec::new();
     for (canary, how, pieces) in plain.chain(encoded) {
         for (place, text) in traces {
-            if pieces.iter().any(|piece| piece.len() >= 10 && text.contains(piece.as_str())) {
+            if pieces
+                .iter()
+                .any(|piece| piece.len() >= 10 && text.contains(piece.as_str()))
+            {
                 found.push(format!("{} ({how}) in {place}", canary.name));
             }
         }
@@ -78,28 +90,48 @@ pub fn found(traces: &Traces) -> Vec<String> {
 }
 
 /// Canaries nobody knows.
-fn unknown() -> Vec<Canary> {
-    hatch(include_str!("../../../runtime/tests/corpora/secret_shapes.txt"), 101)
+fn unknown() -> Vec<SecretCanary> {
+    generate_canaries(
+        include_str!("../../../runtime/tests/corpora/secret_shapes.txt"),
+        101,
+    )
 }
 
 /// Canaries the program has in its variables.
-fn known() -> Vec<Canary> {
-    hatch(include_str!("../../../runtime/tests/corpora/secret_shapes.txt"), 202)
+fn known() -> Vec<SecretCanary> {
+    generate_canaries(
+        include_str!("../../../runtime/tests/corpora/secret_shapes.txt"),
+        202,
+    )
 }
 
 fn encodings(value: &str) -> [(&'static str, String); 6] {
     let percent = |byte: &u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(*byte).to_string(),
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(*byte).to_string()
+        }
         byte => format!("%{byte:02X}"),
     };
     let json = serde_json::Value::from(value).to_string();
     [
         ("as it is", value.to_owned()),
         ("in JSON", json.trim_matches('"').to_owned()),
-        ("in base64", base64::engine::general_purpose::STANDARD.encode(format!("user:{value}"))),
-        ("in base64 for URLs", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(value)),
-        ("in hexadecimal digits", value.bytes().map(|byte| format!("{byte:02x}")).collect()),
-        ("in percent signs", value.as_bytes().iter().map(percent).collect()),
+        (
+            "in base64",
+            base64::engine::general_purpose::STANDARD.encode(format!("user:{value}")),
+        ),
+        (
+            "in base64 for URLs",
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(value),
+        ),
+        (
+            "in hexadecimal digits",
+            value.bytes().map(|byte| format!("{byte:02x}")).collect(),
+        ),
+        (
+            "in percent signs",
+            value.as_bytes().iter().map(percent).collect(),
+        ),
     ]
 }
 
@@ -120,14 +152,22 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
-        let plain = unknown().into_iter().map(|canary| format!("{}\n", canary.text));
+        let plain = unknown()
+            .into_iter()
+            .map(|canary| format!("{}\n", canary.text));
         let encoded = known().into_iter().flat_map(|canary| {
-            encodings(&canary.value()).map(|(_, text)| format!("found: {text}\n")).into_iter()
+            encodings(&canary.value())
+                .map(|(_, text)| format!("found: {text}\n"))
+                .into_iter()
         });
         let everything: String = plain.chain(encoded).collect();
         let [home, work, script] = [(); 3].map(|()| tempfile::tempdir().unwrap());
         fs::write(work.path().join("secrets.env"), &everything).unwrap();
-        let key = unknown().into_iter().find(|canary| canary.name == "github token").unwrap().text;
+        let key = unknown()
+            .into_iter()
+            .find(|canary| canary.name == "github token")
+            .unwrap()
+            .text;
         let text = toml::Value::from(everything.as_str()).to_string();
         let replies = format!(
             r#"
@@ -160,22 +200,48 @@ text = {text}
 "#
         );
         fs::write(script.path().join("script.toml"), replies).unwrap();
-        Self { home, work, script, everything }
+        Self {
+            home,
+            work,
+            script,
+            everything,
+        }
     }
 
     /// Runs the program; gives what it wrote on both streams.
-    fn program(&self, arguments: &[&str], orders: &[(&str, &str)], input: &str) -> (String, String) {
+    fn program(
+        &self,
+        arguments: &[&str],
+        orders: &[(&str, &str)],
+        input: &str,
+    ) -> (String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rooftree"));
-        command.args(arguments).current_dir(self.work.path()).env("ROOFTREE_HOME", self.home.path());
         command
-            .env("ROOFTREE_MODEL", format!("scripted/{}", self.script.path().join("script.toml").display()));
+            .args(arguments)
+            .current_dir(self.work.path())
+            .env("ROOFTREE_HOME", self.home.path());
+        command.env(
+            "ROOFTREE_MODEL",
+            format!(
+                "scripted/{}",
+                self.script.path().join("script.toml").display()
+            ),
+        );
         for (number, canary) in known().iter().enumerate() {
             command.env(format!("CANARY_{number}_TOKEN"), canary.value());
         }
         // One is in a variable whose name says nothing.
-        let address = unknown().into_iter().find(|canary| canary.text.starts_with("postgres://")).unwrap();
-        command.env("DATABASE_URL", address.text).envs(orders.iter().copied());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let address = unknown()
+            .into_iter()
+            .find(|canary| canary.text.starts_with("postgres://"))
+            .unwrap();
+        command
+            .env("DATABASE_URL", address.text)
+            .envs(orders.iter().copied());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let bytes = input.as_bytes().to_vec();

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rooftree_protocol::{CallId, Event, EventBody, Message, MessageId, Outcome, RunStatus};
-use rooftree_store::verify::Report;
+use rooftree_store::verify::VerifyReport;
 
 use crate::{
+    fixture::{Scene, Sight},
     notebook::Notebook,
     poster::Accepted,
-    scene::{Scene, Sight},
 };
 
 /// Violations, by what was promised.
@@ -51,7 +51,10 @@ impl Findings {
 
     /// One line per promise.
     pub fn table(&self) -> String {
-        PROMISES.iter().map(|promise| format!("  {promise:<40}{:>5}\n", self.count(promise))).collect()
+        PROMISES
+            .iter()
+            .map(|promise| format!("  {promise:<40}{:>5}\n", self.count(promise)))
+            .collect()
     }
 
     pub fn assert_none(&self) {
@@ -74,7 +77,7 @@ pub fn audit(scene: &Scene, accepted: &[Accepted], notebook: &Notebook) -> Findi
 }
 
 /// What `verify` says; holds at any moment.
-pub fn verified(report: &Report, findings: &mut Findings) {
+pub fn verified(report: &VerifyReport, findings: &mut Findings) {
     for violation in &report.violations {
         findings.add("violations found by verify", format!("{violation:?}"));
     }
@@ -91,11 +94,16 @@ fn messages(sight: &Sight, accepted: &[Accepted], findings: &mut Findings) {
                 *taken.entry(message.id.clone()).or_default() += 1;
                 *tasks.entry(task_of(message)).or_default() += 1;
             }
-            EventBody::RunStarted { message, .. } => *begun.entry(message.clone()).or_default() += 1,
+            EventBody::RunStarted { message, .. } => {
+                *begun.entry(message.clone()).or_default() += 1
+            }
             EventBody::RunCompleted(end) => {
                 ended += 1;
                 if end.status != RunStatus::Completed {
-                    findings.add("runs that did not complete", format!("{:?}: {:?}", end.status, end.error));
+                    findings.add(
+                        "runs that did not complete",
+                        format!("{:?}: {:?}", end.status, end.error),
+                    );
                 }
             }
             _ => {}
@@ -108,13 +116,22 @@ fn messages(sight: &Sight, accepted: &[Accepted], findings: &mut Findings) {
         }
     }
     for item in &sight.waiting {
-        findings.add("accepted messages lost", format!("{} still waits", item.message.id));
+        findings.add(
+            "accepted messages lost",
+            format!("{} still waits", item.message.id),
+        );
     }
     for (task, times) in tasks.iter().filter(|(_, times)| **times != 1) {
-        findings.add("messages handled twice", format!("task {task} was taken {times} times"));
+        findings.add(
+            "messages handled twice",
+            format!("task {task} was taken {times} times"),
+        );
     }
     for (message, times) in begun.iter().filter(|(_, times)| **times != 1) {
-        findings.add("messages handled twice", format!("{message} began {times} runs"));
+        findings.add(
+            "messages handled twice",
+            format!("{message} began {times} runs"),
+        );
     }
     if ended as usize != taken.len() {
         let counts = format!("{} messages were taken and {ended} runs ended", taken.len());
@@ -128,14 +145,21 @@ pub fn calls(events: &[Event], findings: &mut Findings) {
     for event in events {
         match &event.body {
             EventBody::MessageCompleted(reply) => {
-                reply.calls().for_each(|call| *results.entry(call.id.clone()).or_default() += 0);
+                reply
+                    .calls()
+                    .for_each(|call| *results.entry(call.id.clone()).or_default() += 0);
             }
-            EventBody::ToolCompleted(record) => *results.entry(record.call.clone()).or_default() += 1,
+            EventBody::ToolCompleted(record) => {
+                *results.entry(record.call.clone()).or_default() += 1
+            }
             _ => {}
         }
     }
     for (call, count) in results.iter().filter(|(_, count)| **count != 1) {
-        findings.add("tool calls without exactly one result", format!("{call} has {count}"));
+        findings.add(
+            "tool calls without exactly one result",
+            format!("{call} has {count}"),
+        );
     }
 }
 
@@ -143,19 +167,27 @@ pub fn calls(events: &[Event], findings: &mut Findings) {
 fn effects(sight: &Sight, effects: &[String], findings: &mut Findings) {
     let mut times: HashMap<u64, u32> = HashMap::new();
     for line in effects {
-        let task = line.split(' ').next().and_then(|task| task.parse().ok()).unwrap_or_default();
+        let task = line
+            .split(' ')
+            .next()
+            .and_then(|task| task.parse().ok())
+            .unwrap_or_default();
         *times.entry(task).or_default() += 1;
     }
     for (task, count) in times.iter().filter(|(_, count)| **count > 1) {
-        findings
-            .add("side-effect tools run twice", format!("the effect of task {task} is there {count} times"));
+        findings.add(
+            "side-effect tools run twice",
+            format!("the effect of task {task} is there {count} times"),
+        );
     }
     let mut task = 0;
     for event in &sight.events {
         match &event.body {
             EventBody::MessageUser { message, .. } => task = task_of(message),
             EventBody::ToolCompleted(record)
-                if record.tool == "Bash" && record.outcome == Outcome::Done && !times.contains_key(&task) =>
+                if record.tool == "Bash"
+                    && record.outcome == Outcome::Done
+                    && !times.contains_key(&task) =>
             {
                 findings.add("calls done without their effect", format!("task {task}"));
             }

@@ -2,9 +2,9 @@
 
 use crate::{
     audit::{Findings, audit},
+    fixture::{QUICK, Scene},
     notebook::Notebook,
     poster,
-    scene::{QUICK, Scene},
     tally::print,
     worker::Worker,
 };
@@ -29,9 +29,16 @@ fn at_every_commit(point: &str, attempt: impl Fn(&Scene, &str) -> bool) -> Serie
         notebook.mark(&scene, &scene.look());
         poster::post(&scene, "poster", 1..=2, &[]);
         Worker::start(&scene, &[]).finish().assert_success();
-        findings.merge(audit(&scene, &poster::accepted(&scene, "poster"), &notebook));
+        findings.merge(audit(
+            &scene,
+            &poster::accepted(&scene, "poster"),
+            &notebook,
+        ));
         if !was_killed {
-            return Series { kills: nth - 1, findings };
+            return Series {
+                kills: nth - 1,
+                findings,
+            };
         }
     }
     panic!("{point} is reached without end");
@@ -65,11 +72,19 @@ fn conclude(who: &str, before: Series, after: Series) {
 #[test]
 fn a_kill_at_any_commit_of_a_worker_is_made_good() {
     let before = at_every_commit("commit.before", kill_worker);
-    conclude("worker", before, at_every_commit("commit.after", kill_worker));
+    conclude(
+        "worker",
+        before,
+        at_every_commit("commit.after", kill_worker),
+    );
 }
 
 #[test]
 fn a_kill_at_any_commit_of_a_poster_is_made_good() {
     let before = at_every_commit("commit.before", kill_poster);
-    conclude("poster", before, at_every_commit("commit.after", kill_poster));
+    conclude(
+        "poster",
+        before,
+        at_every_commit("commit.after", kill_poster),
+    );
 }

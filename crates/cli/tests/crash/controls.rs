@@ -4,17 +4,23 @@ use std::{thread, time::Duration};
 
 use crate::{
     audit::{Findings, audit},
+    fixture::{Pace, QUICK, Scene, until},
     notebook::{Notebook, requests},
     poster,
-    scene::{Pace, QUICK, Scene, until},
     tally::print,
     worker::{Ending, Worker},
 };
 
 /// Slow enough that a worker can be stopped while the model thinks.
-const THINKING: Pace = Pace { thinking: "4s", working: "0.02" };
+const THINKING: Pace = Pace {
+    thinking: "4s",
+    working: "0.02",
+};
 /// Slow enough that a worker can be stopped while its tool works.
-const WORKING: Pace = Pace { thinking: "15ms", working: "4" };
+const WORKING: Pace = Pace {
+    thinking: "15ms",
+    working: "4",
+};
 
 #[test]
 fn without_the_key_messages_are_handled_twice() {
@@ -22,8 +28,15 @@ fn without_the_key_messages_are_handled_twice() {
     let off = [("ROOFTREE_WITHOUT", "dedup")];
     poster::post(&scene, "poster", 1..=3, &off);
     Worker::start(&scene, &off).finish().assert_success();
-    let findings = audit(&scene, &poster::accepted(&scene, "poster"), &Notebook::default());
-    print(&format!("control without the idempotency key:\n{}", findings.table()));
+    let findings = audit(
+        &scene,
+        &poster::accepted(&scene, "poster"),
+        &Notebook::default(),
+    );
+    print(&format!(
+        "control without the idempotency key:\n{}",
+        findings.table()
+    ));
     assert!(findings.count("messages handled twice") >= 3);
     assert!(findings.count("side-effect tools run twice") >= 3);
 }
@@ -55,7 +68,9 @@ fn sleep_through_a_takeover(
     let second = Worker::start(&scene, orders);
     let endings = match waking {
         Waking::WhileTheSecondWorks => {
-            until("the second worker asks the model", || requests(&scene).len() > asked);
+            until("the second worker asks the model", || {
+                requests(&scene).len() > asked
+            });
             sleeper.signal("CONT");
             [second.finish(), sleeper.finish()]
         }
@@ -72,7 +87,11 @@ fn sleep_through_a_takeover(
     if orders.is_empty() {
         endings.iter().for_each(Ending::assert_success);
     }
-    audit(&scene, &poster::accepted(&scene, "poster"), &Notebook::default())
+    audit(
+        &scene,
+        &poster::accepted(&scene, "poster"),
+        &Notebook::default(),
+    )
 }
 
 fn has_asked(scene: &Scene) -> bool {
@@ -86,24 +105,36 @@ fn has_acted(scene: &Scene) -> bool {
 /// Waits for real: the second worker is let in when the lease of the first one is over.
 #[test]
 fn a_worker_that_slept_through_a_takeover_changes_nothing() {
-    let thinking =
-        thread::spawn(|| sleep_through_a_takeover(&THINKING, &[], has_asked, Waking::WhileTheSecondWorks));
-    let mut findings = sleep_through_a_takeover(&WORKING, &[], has_acted, Waking::AfterTheSecondIsDone);
+    let thinking = thread::spawn(|| {
+        sleep_through_a_takeover(&THINKING, &[], has_asked, Waking::WhileTheSecondWorks)
+    });
+    let mut findings =
+        sleep_through_a_takeover(&WORKING, &[], has_acted, Waking::AfterTheSecondIsDone);
     findings.merge(thinking.join().unwrap());
-    print(&format!("stopped past the lease, taken over, woken up:\n{}", findings.table()));
+    print(&format!(
+        "stopped past the lease, taken over, woken up:\n{}",
+        findings.table()
+    ));
     findings.assert_none();
 }
 
 #[test]
 fn without_the_fence_a_worker_that_slept_does_harm() {
     let off = [("ROOFTREE_WITHOUT", "fence")];
-    let thinking = sleep_through_a_takeover(&THINKING, &off, has_asked, Waking::WhileTheSecondWorks);
+    let thinking =
+        sleep_through_a_takeover(&THINKING, &off, has_asked, Waking::WhileTheSecondWorks);
     let working = sleep_through_a_takeover(&WORKING, &off, has_acted, Waking::AfterTheSecondIsDone);
     let tables = [thinking.table(), working.table()];
     print(&format!(
         "control without the fence, stopped while the model thinks:\n{}while a tool works:\n{}",
         tables[0], tables[1]
     ));
-    assert!(thinking.count("side-effect tools run twice") > 0, "{thinking:?}");
-    assert!(working.count("tool calls without exactly one result") > 0, "{working:?}");
+    assert!(
+        thinking.count("side-effect tools run twice") > 0,
+        "{thinking:?}"
+    );
+    assert!(
+        working.count("tool calls without exactly one result") > 0,
+        "{working:?}"
+    );
 }

@@ -5,7 +5,7 @@
 //! moment. `stage.rs` reads from the disk which stage a kill really hit.
 
 mod audit;
-mod house;
+mod fixture;
 mod stage;
 
 use std::{
@@ -15,14 +15,18 @@ use std::{
 
 use self::{
     audit::audit,
-    house::{House, Mode},
+    fixture::{House, Mode},
     stage::{Kills, Stage, stages},
 };
 use crate::{notebook::Notebook, tally::print, worker::Reached};
 
 /// Rounds per mode.
-const ROUNDS: [(Mode, u32); 4] =
-    [(Mode::Foreground, 8), (Mode::Parallel, 8), (Mode::Background, 9), (Mode::Fetched, 4)];
+const ROUNDS: [(Mode, u32); 4] = [
+    (Mode::Foreground, 8),
+    (Mode::Parallel, 8),
+    (Mode::Background, 9),
+    (Mode::Fetched, 4),
+];
 /// Rounds of three kills at any moment, one task in each mode.
 const RANDOM_ROUNDS: u32 = 6;
 /// Milliseconds a server lives at most before such a kill.
@@ -40,22 +44,56 @@ const TELLING: Place = ("reply.telling@1:1", Stage::Returning);
 /// times is given up, so no run is cut off more often than five times.
 fn places(mode: Mode, round: u32) -> Vec<Place> {
     let is_odd = round % 2 == 1;
-    let tool = (if is_odd { "tool.returned@1:1" } else { "tool.intended@1:1" }, Stage::Tool);
+    let tool = (
+        if is_odd {
+            "tool.returned@1:1"
+        } else {
+            "tool.intended@1:1"
+        },
+        Stage::Tool,
+    );
     match mode {
         Mode::Foreground => vec![ASKING, MODEL, tool, SETTLING, TELLING],
         Mode::Parallel => {
-            let tool = if is_odd { ("tool.returned@1:2", Stage::Tool) } else { tool };
+            let tool = if is_odd {
+                ("tool.returned@1:2", Stage::Tool)
+            } else {
+                tool
+            };
             let second = ("reply.telling@1:2", Stage::Returning);
-            let answered = if is_odd { "tool.returned:1" } else { "tool.answered:1" };
+            let answered = if is_odd {
+                "tool.returned:1"
+            } else {
+                "tool.answered:1"
+            };
             let answered = (answered, Stage::Returning);
-            vec![("model.asked@1:2", Stage::Model), tool, SETTLING, second, answered]
+            vec![
+                ("model.asked@1:2", Stage::Model),
+                tool,
+                SETTLING,
+                second,
+                answered,
+            ]
         }
         Mode::Background => {
             let woken = ("mail.taking:1", Stage::Posted);
             let taking = ("reply.taking:1", Stage::Posted);
-            vec![MODEL, tool, SETTLING, ("reply.telling@1:1", Stage::Posted), woken, taking]
+            vec![
+                MODEL,
+                tool,
+                SETTLING,
+                ("reply.telling@1:1", Stage::Posted),
+                woken,
+                taking,
+            ]
         }
-        Mode::Fetched => vec![MODEL, tool, SETTLING, TELLING, ("tool.returned:1", Stage::Returning)],
+        Mode::Fetched => vec![
+            MODEL,
+            tool,
+            SETTLING,
+            TELLING,
+            ("tool.returned:1", Stage::Returning),
+        ],
     }
 }
 
@@ -86,11 +124,18 @@ fn kills_at_every_stage_of_a_delegation_lose_no_result_and_tell_none_twice() {
 }
 
 fn conclude(kills: &Kills) {
-    print(&format!("kill -9 of a server while agents work for others\n{}", kills.table()));
+    print(&format!(
+        "kill -9 of a server while agents work for others\n{}",
+        kills.table()
+    ));
     kills.findings.assert_none();
     assert!(kills.total() >= 100, "only {} kills", kills.total());
     for stage in Stage::REQUIRED {
-        assert!(kills.at(stage) >= 20, "only {} kills at {stage:?}", kills.at(stage));
+        assert!(
+            kills.at(stage) >= 20,
+            "only {} kills at {stage:?}",
+            kills.at(stage)
+        );
     }
 }
 
@@ -103,7 +148,9 @@ fn kill_at(house: &House, (place, meant): Place, at_once: bool, kills: &mut Kill
     match server.reach_stall_while(|| house.is_unfinished()) {
         Some(Reached::Stalled) => {}
         None => return assert!(server.kill().was_killed()),
-        Some(Reached::Ended(status)) => panic!("{place} was not reached: {status}: {}", server.finish().log),
+        Some(Reached::Ended(status)) => {
+            panic!("{place} was not reached: {status}: {}", server.finish().log)
+        }
     }
     if !at_once {
         wait_for_disk(house, meant);
@@ -139,20 +186,40 @@ fn without_the_note_that_a_call_has_told_it_results_arrive_twice() {
     house.post(2, Mode::Parallel);
     house.finish(&[("ROOFTREE_WITHOUT", "told")]);
     let findings = audit(&house, &Notebook::default());
-    print(&format!("control without the note that a call has told a result:\n{}", findings.table()));
-    assert_eq!(findings.count("results that arrived twice"), 4, "{findings:?}");
+    print(&format!(
+        "control without the note that a call has told a result:\n{}",
+        findings.table()
+    ));
+    assert_eq!(
+        findings.count("results that arrived twice"),
+        4,
+        "{findings:?}"
+    );
 }
 
 #[test]
 fn without_the_reply_in_the_commit_that_ends_a_child_results_are_lost() {
     let house = House::new();
     house.post(1, Mode::Background);
-    let mut server = house.serve(&[("ROOFTREE_STALL", "reply.telling@1:1"), ("ROOFTREE_WITHOUT", "settle")]);
+    let mut server = house.serve(&[
+        ("ROOFTREE_STALL", "reply.telling@1:1"),
+        ("ROOFTREE_WITHOUT", "settle"),
+    ]);
     assert_eq!(server.reach_stall(), Reached::Stalled);
     assert!(server.kill().was_killed());
     house.finish(&[]);
     let findings = audit(&house, &Notebook::default());
-    print(&format!("control without the reply in the commit that ends a child:\n{}", findings.table()));
-    assert_eq!(findings.count("results that never arrived"), 1, "{findings:?}");
-    assert!(findings.count("violations found by verify") > 0, "{findings:?}");
+    print(&format!(
+        "control without the reply in the commit that ends a child:\n{}",
+        findings.table()
+    ));
+    assert_eq!(
+        findings.count("results that never arrived"),
+        1,
+        "{findings:?}"
+    );
+    assert!(
+        findings.count("violations found by verify") > 0,
+        "{findings:?}"
+    );
 }

@@ -6,9 +6,9 @@ use tempfile::TempDir;
 
 use crate::{
     audit::audit,
+    fixture::{QUICK, Scene},
     notebook::Notebook,
     poster,
-    scene::{QUICK, Scene},
     tally::print,
     worker::{Ending, Worker},
 };
@@ -20,8 +20,13 @@ impl SmallDisk {
     fn mount() -> Option<Self> {
         let directory = TempDir::new().unwrap();
         let mount = ["-t", "tmpfs", "-o", "size=3m", "tmpfs"];
-        let mounted = Command::new("mount").args(mount).arg(directory.path()).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Self(directory))
+        let mounted = Command::new("mount")
+            .args(mount)
+            .arg(directory.path())
+            .output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then_some(Self(directory))
     }
 
     fn path(&self) -> &Path {
@@ -56,7 +61,10 @@ text = "Done."
 
 fn assert_says_full(ending: &Ending) {
     assert_eq!(ending.status.code(), Some(1), "{ending:?}");
-    assert!(ending.log.contains("no space left") && ending.log.contains("free some space"), "{ending:?}");
+    assert!(
+        ending.log.contains("no space left") && ending.log.contains("free some space"),
+        "{ending:?}"
+    );
 }
 
 /// There is room again: everything goes on where it was.
@@ -64,7 +72,11 @@ fn conclude(scene: &Scene, ending: &Ending) {
     fs::write(scene.work().join("plenty"), "").unwrap();
     poster::post(scene, "poster", 1..=4, &[]);
     Worker::start(scene, &[]).finish().assert_success();
-    let findings = audit(scene, &poster::accepted(scene, "poster"), &Notebook::default());
+    let findings = audit(
+        scene,
+        &poster::accepted(scene, "poster"),
+        &Notebook::default(),
+    );
     print(&format!(
         "no room for a while, told like this:\n{}\nfound afterwards:\n{}",
         ending.log,
@@ -88,9 +100,16 @@ fn a_full_disk_is_said_clearly_and_costs_nothing_that_was_accepted() {
     };
     let ballast = disk.path().join("ballast");
     let scene = Scene::with_home(TempDir::new().unwrap(), disk.path().join("home"), &QUICK);
-    scene.write_script(&script_taking_room(&format!("cat /dev/zero > {}", ballast.display())));
+    scene.write_script(&script_taking_room(&format!(
+        "cat /dev/zero > {}",
+        ballast.display()
+    )));
     // Confined, the command could not reach the disk that it is to fill.
-    fs::write(scene.home().join("config.toml"), "[sandbox]\nmode = 'off'\n").unwrap();
+    fs::write(
+        scene.home().join("config.toml"),
+        "[sandbox]\nmode = 'off'\n",
+    )
+    .unwrap();
     poster::post(&scene, "poster", 1..=3, &[]);
     let ending = Worker::start(&scene, &[]).finish();
     assert_says_full(&ending);
@@ -98,8 +117,15 @@ fn a_full_disk_is_said_clearly_and_costs_nothing_that_was_accepted() {
     fill(&ballast);
     let before = poster::accepted(&scene, "poster").len();
     let refused = poster::start(&scene, "poster", 4..=4, &[]).finish();
-    assert!(!refused.status.success() && refused.log.contains("Full"), "{refused:?}");
-    assert_eq!(poster::accepted(&scene, "poster").len(), before, "nothing is accepted that cannot be kept");
+    assert!(
+        !refused.status.success() && refused.log.contains("Full"),
+        "{refused:?}"
+    );
+    assert_eq!(
+        poster::accepted(&scene, "poster").len(),
+        before,
+        "nothing is accepted that cannot be kept"
+    );
     assert_says_full(&Worker::start(&scene, &[]).finish());
     fs::remove_file(&ballast).unwrap();
     conclude(&scene, &ending);

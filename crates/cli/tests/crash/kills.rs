@@ -7,8 +7,8 @@ use std::{
 
 use crate::{
     audit::{audit, tasks_taken},
+    fixture::{QUICK, Scene, until},
     poster,
-    scene::{QUICK, Scene, until},
     tally::{Aim, Tally, print},
     window::{self, Window},
     worker::{Reached, Worker},
@@ -28,7 +28,10 @@ const POSTER: &str = "poster";
 type Place = (&'static str, Window);
 
 const TAKING: Place = ("mail.taking:1", Window::AcceptToTake);
-const ASKED: [Place; 2] = [("model.asked:1", Window::ModelCall), ("model.asked:2", Window::ModelCall)];
+const ASKED: [Place; 2] = [
+    ("model.asked:1", Window::ModelCall),
+    ("model.asked:2", Window::ModelCall),
+];
 /// Reads begun, reads returned, first read answered, line to be left, line left, answer of that kept.
 const TOOLS_FROM_FIRST_TURN: [Place; 5] = [
     ("tool.intended:1", Window::IntentToResult),
@@ -77,8 +80,14 @@ fn two_hundred_kills_lose_nothing_and_do_nothing_twice() {
         poster_kills += kill_poster_after(&scene, first + 1, first + ROUNDS);
         let poster = poster::start(&scene, POSTER, 1..=first + ROUNDS, &[]);
         for round in first..first + ROUNDS {
-            until("the next task is accepted", || has_accepted(&scene, round + 1));
-            let haste = if round % 3 == 2 { Haste::AtOnce } else { Haste::WhenStored };
+            until("the next task is accepted", || {
+                has_accepted(&scene, round + 1)
+            });
+            let haste = if round % 3 == 2 {
+                Haste::AtOnce
+            } else {
+                Haste::WhenStored
+            };
             for place in places(round) {
                 kill_at(&scene, place, haste, &mut tally);
             }
@@ -115,15 +124,24 @@ fn conclude(scene: &Scene, mut tally: Tally, poster_kills: u32) {
     tally.findings.assert_none();
     let posted: BTreeSet<u64> = accepted.iter().map(|one| one.task).collect();
     assert!(posted.into_iter().eq(1..=tasks), "every task was accepted");
-    assert!(tasks_taken(&scene.look()).into_iter().eq(1..=tasks), "in the order of acceptance");
+    assert!(
+        tasks_taken(&scene.look()).into_iter().eq(1..=tasks),
+        "in the order of acceptance"
+    );
     assert!(tally.total() >= 200, "only {} kills", tally.total());
     for window in Window::REQUIRED {
-        assert!(tally.in_window(window) >= 25, "only {} kills in {window:?}", tally.in_window(window));
+        assert!(
+            tally.in_window(window) >= 25,
+            "only {} kills in {window:?}",
+            tally.in_window(window)
+        );
     }
 }
 
 fn has_accepted(scene: &Scene, task: u64) -> bool {
-    poster::accepted(scene, POSTER).iter().any(|one| one.task == task)
+    poster::accepted(scene, POSTER)
+        .iter()
+        .any(|one| one.task == task)
 }
 
 /// Kills a poster as soon as this task is accepted; the next one starts from the beginning.
@@ -139,7 +157,9 @@ fn kill_at(scene: &Scene, (place, meant): Place, haste: Haste, tally: &mut Tally
     let mut worker = Worker::start(scene, &[("ROOFTREE_STALL", place)]);
     match worker.reach_stall() {
         Reached::Stalled => {}
-        Reached::Ended(status) => panic!("{place} was not reached: {status}: {}", worker.finish().log),
+        Reached::Ended(status) => {
+            panic!("{place} was not reached: {status}: {}", worker.finish().log)
+        }
     }
     if haste == Haste::WhenStored {
         until(place, || window::of(&scene.look()) == meant);

@@ -3,21 +3,25 @@
 //! `docs/durability.md` says what is killed where and what is checked. Run it with
 //! `cargo test -p rooftree-cli --features failpoints --test crash`.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 mod audit;
 mod commits;
 mod controls;
 mod delegation;
+mod fixture;
 mod full_disk;
 mod kills;
 mod notebook;
 mod permission;
 mod poster;
-mod scene;
 mod secrets;
 mod tally;
-mod twenty;
+mod twenty_processes;
 mod verifying;
 mod window;
 mod worker;

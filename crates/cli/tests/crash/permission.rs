@@ -6,13 +6,14 @@
 use std::fs;
 
 use rooftree_protocol::{
-    Answer, EventBody, Lane, Message, MessageId, Origin, Part, PermissionScope, Response, SessionId,
+    Answer, EventBody, InquiryResponse, Lane, Message, MessageId, Origin, Part, PermissionScope,
+    SessionId,
 };
 use rooftree_runtime::{Clock, SystemClock, inquiries};
-use rooftree_store::{Inquiry, Post, SessionFilter, SqliteStore, Store};
+use rooftree_store::{InboxPost, Inquiry, SessionFilter, SqliteStore, Store};
 
 use crate::{
-    scene::{QUICK, Scene, until, wait},
+    fixture::{QUICK, Scene, until, wait},
     worker::{Reached, Worker, program},
 };
 
@@ -53,17 +54,31 @@ fn store(scene: &Scene) -> SqliteStore {
 
 fn open(scene: &Scene) -> Vec<Inquiry> {
     let inquiries = wait(store(scene).inquiries(Some(&scene.session))).unwrap();
-    inquiries.into_iter().filter(|inquiry| inquiry.answer.is_none()).collect()
+    inquiries
+        .into_iter()
+        .filter(|inquiry| inquiry.answer.is_none())
+        .collect()
 }
 
 /// Says yes from a process of its own.
 fn permit(scene: &Scene) {
     let asked = open(scene).remove(0);
     let store = SqliteStore::open(scene.database()).unwrap();
-    let answer = Answer { digest: Some(asked.digest), ..Answer::allow(PermissionScope::Once) };
-    let response = Response::Permission(answer);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let kept = runtime.block_on(inquiries::answer(&store, &asked.id, response, "ann", SystemClock.now()));
+    let answer = Answer {
+        digest: Some(asked.digest),
+        ..Answer::allow(PermissionScope::Once)
+    };
+    let response = InquiryResponse::Permission(answer);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let kept = runtime.block_on(inquiries::answer(
+        &store,
+        &asked.id,
+        response,
+        "ann",
+        SystemClock.now(),
+    ));
     kept.unwrap();
 }
 
@@ -73,7 +88,14 @@ fn post(scene: &Scene, task: usize) {
     let message = Message::new(id, vec![Part::text(text)], Origin::User, SystemClock.now());
     let (session, key) = (scene.session.clone(), format!("task-{task}"));
     let store = SqliteStore::open(scene.database()).unwrap();
-    wait(store.post(Post { session, lane: Lane::Mail, key, message, capacity: 100 })).unwrap();
+    wait(store.post(InboxPost {
+        session,
+        lane: Lane::Mail,
+        key,
+        message,
+        capacity: 100,
+    }))
+    .unwrap();
 }
 
 /// Lets it work up to a place and kills it there.
@@ -85,20 +107,29 @@ fn kill_at(scene: &Scene, place: &str) {
 
 fn finish(scene: &Scene) {
     let server = serve(scene, None);
-    until("nothing is unfinished", || wait(store(scene).unfinished()).unwrap().is_empty());
+    until("nothing is unfinished", || {
+        wait(store(scene).unfinished()).unwrap().is_empty()
+    });
     server.kill();
 }
 
 fn asked_by(scene: &Scene, child: &SessionId) -> usize {
     let events = wait(store(scene).events(child, 0, 10_000)).unwrap();
-    events.iter().filter(|event| matches!(event.body, EventBody::PermissionRequested { .. })).count()
+    events
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::PermissionRequested { .. }))
+        .count()
 }
 
 #[test]
 fn a_yes_to_a_child_in_background_counts_once_whenever_the_server_is_killed() {
     let scene = Scene::new(&QUICK);
     scene.write_script(SCRIPT);
-    fs::write(scene.home().join("config.toml"), "[permission]\nmode = 'ask'\n").unwrap();
+    fs::write(
+        scene.home().join("config.toml"),
+        "[permission]\nmode = 'ask'\n",
+    )
+    .unwrap();
     type Step = fn(&Scene);
     let asked: Step = |scene| kill_at(scene, "inquiry.asked@1:1");
     let answered: Step = |scene| kill_at(scene, "inquiry.answered@1:1");
@@ -114,7 +145,9 @@ fn a_yes_to_a_child_in_background_counts_once_whenever_the_server_is_killed() {
         let server = serve(scene, None);
         until("it asks", || !open(scene).is_empty());
         permit(scene);
-        until("it heard", || wait(store(scene).unfinished()).unwrap().is_empty());
+        until("it heard", || {
+            wait(store(scene).unfinished()).unwrap().is_empty()
+        });
         server.kill();
     };
     let rounds: [&[Step]; 5] = [
@@ -128,13 +161,28 @@ fn a_yes_to_a_child_in_background_counts_once_whenever_the_server_is_killed() {
         post(&scene, task);
         steps.iter().for_each(|step| step(&scene));
         let effects = scene.effects();
-        assert_eq!(effects.iter().filter(|line| **line == task.to_string()).count(), 1, "{effects:?}");
+        assert_eq!(
+            effects
+                .iter()
+                .filter(|line| **line == task.to_string())
+                .count(),
+            1,
+            "{effects:?}"
+        );
     }
-    let filter = SessionFilter { parent: Some(scene.session.clone()), ..SessionFilter::default() };
+    let filter = SessionFilter {
+        parent: Some(scene.session.clone()),
+        ..SessionFilter::default()
+    };
     let children = wait(store(&scene).sessions(filter)).unwrap();
     assert_eq!(children.len(), rounds.len());
     for child in children {
-        assert_eq!(asked_by(&scene, &child.id), 1, "{} was asked once", child.id);
+        assert_eq!(
+            asked_by(&scene, &child.id),
+            1,
+            "{} was asked once",
+            child.id
+        );
     }
     assert!(scene.look().report.violations.is_empty());
     let heard = scene.look().events.iter().filter(|event| {

@@ -15,10 +15,10 @@ use std::{
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Post, SqliteStore, Store};
+use rooftree_store::{InboxPost, SqliteStore, Store};
 
 use crate::{
-    scene::{Scene, wait},
+    fixture::{Scene, wait},
     worker::Worker,
 };
 
@@ -32,14 +32,28 @@ pub struct Accepted {
 }
 
 /// Starts a poster of these tasks.
-pub fn start(scene: &Scene, name: &str, tasks: RangeInclusive<u64>, orders: &[(&str, &str)]) -> Worker {
+pub fn start(
+    scene: &Scene,
+    name: &str,
+    tasks: RangeInclusive<u64>,
+    orders: &[(&str, &str)],
+) -> Worker {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["poster::as_a_child_post_and_keep_a_list", "--exact", "--nocapture"]);
+    command.args([
+        "poster::as_a_child_post_and_keep_a_list",
+        "--exact",
+        "--nocapture",
+    ]);
     let places = [scene.database(), scene.list(name)].map(|path| path.display().to_string());
     let range = [tasks.start().to_string(), tasks.end().to_string()];
-    let order = [&[scene.session.to_string()], &places[..], &range[..]].concat().join("|");
+    let order = [&[scene.session.to_string()], &places[..], &range[..]]
+        .concat()
+        .join("|");
     command.env(ORDER, order).envs(orders.iter().copied());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     Worker::spawn(command)
 }
 
@@ -52,9 +66,16 @@ pub fn post(scene: &Scene, name: &str, tasks: RangeInclusive<u64>, orders: &[(&s
 pub fn accepted(scene: &Scene, name: &str) -> Vec<Accepted> {
     let read = |line: &String| {
         let (task, message) = line.split_once(' ')?;
-        Some(Accepted { task: task.parse().ok()?, message: message.to_owned() })
+        Some(Accepted {
+            task: task.parse().ok()?,
+            message: message.to_owned(),
+        })
     };
-    scene.lines(&scene.list(name)).iter().filter_map(read).collect()
+    scene
+        .lines(&scene.list(name))
+        .iter()
+        .filter_map(read)
+        .collect()
 }
 
 struct Order {
@@ -66,7 +87,8 @@ struct Order {
 
 fn order() -> Option<Order> {
     let text = env::var(ORDER).ok()?;
-    let [session, database, list, first, last] = text.split('|').collect::<Vec<_>>().try_into().ok()?;
+    let [session, database, list, first, last] =
+        text.split('|').collect::<Vec<_>>().try_into().ok()?;
     Some(Order {
         session: SessionId::parse(session).ok()?,
         database: database.into(),
@@ -79,19 +101,24 @@ fn order() -> Option<Order> {
 fn as_a_child_post_and_keep_a_list() {
     let Some(order) = order() else { return };
     let store = SqliteStore::open(&order.database).unwrap();
-    let mut list = OpenOptions::new().create(true).append(true).open(&order.list).unwrap();
+    let mut list = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(&order.list)
+        .unwrap();
     for task in order.tasks {
         for _ in 0..2 {
             let posted = wait(store.post(letter(&order.session, task))).unwrap();
             // In one piece, so that a kill leaves a whole line or none.
-            list.write_all(format!("{task} {}\n", posted.message).as_bytes()).unwrap();
+            list.write_all(format!("{task} {}\n", posted.message).as_bytes())
+                .unwrap();
             list.sync_all().unwrap();
         }
     }
 }
 
 /// A new message each time, because a client that tries again does not know the first one's id.
-fn letter(session: &SessionId, task: u64) -> Post {
+fn letter(session: &SessionId, task: u64) -> InboxPost {
     let message = Message {
         id: MessageId::from_entropy(SystemClock.entropy()),
         parts: vec![Part::text(format!("Please do task {task}."))],
@@ -103,7 +130,7 @@ fn letter(session: &SessionId, task: u64) -> Post {
         call: None,
         at: SystemClock.now(),
     };
-    Post {
+    InboxPost {
         session: session.clone(),
         lane: Lane::Mail,
         key: format!("task-{task}"),

@@ -7,7 +7,12 @@ mod scenario;
 fn without_the_removal_of_secrets_they_are_everywhere() {
     let traces = scenario::play(&[("ROOFTREE_WITHOUT", "redaction")]);
     let found = scenario::found(&traces);
-    for place in ["rooftree.db", "the recording", "what the run prints", "sessions export"] {
+    for place in [
+        "rooftree.db",
+        "the recording",
+        "what the run prints",
+        "sessions export",
+    ] {
         let here = found.iter().filter(|found| found.contains(place)).count();
         assert!(here > 100, "only {here} found in {place}");
     }

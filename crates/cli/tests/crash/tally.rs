@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, io::Write};
 
 use crate::{
     audit::{Findings, verified},
+    fixture::Scene,
     notebook::Notebook,
-    scene::Scene,
     window::{self, Window},
 };
 
@@ -50,8 +50,15 @@ impl Tally {
     /// One line per window.
     pub fn table(&self) -> String {
         let line = |window: &Window| {
-            let (stalled, running) = (self.by(*window, Aim::Stalled), self.by(*window, Aim::Running));
-            format!("  {:<18}{stalled:>9}{running:>9}{:>9}\n", window.name(), stalled + running)
+            let (stalled, running) = (
+                self.by(*window, Aim::Stalled),
+                self.by(*window, Aim::Running),
+            );
+            format!(
+                "  {:<18}{stalled:>9}{running:>9}{:>9}\n",
+                window.name(),
+                stalled + running
+            )
         };
         let lines: String = Window::ALL.iter().map(line).collect();
         format!(

@@ -6,10 +6,10 @@ use std::fs;
 
 use rooftree_protocol::{EventBody, Lane, Message, MessageId, Origin, Part, event::RunMode};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Post, SessionFilter, SqliteStore, Store};
+use rooftree_store::{InboxPost, SessionFilter, SqliteStore, Store};
 
 use crate::{
-    scene::{QUICK, Scene, until, wait},
+    fixture::{QUICK, Scene, until, wait},
     worker::{Reached, Worker, program},
 };
 
@@ -47,14 +47,25 @@ fn post(scene: &Scene, task: usize) {
     let message = Message::new(id, vec![Part::text(text)], Origin::User, SystemClock.now());
     let (session, key) = (scene.session.clone(), format!("task-{task}"));
     let store = SqliteStore::open(scene.database()).unwrap();
-    wait(store.post(Post { session, lane: Lane::Mail, key, message, capacity: 100 })).unwrap();
+    wait(store.post(InboxPost {
+        session,
+        lane: Lane::Mail,
+        key,
+        message,
+        capacity: 100,
+    }))
+    .unwrap();
 }
 
 #[test]
 fn a_verdict_counts_once_and_nobody_checks_twice_wherever_the_server_is_killed() {
     let scene = Scene::new(&QUICK);
     scene.write_script(SCRIPT);
-    fs::write(scene.home().join("config.toml"), "[permission]\nmode = 'bypass'\n").unwrap();
+    fs::write(
+        scene.home().join("config.toml"),
+        "[permission]\nmode = 'bypass'\n",
+    )
+    .unwrap();
     fs::create_dir_all(scene.home().join("agents")).unwrap();
     fs::write(scene.home().join("agents/lead.md"), LEAD).unwrap();
     fs::write(scene.home().join("agents/inspector.md"), INSPECTOR).unwrap();
@@ -80,17 +91,28 @@ fn a_verdict_counts_once_and_nobody_checks_twice_wherever_the_server_is_killed()
             assert!(server.kill().was_killed());
         }
         let server = serve(&scene, None);
-        until("nothing is unfinished", || wait(store.unfinished()).unwrap().is_empty());
+        until("nothing is unfinished", || {
+            wait(store.unfinished()).unwrap().is_empty()
+        });
         server.kill();
     }
     let store = SqliteStore::open_read_only(scene.database()).unwrap();
-    let filter = SessionFilter { parent: Some(scene.session.clone()), ..SessionFilter::default() };
+    let filter = SessionFilter {
+        parent: Some(scene.session.clone()),
+        ..SessionFilter::default()
+    };
     let children = wait(store.sessions(filter)).unwrap();
     assert_eq!(children.len(), rounds.len(), "one check for each task");
     for child in &children {
         let events = wait(store.events(&child.id, 0, 10_000)).unwrap();
         let checks = |event: &&rooftree_protocol::Event| {
-            matches!(event.body, EventBody::RunStarted { mode: RunMode::Verifying, .. })
+            matches!(
+                event.body,
+                EventBody::RunStarted {
+                    mode: RunMode::Verifying,
+                    ..
+                }
+            )
         };
         assert_eq!(events.iter().filter(checks).count(), 1, "{}", child.id);
     }
@@ -98,12 +120,30 @@ fn a_verdict_counts_once_and_nobody_checks_twice_wherever_the_server_is_killed()
     effects.sort();
     assert_eq!(effects, ["0", "1", "2", "3"], "each was looked at once");
     let sight = scene.look();
-    let count =
-        |wanted: &dyn Fn(&EventBody) -> bool| sight.events.iter().filter(|event| wanted(&event.body)).count();
-    let verified = |body: &EventBody| matches!(body, EventBody::RunVerified(verdict) if verdict.passed);
+    let count = |wanted: &dyn Fn(&EventBody) -> bool| {
+        sight
+            .events
+            .iter()
+            .filter(|event| wanted(&event.body))
+            .count()
+    };
+    let verified =
+        |body: &EventBody| matches!(body, EventBody::RunVerified(verdict) if verdict.passed);
     let replied = |body: &EventBody| matches!(body, EventBody::MessageCompleted(_));
     let told = |body: &EventBody| matches!(body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
     let ended = |body: &EventBody| matches!(body, EventBody::RunCompleted(end) if end.verified == Some(true));
-    assert_eq!((count(&verified), count(&replied), count(&told), count(&ended)), (4, 4, 0, 4));
-    assert!(sight.report.violations.is_empty(), "{:?}", sight.report.violations);
+    assert_eq!(
+        (
+            count(&verified),
+            count(&replied),
+            count(&told),
+            count(&ended)
+        ),
+        (4, 4, 0, 4)
+    );
+    assert!(
+        sight.report.violations.is_empty(),
+        "{:?}",
+        sight.report.violations
+    );
 }

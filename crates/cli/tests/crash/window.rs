@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rooftree_protocol::{Event, EventBody};
 
-use crate::scene::Sight;
+use crate::fixture::Sight;
 
 /// Between which two durable facts a kill came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,8 +34,12 @@ impl Window {
     ];
 
     /// Those that must each be hit often.
-    pub const REQUIRED: [Self; 4] =
-        [Self::AcceptToTake, Self::ModelCall, Self::IntentToResult, Self::ReplyToSettle];
+    pub const REQUIRED: [Self; 4] = [
+        Self::AcceptToTake,
+        Self::ModelCall,
+        Self::IntentToResult,
+        Self::ReplyToSettle,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -51,15 +55,24 @@ impl Window {
 
 /// The window the disk is in.
 pub fn of(sight: &Sight) -> Window {
-    let at_rest = if sight.waiting.is_empty() { Window::Rest } else { Window::AcceptToTake };
+    let at_rest = if sight.waiting.is_empty() {
+        Window::Rest
+    } else {
+        Window::AcceptToTake
+    };
     of_run(&sight.events).unwrap_or(at_rest)
 }
 
 /// The window the open run of a journal is in; none if none is open.
 pub fn of_run(events: &[Event]) -> Option<Window> {
-    let started = events.iter().rposition(|event| event.body.name() == "run.started")?;
+    let started = events
+        .iter()
+        .rposition(|event| event.body.name() == "run.started")?;
     let open = events.get(started..).unwrap_or_default();
-    if open.iter().any(|event| event.body.name() == "run.completed") {
+    if open
+        .iter()
+        .any(|event| event.body.name() == "run.completed")
+    {
         return None;
     }
     let (mut calls, mut begun) = (HashSet::new(), HashSet::new());

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::scene::{PATIENCE, Scene};
+use crate::fixture::{PATIENCE, Scene};
 
 /// A running program, killed when dropped.
 pub struct Worker {
@@ -46,15 +46,26 @@ impl Ending {
 pub fn program(scene: &Scene, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rooftree"));
     command.args(arguments).current_dir(scene.work());
-    command.env("ROOFTREE_HOME", scene.home()).env("ROOFTREE_NOTES", scene.notes());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+        .env("ROOFTREE_HOME", scene.home())
+        .env("ROOFTREE_NOTES", scene.notes());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
     command
 }
 
 impl Worker {
     /// Lets the program work off the session's inbox, with orders in its environment.
     pub fn start(scene: &Scene, orders: &[(&str, &str)]) -> Self {
-        let arguments = ["run", "--session", scene.session.as_str(), "--permission-mode", "bypass"];
+        let arguments = [
+            "run",
+            "--session",
+            scene.session.as_str(),
+            "--permission-mode",
+            "bypass",
+        ];
         let mut command = program(scene, &arguments);
         command.envs(orders.iter().copied());
         Self::spawn(command)
@@ -65,8 +76,17 @@ impl Worker {
         let mut child = command.spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (tell, said) = mpsc::channel();
-        thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
-        Self { child, said, log: Vec::new() }
+        thread::spawn(move || {
+            stderr
+                .lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| tell.send(line))
+        });
+        Self {
+            child,
+            said,
+            log: Vec::new(),
+        }
     }
 
     /// Waits until it stands still where it was told to, or ends before.
@@ -75,7 +95,9 @@ impl Worker {
             match self.said.recv_timeout(PATIENCE) {
                 Ok(line) if line.starts_with("stalled ") => return Reached::Stalled,
                 Ok(line) => self.log.push(line),
-                Err(RecvTimeoutError::Disconnected) => return Reached::Ended(self.child.wait().unwrap()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Reached::Ended(self.child.wait().unwrap());
+                }
                 Err(RecvTimeoutError::Timeout) => panic!("stuck: {:?}", self.log),
             }
         }
@@ -121,13 +143,22 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => panic!("stuck: {:?}", self.log),
             }
         }
-        Ending { status: self.child.wait().unwrap(), log: self.log.join("\n") }
+        Ending {
+            status: self.child.wait().unwrap(),
+            log: self.log.join("\n"),
+        }
     }
 
     /// Sends `STOP` or `CONT`: the process stands still as if its machine slept, or goes on.
     pub fn signal(&self, name: &str) {
         let order = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &order]).status().unwrap().success());
+        assert!(
+            Command::new("sh")
+                .args(["-c", &order])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 

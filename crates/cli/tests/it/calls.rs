@@ -3,8 +3,8 @@
 use std::{fs, process::Stdio};
 
 use crate::{
-    run::desk::{Desk, finished},
-    sessions::house::{Done, House},
+    run::fixture::{Desk, finished},
+    sessions::fixture::{Done, House},
 };
 
 /// Confined as tightly as can be had.
@@ -45,7 +45,10 @@ fn a_confined_command_calls_tools_with_flags_with_json_and_from_a_script() {
          rooftree call MemorySearch --query nothing-of-that-kind >/dev/null; echo searched $?\n\
          ls $HOME/rooftree.db ${ROOFTREE_CALL_SOCKET%/*}/../../rooftree.db 2>/dev/null; echo seen $?",
     );
-    let done = go(&desk, &[&["--permission-mode", "bypass"], &TIGHT[..]].concat());
+    let done = go(
+        &desk,
+        &[&["--permission-mode", "bypass"], &TIGHT[..]].concat(),
+    );
     if is_left_out(&done) {
         return;
     }
@@ -55,9 +58,16 @@ fn a_confined_command_calls_tools_with_flags_with_json_and_from_a_script() {
     }
     desk.house.is_sound();
     // Nothing of the door is left, and the journal holds no token.
-    let left = fs::read_dir(desk.house.path().join("calls")).unwrap().flatten();
-    let left: Vec<_> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    assert!(left.iter().all(|name| name.starts_with("skills-")), "{left:?}");
+    let left = fs::read_dir(desk.house.path().join("calls"))
+        .unwrap()
+        .flatten();
+    let left: Vec<_> = left
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(
+        left.iter().all(|name| name.starts_with("skills-")),
+        "{left:?}"
+    );
 }
 
 #[test]
@@ -97,14 +107,19 @@ fn what_is_refused_or_wrong_is_said_on_standard_error_with_a_number() {
     // Why it was refused can be asked afterwards.
     let denied = denied_call(&desk.house, "MemoryWrite");
     let why = desk.house.rooftree(&["why", &denied]).well();
-    assert!(why.contains("clerk › MemoryWrite") && why.contains("not made: [denied] the deny rule"), "{why}");
+    assert!(
+        why.contains("clerk › MemoryWrite") && why.contains("not made: [denied] the deny rule"),
+        "{why}"
+    );
     assert!(why.contains("says deny"), "{why}");
 }
 
 /// The id of the call of a tool that was denied.
 fn denied_call(house: &House, tool: &str) -> String {
     let sessions = house.rooftree(&["sessions", "list", "-o", "ids"]).well();
-    let events = house.rooftree(&["sessions", "events", sessions.trim(), "-o", "jsonl"]).lines();
+    let events = house
+        .rooftree(&["sessions", "events", sessions.trim(), "-o", "jsonl"])
+        .lines();
     let record = events.iter().find(|event| {
         event["type"] == "tool.completed"
             && event["data"]["tool"] == tool
@@ -119,18 +134,39 @@ fn denied_call(house: &House, tool: &str) -> String {
 #[test]
 fn in_plan_mode_commands_call_what_only_looks_and_nothing_else() {
     let desk = desk("rooftree call MemoryRead; rooftree call MemoryWrite --text x");
-    let done = go(&desk, &[&["--permission-mode", "plan"], &TIGHT[..]].concat());
+    let done = go(
+        &desk,
+        &[&["--permission-mode", "plan"], &TIGHT[..]].concat(),
+    );
     if is_left_out(&done) {
         return;
     }
-    assert!(done.out.contains("[denied] plan mode only looks"), "{done:?}");
-    assert!(!desk.house.path().join("agent-memory").join("clerk").exists());
+    assert!(
+        done.out.contains("[denied] plan mode only looks"),
+        "{done:?}"
+    );
+    assert!(
+        !desk
+            .house
+            .path()
+            .join("agent-memory")
+            .join("clerk")
+            .exists()
+    );
 }
 
 #[test]
 fn a_run_that_is_killed_while_a_command_waits_for_a_yes_goes_on_without_it() {
     let desk = desk("rooftree call MemoryWrite --text x");
-    let flags = ["--agent", "clerk", "--permission-mode", "ask", "--input-format", "stream-json", "Go"];
+    let flags = [
+        "--agent",
+        "clerk",
+        "--permission-mode",
+        "ask",
+        "--input-format",
+        "stream-json",
+        "Go",
+    ];
     let mut run = desk.watch(&[&TIGHT[..], &flags[..]].concat());
     let asked = loop {
         let event = run.until_any(&["permission.requested", "run.completed", "notice"]);
@@ -146,12 +182,32 @@ fn a_run_that_is_killed_while_a_command_waits_for_a_yes_goes_on_without_it() {
     let session = asked["session"].as_str().unwrap().to_owned();
     run.signal("KILL");
     run.child.wait().unwrap();
-    let done = desk.run(&["--session", &session, "--permission-mode", "ask", "and then?"]);
-    assert!(done.out.contains("unknown: interrupted") || done.code == 0, "{done:?}");
-    let events = desk.house.rooftree(&["sessions", "events", &session, "-o", "jsonl"]).lines();
-    let told = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
+    let done = desk.run(&[
+        "--session",
+        &session,
+        "--permission-mode",
+        "ask",
+        "and then?",
+    ]);
+    assert!(
+        done.out.contains("unknown: interrupted") || done.code == 0,
+        "{done:?}"
+    );
+    let events = desk
+        .house
+        .rooftree(&["sessions", "events", &session, "-o", "jsonl"])
+        .lines();
+    let told = |name: &str| {
+        events
+            .iter()
+            .filter(|event| event["type"] == name)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(told("permission.resolved")[0]["data"]["by"], "interrupted");
-    let bash = told("tool.completed").into_iter().find(|event| event["data"]["tool"] == "Bash").unwrap();
+    let bash = told("tool.completed")
+        .into_iter()
+        .find(|event| event["data"]["tool"] == "Bash")
+        .unwrap();
     assert_eq!(bash["data"]["outcome"]["is"], "unknown");
     desk.house.is_sound();
 }
@@ -160,7 +216,10 @@ fn a_run_that_is_killed_while_a_command_waits_for_a_yes_goes_on_without_it() {
 fn outside_of_an_agent_there_is_nobody_to_call() {
     let house = House::new();
     let mut command = house.command(&["call", "Read", "--file-path", "x"]);
-    command.env_remove("HOME").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env_remove("HOME")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let said = finished(command.spawn().unwrap()).ended(4);
     assert!(said.contains("exposure: skills"), "{said}");
     assert_eq!(fs::read_dir(house.path()).unwrap().count(), 0);
@@ -169,10 +228,22 @@ fn outside_of_an_agent_there_is_nobody_to_call() {
 #[test]
 fn the_prompt_that_is_shown_names_the_skills() {
     let desk = desk("true");
-    let shown = desk.house.rooftree(&["agents", "show", "clerk", "--prompt"]).well();
-    assert!(shown.contains("## Command line skills") && shown.contains("- memory: "), "{shown}");
+    let shown = desk
+        .house
+        .rooftree(&["agents", "show", "clerk", "--prompt"])
+        .well();
+    assert!(
+        shown.contains("## Command line skills") && shown.contains("- memory: "),
+        "{shown}"
+    );
     let done = go(&desk, &["--permission-mode", "bypass", "--sandbox", "off"]);
     done.well();
-    let page = shown.lines().find_map(|line| line.trim().strip_prefix("SKILL.md: ")).unwrap();
-    assert!(fs::read_to_string(page).unwrap().contains("rooftree call"), "{page}");
+    let page = shown
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("SKILL.md: "))
+        .unwrap();
+    assert!(
+        fs::read_to_string(page).unwrap().contains("rooftree call"),
+        "{page}"
+    );
 }

@@ -2,40 +2,88 @@
 
 use std::fs;
 
-use crate::run::desk::{Desk, finished};
+use crate::run::fixture::{Desk, finished};
 
-fn config(desk: &Desk, arguments: &[&str]) -> crate::sessions::house::Done {
+fn config(desk: &Desk, arguments: &[&str]) -> crate::sessions::fixture::Done {
     let mut command = desk.house.command(&["config"]);
     command.args(arguments).current_dir(desk.path());
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     finished(command.spawn().unwrap())
 }
 
 #[test]
 fn every_value_is_shown_with_its_origin_and_what_it_goes_before() {
     let desk = Desk::with_echo();
-    fs::write(desk.house.path().join("config.toml"), "model = 'a/b'\n\n[limits]\nmax_turns = 10\n").unwrap();
-    desk.write(".rooftree/config.toml", "[limits]\nmax_turns = 3\n[permission]\nallow = ['Bash']\n");
+    fs::write(
+        desk.house.path().join("config.toml"),
+        "model = 'a/b'\n\n[limits]\nmax_turns = 10\n",
+    )
+    .unwrap();
+    desk.write(
+        ".rooftree/config.toml",
+        "[limits]\nmax_turns = 3\n[permission]\nallow = ['Bash']\n",
+    );
     let shown = config(&desk, &["show", "-c", "model=c/d"]).well();
-    assert!(shown.contains("\"c/d\"") && !shown.contains("a/b") && !shown.contains("Bash"), "{shown}");
+    assert!(
+        shown.contains("\"c/d\"") && !shown.contains("a/b") && !shown.contains("Bash"),
+        "{shown}"
+    );
     let done = config(&desk, &["show", "--origin", "-c", "model=c/d"]);
-    assert!(done.err.contains("permission.allow in ") && done.err.contains("is ignored"), "{}", done.err);
+    assert!(
+        done.err.contains("permission.allow in ") && done.err.contains("is ignored"),
+        "{}",
+        done.err
+    );
     let shown = done.well();
-    let line = |words: &[&str]| shown.lines().any(|line| words.iter().all(|word| line.contains(word)));
-    assert!(line(&["model", "\"a/b\"", "config.toml:1", "overridden by -c"]), "{shown}");
-    assert!(line(&["limits.max_turns", "10", "config.toml:4", "overridden by "]), "{shown}");
-    assert!(line(&["limits.max_turns", "3", ".rooftree/config.toml:2"]), "{shown}");
-    assert!(line(&["permission.allow", "no effect: a project can only narrow"]), "{shown}");
+    let line = |words: &[&str]| {
+        shown
+            .lines()
+            .any(|line| words.iter().all(|word| line.contains(word)))
+    };
+    assert!(
+        line(&["model", "\"a/b\"", "config.toml:1", "overridden by -c"]),
+        "{shown}"
+    );
+    assert!(
+        line(&["limits.max_turns", "10", "config.toml:4", "overridden by "]),
+        "{shown}"
+    );
+    assert!(
+        line(&["limits.max_turns", "3", ".rooftree/config.toml:2"]),
+        "{shown}"
+    );
+    assert!(
+        line(&["permission.allow", "no effect: a project can only narrow"]),
+        "{shown}"
+    );
     assert_eq!(config(&desk, &["get", "limits.max_turns"]).well(), "3\n");
     assert_eq!(config(&desk, &["get", "model"]).well(), "a/b\n");
     let missing = config(&desk, &["get", "search.embeddings"]);
-    assert!(missing.code == 2 && missing.err.contains("`search.embeddings` is not set"), "{missing:?}");
+    assert!(
+        missing.code == 2 && missing.err.contains("`search.embeddings` is not set"),
+        "{missing:?}"
+    );
     let unknown = config(&desk, &["get", "limits.max_turn"]);
-    assert!(unknown.code == 2 && unknown.err.contains("did you mean `limits.max_turns`?"), "{unknown:?}");
+    assert!(
+        unknown.code == 2 && unknown.err.contains("did you mean `limits.max_turns`?"),
+        "{unknown:?}"
+    );
     let json = config(&desk, &["show", "--origin", "-o", "json"]).well();
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert!(rows.as_array().unwrap().iter().any(|row| row["effect"] == "overridden"), "{json}");
-    assert!(config(&desk, &["path"]).well().contains("/etc/rooftree/managed.toml"));
+    assert!(
+        rows.as_array()
+            .unwrap()
+            .iter()
+            .any(|row| row["effect"] == "overridden"),
+        "{json}"
+    );
+    assert!(
+        config(&desk, &["path"])
+            .well()
+            .contains("/etc/rooftree/managed.toml")
+    );
 }
 
 #[test]
@@ -48,7 +96,10 @@ fn what_nobody_has_set_has_its_default_and_that_is_said() {
         ("limits.timeout", "", "there is no limit"),
     ] {
         let done = config(&desk, &["get", key]);
-        assert!(done.err.contains(&format!("`{key}` is not set: {said}")), "{done:?}");
+        assert!(
+            done.err.contains(&format!("`{key}` is not set: {said}")),
+            "{done:?}"
+        );
         assert_eq!(done.well(), default, "{key}");
     }
 }
@@ -57,10 +108,14 @@ fn what_nobody_has_set_has_its_default_and_that_is_said() {
 fn one_value_is_set_and_nothing_else_that_is_written_changes() {
     let desk = Desk::with_echo();
     let file = desk.house.path().join("config.toml");
-    let written = "# mine\nmodel = 'a/b' # good\n\n[limits]\n# enough for all\nmax_turns = 10 # turns\n";
+    let written =
+        "# mine\nmodel = 'a/b' # good\n\n[limits]\n# enough for all\nmax_turns = 10 # turns\n";
     fs::write(&file, written).unwrap();
     config(&desk, &["set", "limits.max_turns", "20"]).well();
-    assert_eq!(fs::read_to_string(&file).unwrap(), written.replace("= 10", "= 20"));
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        written.replace("= 10", "= 20")
+    );
     config(&desk, &["set", "limits.timeout", "5m", "--user"]).well();
     let both = written.replace("= 10 # turns\n", "= 20 # turns\ntimeout = \"5m\"\n");
     assert_eq!(fs::read_to_string(&file).unwrap(), both);
@@ -73,10 +128,20 @@ fn one_value_is_set_and_nothing_else_that_is_written_changes() {
         ("a b", "3", "`a b` is not the name of a setting"),
     ] {
         let refused = config(&desk, &["set", key, value]);
-        assert!(refused.code == 2 && refused.err.contains(words), "{refused:?}");
-        assert!(!refused.err.contains("-c"), "nobody typed that: {refused:?}");
+        assert!(
+            refused.code == 2 && refused.err.contains(words),
+            "{refused:?}"
+        );
+        assert!(
+            !refused.err.contains("-c"),
+            "nobody typed that: {refused:?}"
+        );
     }
-    assert_eq!(fs::read_to_string(&file).unwrap(), both, "what was refused is not written");
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        both,
+        "what was refused is not written"
+    );
     let widened = config(&desk, &["set", "permission.allow", "['Bash']", "--project"]);
     assert!(
         widened.err.contains("permission.allow in ") && widened.err.contains("is ignored"),

@@ -2,22 +2,30 @@
 
 use std::fs;
 
-use rooftree_testkit::model_server::{Answer, ModelServer, openai_chat::WIRE};
+use rooftree_testkit::model_server::{ModelServer, ServerAnswer, openai_chat::WIRE};
 
-use crate::sessions::house::House;
+use crate::sessions::fixture::House;
 
 #[test]
 fn a_first_file_is_written_and_a_second_one_is_not() {
     let house = House::new();
-    let output = house.command(&["init"]).env("GEMINI_API_KEY", "AIza-0123456789-zzzz").output().unwrap();
+    let output = house
+        .command(&["init"])
+        .env("GEMINI_API_KEY", "AIza-0123456789-zzzz")
+        .output()
+        .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.success() && said.contains("found a key for Google Gemini: GEMINI_API_KEY (…zzzz)"),
+        output.status.success()
+            && said.contains("found a key for Google Gemini: GEMINI_API_KEY (…zzzz)"),
         "{said}"
     );
     let file = house.path().join("config.toml");
     let text = fs::read_to_string(&file).unwrap();
-    assert!(text.contains("\nmodel = \"google/") && text.contains("\nfast = \"google/"), "{text}");
+    assert!(
+        text.contains("\nmodel = \"google/") && text.contains("\nfast = \"google/"),
+        "{text}"
+    );
     assert!(!text.contains("zzzz"));
     assert!(house.rooftree(&["doctor"]).out.contains("✓ settings"));
 
@@ -29,13 +37,19 @@ fn a_first_file_is_written_and_a_second_one_is_not() {
 #[test]
 fn what_is_written_can_be_read_whatever_was_found() {
     let house = House::new();
-    let text = house.rooftree(&["init", "--print", "-m", "scripted/x.toml"]).well();
+    let text = house
+        .rooftree(&["init", "--print", "-m", "scripted/x.toml"])
+        .well();
     assert!(!house.path().join("config.toml").exists());
     // With everything that is only shown as an example.
     let shown: String = text
         .lines()
         .map(|line| {
-            line.strip_prefix("# ").filter(|line| line.contains(['=', '['])).unwrap_or(line).to_owned() + "\n"
+            line.strip_prefix("# ")
+                .filter(|line| line.contains(['=', '[']))
+                .unwrap_or(line)
+                .to_owned()
+                + "\n"
         })
         .collect();
     let kept: String = shown
@@ -51,13 +65,24 @@ fn what_is_written_can_be_read_whatever_was_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_on_this_machine_is_found() {
     let list = r#"{"data":[{"id":"qwen3:8b","owned_by":"library"}]}"#;
-    let answer = || Answer::Raw { status: 200, content_type: "application/json", body: list.into() };
-    let server = ModelServer::answering(WIRE, move |_| answer()).await;
+    let answer = || ServerAnswer::Raw {
+        status: 200,
+        content_type: "application/json",
+        body: list.into(),
+    };
+    let server = ModelServer::start_with(WIRE, move |_| answer()).await;
     let house = House::new();
     let host = server.url().replace("http://", "");
-    let output = house.command(&["init"]).env("OLLAMA_HOST", &host).output().unwrap();
+    let output = house
+        .command(&["init"])
+        .env("OLLAMA_HOST", &host)
+        .output()
+        .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains(&format!("found ollama at http://{host}/v1 with 1 model")), "{said}");
+    assert!(
+        said.contains(&format!("found ollama at http://{host}/v1 with 1 model")),
+        "{said}"
+    );
     let text = fs::read_to_string(house.path().join("config.toml")).unwrap();
     assert!(text.contains("model = \"ollama/qwen3:8b\""), "{text}");
     assert_eq!(server.requests()[0].path, "/v1/models");

@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::{permissions::WRITES, run::desk::Desk};
+use crate::{permissions::WRITES, run::fixture::Desk};
 
 const ASKS: &str = r#"
 [[reply]]
@@ -37,15 +37,24 @@ impl Seat {
         let run = desk.command(&[]);
         let mut command = Command::new("script");
         let program = format!("{} run {arguments}", env!("CARGO_BIN_EXE_rooftree"));
-        command.args(["-qfec", &program, "/dev/null"]).current_dir(desk.path());
+        command
+            .args(["-qfec", &program, "/dev/null"])
+            .current_dir(desk.path());
         for (name, value) in run.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        command.env("TERM", "dumb").env("SHELL", "/bin/sh").env_remove("USER").env("NO_COLOR", "1");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/sh")
+            .env_remove("USER")
+            .env("NO_COLOR", "1");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
         let (tx, screen) = mpsc::channel();
@@ -58,7 +67,12 @@ impl Seat {
             }
         });
         let keyboard = child.stdin.take().unwrap();
-        Self { child, keyboard, screen, seen: String::new() }
+        Self {
+            child,
+            keyboard,
+            screen,
+            seen: String::new(),
+        }
     }
 
     /// Looks until these words are there; what was on the screen before them is forgotten.
@@ -91,7 +105,10 @@ impl Seat {
 
     fn types(&mut self, text: &str) {
         // The program may have ended meanwhile.
-        let _ = self.keyboard.write_all(text.as_bytes()).and_then(|()| self.keyboard.flush());
+        let _ = self
+            .keyboard
+            .write_all(text.as_bytes())
+            .and_then(|()| self.keyboard.flush());
     }
 
     fn ends(mut self) -> i32 {
@@ -121,9 +138,21 @@ fn a_card_answered_elsewhere_goes_away_with_a_word_who_did() {
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it'");
     seat.sees("no by itself in");
-    let id = desk.house.rooftree(&["permissions", "list", "-o", "ids"]).well();
-    let mut command = desk.house.command(&["permissions", "deny", id.trim(), "--because", "not now"]);
-    assert!(command.env("USER", "anna").stderr(Stdio::null()).status().unwrap().success());
+    let id = desk
+        .house
+        .rooftree(&["permissions", "list", "-o", "ids"])
+        .well();
+    let mut command =
+        desk.house
+            .command(&["permissions", "deny", id.trim(), "--because", "not now"]);
+    assert!(
+        command
+            .env("USER", "anna")
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
     seat.sees("answered by anna elsewhere — lead: Write new.txt");
     seat.sees("[rejected: not now]");
     assert_eq!(seat.ends(), 0);
@@ -139,12 +168,22 @@ fn a_program_answers_questions_with_lines() {
     run.say(&json!({ "type": "answer", "id": id }).to_string());
     let notice = run.until("notice");
     assert!(
-        notice["data"]["message"].as_str().unwrap().contains("either `answers` or `decline`"),
+        notice["data"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("either `answers` or `decline`"),
         "{notice}"
     );
-    assert!(notice["data"]["hint"].as_str().unwrap().contains("\"decline\":true"), "{notice}");
+    assert!(
+        notice["data"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("\"decline\":true"),
+        "{notice}"
+    );
     run.say(
-        &json!({ "type": "answer", "id": id, "answers": { "wall": ["green"], "door": ["oak"] } }).to_string(),
+        &json!({ "type": "answer", "id": id, "answers": { "wall": ["green"], "door": ["oak"] } })
+            .to_string(),
     );
     let end = run.until("run.completed");
     let text = end["data"]["text"].as_str().unwrap();
@@ -154,7 +193,10 @@ fn a_program_answers_questions_with_lines() {
 
 #[test]
 fn a_question_is_declined_by_a_line_or_by_leaving() {
-    for line in [Some(json!({ "decline": true, "because": "ask later" })), None] {
+    for line in [
+        Some(json!({ "decline": true, "because": "ask later" })),
+        None,
+    ] {
         let desk = Desk::new(ASKS);
         let mut run = desk.watch(&["--input-format", "stream-json", "Go"]);
         let asked = run.until("question.requested");
@@ -162,10 +204,16 @@ fn a_question_is_declined_by_a_line_or_by_leaving() {
             (line["type"], line["id"]) = (json!("answer"), asked["data"]["id"].clone());
             run.say(&line.to_string());
             let answered = run.until("question.answered");
-            assert_eq!(answered["data"]["reply"]["because"], "ask later", "{answered}");
+            assert_eq!(
+                answered["data"]["reply"]["because"], "ask later",
+                "{answered}"
+            );
         }
         let done = run.done();
-        assert!(done.out.contains("\"reply\":\"declined\"") || done.code == 0, "{done:?}");
+        assert!(
+            done.out.contains("\"reply\":\"declined\"") || done.code == 0,
+            "{done:?}"
+        );
     }
 }
 
@@ -178,10 +226,26 @@ fn questions_are_answered_from_another_terminal_by_number_or_name() {
     let list = desk.house.rooftree(&["permissions", "list"]);
     assert!(list.out.contains("Which colour? / Which door?"), "{list:?}");
     assert!(list.err.contains("permissions answer"), "{list:?}");
-    let answer = |words: &[&str]| desk.house.rooftree(&[&["permissions", "answer", id], words].concat());
-    assert!(answer(&["wall=2"]).ended(2).contains("`door` is not answered"));
-    assert!(answer(&["wall=9", "door=oak"]).ended(2).contains("choose from 1 to 2"));
-    assert!(desk.house.rooftree(&["permissions", "allow", id]).ended(2).contains("is not asked that way"));
+    let answer = |words: &[&str]| {
+        desk.house
+            .rooftree(&[&["permissions", "answer", id], words].concat())
+    };
+    assert!(
+        answer(&["wall=2"])
+            .ended(2)
+            .contains("`door` is not answered")
+    );
+    assert!(
+        answer(&["wall=9", "door=oak"])
+            .ended(2)
+            .contains("choose from 1 to 2")
+    );
+    assert!(
+        desk.house
+            .rooftree(&["permissions", "allow", id])
+            .ended(2)
+            .contains("is not asked that way")
+    );
     answer(&["wall=2", "door=steel"]).well();
     let end = run.until("run.completed");
     let text = end["data"]["text"].as_str().unwrap();
@@ -195,13 +259,22 @@ fn a_first_line_that_is_wrong_is_answered_with_a_notice() {
     let formats = ["--input-format", "stream-json", "-o", "stream-json"];
     let lines = Desk::with_echo().run_with_input(&formats, input).lines();
     assert_eq!(lines[0]["type"], "session.opened");
-    let notices: Vec<_> = lines.iter().filter(|line| line["data"]["code"] == "bad_input").collect();
+    let notices: Vec<_> = lines
+        .iter()
+        .filter(|line| line["data"]["code"] == "bad_input")
+        .collect();
     assert_eq!(notices.len(), 1, "{lines:?}");
-    assert!(notices[0]["data"]["hint"].as_str().unwrap().contains("{\"type\":\"user\""));
+    assert!(
+        notices[0]["data"]["hint"]
+            .as_str()
+            .unwrap()
+            .contains("{\"type\":\"user\"")
+    );
     let said = Desk::with_echo().run_with_input(&formats, "nonsense\n");
     assert_eq!(said.code, 2);
     assert!(
-        said.err.contains("standard input ended before any message") && said.err.contains("nonsense"),
+        said.err.contains("standard input ended before any message")
+            && said.err.contains("nonsense"),
         "{said:?}"
     );
 }

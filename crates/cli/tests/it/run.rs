@@ -2,9 +2,9 @@
 
 mod attachments;
 pub mod delegating;
-pub mod desk;
 mod ending;
 mod exits;
+pub mod fixture;
 mod formats;
 mod input;
 mod outcomes;

@@ -2,7 +2,7 @@
 
 mod changing;
 mod exporting;
-pub mod house;
+pub mod fixture;
 mod imported_rights;
 mod importing;
 mod listing;

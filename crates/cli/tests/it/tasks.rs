@@ -7,7 +7,7 @@ use std::{
 
 use crate::run::{
     delegating::BACKGROUND,
-    desk::{Desk, Watched, finished},
+    fixture::{Desk, Watched, finished},
 };
 
 /// A lead whose agent in background goes on until it is told to come to an end.
@@ -41,7 +41,12 @@ fn at_work(script: &str) -> (Desk, Watched, String) {
     let desk = Desk::new(script);
     let mut watched = desk.watch(&["--permission-mode", "auto", "go"]);
     while watched.until("tool.started")["data"]["tool"] != "Bash" {}
-    let task = desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well().trim().to_owned();
+    let task = desk
+        .house
+        .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+        .well()
+        .trim()
+        .to_owned();
     assert!(task.starts_with("run_"), "{task}");
     (desk, watched, task)
 }
@@ -51,15 +56,29 @@ fn a_task_is_listed_waited_for_and_followed() {
     let (desk, watched, task) = at_work(BACKGROUND);
     let tasks = |arguments: &[&str]| desk.house.rooftree(&[&["tasks"], arguments].concat());
     let table = tasks(&["list"]).well();
-    assert!(table.contains("agent") && table.contains("◌ running") && table.contains("Dig"), "{table}");
+    assert!(
+        table.contains("agent") && table.contains("◌ running") && table.contains("Dig"),
+        "{table}"
+    );
     let end = &task[task.len() - 6..];
-    assert_eq!(tasks(&["wait", end, "--timeout", "50ms"]).code, 7, "it is still at work");
+    assert_eq!(
+        tasks(&["wait", end, "--timeout", "50ms"]).code,
+        7,
+        "it is still at work"
+    );
     desk.write("open", "");
     assert_eq!(tasks(&["wait", end]).code, 0);
     let text = tasks(&["tail", end]).well();
-    assert!(text.contains("⏺ Bash") && text.contains("I dug up gold."), "{text}");
+    assert!(
+        text.contains("⏺ Bash") && text.contains("I dug up gold."),
+        "{text}"
+    );
     assert_eq!(watched.done().code, 0);
-    assert!(tasks(&["send", end, "too late"]).ended(8).contains("has ended already"));
+    assert!(
+        tasks(&["send", end, "too late"])
+            .ended(8)
+            .contains("has ended already")
+    );
     desk.house.is_sound();
 }
 
@@ -81,27 +100,49 @@ fn a_run_is_stopped_from_another_process_with_all_that_it_started() {
     desk.house.rooftree(&["runs", "cancel", &task]).well();
     let done = watched.done();
     assert!(done.out.contains("\"cancelled\""), "{}", done.err);
-    assert_eq!(desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well(), "");
+    assert_eq!(
+        desk.house
+            .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+            .well(),
+        ""
+    );
 }
 
 #[test]
 fn n_43_cancelling_a_run_that_has_ended_stops_the_agents_it_left_at_work() {
     let (desk, mut watched, _) = at_work(BACKGROUND);
     let ended = watched.until("run.completed");
-    let said = desk.house.rooftree(&["runs", "cancel", ended["run"].as_str().unwrap()]);
+    let said = desk
+        .house
+        .rooftree(&["runs", "cancel", ended["run"].as_str().unwrap()]);
     assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.err.contains("told to stop what it left at work: 1 run"), "{}", said.err);
+    assert!(
+        said.err
+            .contains("told to stop what it left at work: 1 run"),
+        "{}",
+        said.err
+    );
     assert!(watched.done().out.contains("\"cancelled\""));
-    assert_eq!(desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well(), "");
+    assert_eq!(
+        desk.house
+            .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+            .well(),
+        ""
+    );
 }
 
 #[test]
 fn an_agent_at_work_reads_what_it_is_told_before_its_next_turn() {
     let (desk, watched, task) = at_work(PATIENT);
-    desk.house.rooftree(&["tasks", "send", &task, "that", "is", "enough"]).well();
+    desk.house
+        .rooftree(&["tasks", "send", &task, "that", "is", "enough"])
+        .well();
     assert_eq!(desk.house.rooftree(&["tasks", "wait", &task]).code, 0);
     let text = desk.house.rooftree(&["tasks", "tail", &task]).well();
-    assert!(text.contains("I stop, as you say: that is enough"), "{text}");
+    assert!(
+        text.contains("I stop, as you say: that is enough"),
+        "{text}"
+    );
     assert_eq!(watched.done().code, 0);
     desk.house.is_sound();
 }
@@ -129,8 +170,15 @@ fn followed() -> (Desk, Watched, String, Follower) {
         watched.until("tool.started");
     }
     // It is listed a moment after it was started.
-    let listed = || desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well();
-    let task = std::iter::repeat_with(listed).take(200).find(|ids| !ids.is_empty()).unwrap();
+    let listed = || {
+        desk.house
+            .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+            .well()
+    };
+    let task = std::iter::repeat_with(listed)
+        .take(200)
+        .find(|ids| !ids.is_empty())
+        .unwrap();
     let task = task.trim().to_owned();
     assert!(task.starts_with("prc_"), "{task}");
     let mut follower = Follower::new(&desk, &task);
@@ -148,7 +196,11 @@ struct Follower {
 impl Follower {
     fn new(desk: &Desk, task: &str) -> Self {
         let mut command = desk.house.command(&["tasks", "tail", task]);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self { child, lines }
     }
@@ -164,17 +216,27 @@ impl Follower {
 fn a_program_in_background_is_followed_while_it_writes_and_read_after_its_end() {
     let (desk, watched, task, mut follower) = followed();
     let table = desk.house.rooftree(&["tasks", "list"]).well();
-    assert!(table.contains("◌ running") && table.contains("] is"), "its last line is listed: {table}");
+    assert!(
+        table.contains("◌ running") && table.contains("] is"),
+        "its last line is listed: {table}"
+    );
     desk.write("open", "");
     assert_eq!(follower.line(), "goes on");
     let end = finished(follower.child);
-    assert!(end.code == 0 && end.err.contains("exit code 0"), "{}", end.err);
+    assert!(
+        end.code == 0 && end.err.contains("exit code 0"),
+        "{}",
+        end.err
+    );
     desk.write("done", "");
     assert_eq!(watched.done().code, 0);
     let whole = desk.house.rooftree(&["tasks", "tail", &task]).well();
     assert_eq!(whole, "begins\nkey [redacted: github token] is\ngoes on\n");
     let json = desk.house.rooftree(&["tasks", "list", "-o", "json"]).well();
-    assert!(json.contains(r#""last_line""#) && json.contains("goes"), "{json}");
+    assert!(
+        json.contains(r#""last_line""#) && json.contains("goes"),
+        "{json}"
+    );
     desk.house.is_sound();
 }
 
@@ -184,21 +246,42 @@ fn what_a_program_wrote_is_read_after_its_owner_was_killed() {
     watched.signal("KILL");
     watched.done();
     let end = finished(follower.child);
-    assert!(end.code == 0 && end.err.contains("is gone with whoever had started it"), "{}", end.err);
+    assert!(
+        end.code == 0 && end.err.contains("is gone with whoever had started it"),
+        "{}",
+        end.err
+    );
     let kept = desk.house.rooftree(&["tasks", "tail", &task]).well();
     assert_eq!(kept, "begins\nkey [redacted: github token] is\n");
-    assert!(desk.house.rooftree(&["tasks", "list"]).well().contains("outcome unknown"));
+    assert!(
+        desk.house
+            .rooftree(&["tasks", "list"])
+            .well()
+            .contains("outcome unknown")
+    );
 }
 
 #[test]
 fn what_ends_with_its_run_is_written_down_with_all_it_wrote() {
     let (desk, watched, task, follower) = followed();
     desk.write("done", "");
-    assert_eq!(watched.done().code, 0, "the program in background ends with the run");
+    assert_eq!(
+        watched.done().code,
+        0,
+        "the program in background ends with the run"
+    );
     assert_eq!(finished(follower.child).code, 0);
     let table = desk.house.rooftree(&["tasks", "list"]).well();
-    assert!(table.contains("■ cancelled") && !table.contains("unfinished"), "{table}");
-    assert!(desk.house.rooftree(&["tasks", "tail", &task]).well().starts_with("begins\n"));
+    assert!(
+        table.contains("■ cancelled") && !table.contains("unfinished"),
+        "{table}"
+    );
+    assert!(
+        desk.house
+            .rooftree(&["tasks", "tail", &task])
+            .well()
+            .starts_with("begins\n")
+    );
 }
 
 #[test]
@@ -206,8 +289,14 @@ fn whoever_tells_a_task_something_that_nobody_can_read_is_told_so() {
     let (desk, watched, task) = at_work(PATIENT);
     watched.signal("KILL");
     watched.done();
-    let said = desk.house.rooftree(&["tasks", "send", &task, "that", "is", "enough"]).ended(8);
-    assert!(said.contains("nobody is at work on") && said.contains("is kept"), "{said}");
+    let said = desk
+        .house
+        .rooftree(&["tasks", "send", &task, "that", "is", "enough"])
+        .ended(8);
+    assert!(
+        said.contains("nobody is at work on") && said.contains("is kept"),
+        "{said}"
+    );
     assert!(said.contains("rooftree run -s"), "{said}");
 }
 
@@ -228,13 +317,21 @@ fn s_b3_a_program_whose_process_was_killed_is_settled_by_whoever_lists_waits_or_
         let desk = Desk::new(LEFT);
         let mut watched = desk.watch(&["--permission-mode", "bypass", "go"]);
         watched.until("tool.completed");
-        let list = |format| desk.house.rooftree(&["tasks", "list", "--running", "-o", format]).well();
+        let list = |format| {
+            desk.house
+                .rooftree(&["tasks", "list", "--running", "-o", format])
+                .well()
+        };
         let task = list("ids").trim().to_owned();
         assert!(task.starts_with("prc_"), "it runs: {task}");
         watched.child.kill().unwrap();
         watched.child.wait().unwrap();
-        let arguments = arguments.iter().map(|word| if *word == "ID" { task.as_str() } else { word });
-        let done = desk.house.rooftree(&["tasks"].into_iter().chain(arguments).collect::<Vec<_>>());
+        let arguments = arguments
+            .iter()
+            .map(|word| if *word == "ID" { task.as_str() } else { word });
+        let done = desk
+            .house
+            .rooftree(&["tasks"].into_iter().chain(arguments).collect::<Vec<_>>());
         let said = format!("{}{}", done.out, done.err);
         assert!(said.contains("outcome unknown"), "{said}");
         assert_eq!(list("ids").trim(), "", "nothing runs any more");

@@ -10,8 +10,8 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{Finished, LAST_OUTPUT, Process};
-use crate::{Ending, Identity, Kept, kill};
+use super::{FinishedProcess, LAST_OUTPUT, Process};
+use crate::{BoundedOutput, ExitReason, ProcessIdentity, kill};
 
 /// How many bytes of standard error are kept, half from each end.
 const ERROR_BYTES: usize = 16 * 1024;
@@ -20,23 +20,23 @@ const PIECE: usize = 64 * 1024;
 
 /// A program that was started to be listened to. Dropping it kills it and all its descendants.
 #[derive(Debug)]
-pub struct Streamed {
+pub struct StreamedProcess {
     process: Process,
     errors: pipe::Receiver,
-    said: Kept,
+    said: BoundedOutput,
     are_errors_open: bool,
     is_output_open: bool,
-    ending: Option<Ending>,
+    ending: Option<ExitReason>,
     piece: Vec<u8>,
     error_piece: Vec<u8>,
 }
 
-impl Streamed {
+impl StreamedProcess {
     pub(crate) fn new(process: Process, errors: pipe::Receiver) -> Self {
         Self {
             process,
             errors,
-            said: Kept::new(ERROR_BYTES),
+            said: BoundedOutput::new(ERROR_BYTES),
             are_errors_open: true,
             is_output_open: true,
             ending: None,
@@ -46,7 +46,7 @@ impl Streamed {
     }
 
     /// What to write down so that a later process can clean up after a crash of this one.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> ProcessIdentity {
         self.process.identity()
     }
 
@@ -86,19 +86,20 @@ impl Streamed {
         let read = timeout(LAST_OUTPUT, self.process.output.read(&mut self.piece)).await;
         let length = read.ok().and_then(Result::ok).unwrap_or(0);
         self.is_output_open = length > 0;
-        self.is_output_open.then(|| self.piece.get(..length).unwrap_or_default().to_vec())
+        self.is_output_open
+            .then(|| self.piece.get(..length).unwrap_or_default().to_vec())
     }
 
     /// Waits so long for it to end by itself, then ends it; nothing of it is left then.
     ///
     /// The output given back is what it wrote to its standard error.
-    pub async fn finish(mut self, patience: Duration) -> Finished {
+    pub async fn finish(mut self, patience: Duration) -> FinishedProcess {
         let deadline = Instant::now() + patience;
         while self.ending.is_none() {
             tokio::select! {
                 biased;
                 ending = self.process.child.wait() => self.ending = Some(ending),
-                () = sleep_until(deadline) => self.ending = Some(Ending::TimedOut),
+                () = sleep_until(deadline) => self.ending = Some(ExitReason::TimedOut),
                 // Nobody wants it any more, but it must be able to write it.
                 read = self.process.output.read(&mut self.piece), if self.is_output_open => {
                     self.is_output_open = read.is_ok_and(|length| length > 0);
@@ -113,14 +114,19 @@ impl Streamed {
         self.process.end_all(&mut self.piece, &mut |_| {}).await;
         let _ = timeout(LAST_OUTPUT, self.hear_last_errors()).await;
         let kept_out = std::mem::take(&mut self.process.kept_out);
-        Finished { ending: self.ending.unwrap_or(Ending::TimedOut), output: self.said, kept_out }
+        FinishedProcess {
+            ending: self.ending.unwrap_or(ExitReason::TimedOut),
+            output: self.said,
+            kept_out,
+        }
     }
 
     async fn hear_last_errors(&mut self) {
         while self.are_errors_open {
             let length = self.errors.read(&mut self.error_piece).await.unwrap_or(0);
             self.are_errors_open = length > 0;
-            self.said.push(self.error_piece.get(..length).unwrap_or_default());
+            self.said
+                .push(self.error_piece.get(..length).unwrap_or_default());
         }
     }
 }

@@ -10,8 +10,8 @@ use std::{
 use nix::unistd::{AccessFlags, access};
 
 use super::{
-    Network, Sandbox,
-    ladder::{Hold, Rung, rungs},
+    Sandbox, SandboxNetwork,
+    path_rules::{PathPermission, PathRule, path_rules},
 };
 
 /// Bytes that can be written to the places that exist only inside.
@@ -23,22 +23,40 @@ const KERNEL: [&str; 4] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/pr
 
 /// Everything before the program: `filters` are read by bubblewrap and closed again.
 pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> Vec<OsString> {
-    let mut arguments = Arguments::default();
-    arguments.add(["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+    let mut arguments = BubblewrapArgs::default();
+    arguments.add([
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+    ]);
     // A real change of user would lock the program out of files that belong to whoever started it.
-    arguments.add(["--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "sandbox"]);
-    if sandbox.network == Network::On {
+    arguments.add([
+        "--unshare-user",
+        "--uid",
+        "1000",
+        "--gid",
+        "1000",
+        "--hostname",
+        "sandbox",
+    ]);
+    if sandbox.network == SandboxNetwork::On {
         arguments.add(["--share-net"]);
     }
     for filter in filters {
         arguments.add(["--add-seccomp-fd", &filter.as_raw_fd().to_string()]);
     }
     arguments.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
-    for place in KERNEL.into_iter().map(Path::new).filter(|place| place.exists()) {
+    for place in KERNEL
+        .into_iter()
+        .map(Path::new)
+        .filter(|place| place.exists())
+    {
         arguments.bind("--ro-bind", place);
     }
     arguments.scratch(sandbox);
-    let rungs = rungs(sandbox);
+    let rungs = path_rules(sandbox);
     rungs.iter().for_each(|rung| arguments.rung(rung));
     arguments.links(&sandbox.readable, &rungs);
     arguments.at("--chdir", cwd);
@@ -55,9 +73,9 @@ pub(crate) fn bubblewrap() -> Option<PathBuf> {
 }
 
 #[derive(Default)]
-struct Arguments(Vec<OsString>);
+struct BubblewrapArgs(Vec<OsString>);
 
-impl Arguments {
+impl BubblewrapArgs {
     fn add<'a>(&mut self, words: impl IntoIterator<Item = &'a str>) {
         self.0.extend(words.into_iter().map(OsString::from));
     }
@@ -73,48 +91,59 @@ impl Arguments {
     /// Places to write that are the program's own.
     fn scratch(&mut self, sandbox: &Sandbox) {
         match &sandbox.temporary {
-            Some(directory) => self.0.extend(["--bind".into(), directory.into(), "/tmp".into()]),
+            Some(directory) => self
+                .0
+                .extend(["--bind".into(), directory.into(), "/tmp".into()]),
             None => self.add(["--size", SCRATCH_BYTES, "--tmpfs", "/tmp"]),
         }
-        for place in ["/var/tmp", "/run", "/dev/shm"].into_iter().filter(|place| Path::new(place).is_dir()) {
+        for place in ["/var/tmp", "/run", "/dev/shm"]
+            .into_iter()
+            .filter(|place| Path::new(place).is_dir())
+        {
             self.add(["--size", SCRATCH_BYTES, "--tmpfs", place]);
         }
         // Names are looked up with a file that may be a link to what is hidden.
         let resolver = Path::new("/etc/resolv.conf").canonicalize().ok();
-        if let Some(file) = resolver.filter(|file| file.starts_with("/run") && sandbox.network == Network::On)
+        if let Some(file) = resolver
+            .filter(|file| file.starts_with("/run") && sandbox.network == SandboxNetwork::On)
         {
             self.bind("--ro-bind", &file);
         }
     }
 
-    fn rung(&mut self, rung: &Rung) {
-        let Rung { path, hold } = rung;
+    fn rung(&mut self, rung: &PathRule) {
+        let PathRule { path, hold } = rung;
         match hold {
-            Hold::Hidden if path.is_dir() => {
+            PathPermission::Hidden if path.is_dir() => {
                 self.add(["--size", SCRATCH_BYTES]);
                 self.at("--tmpfs", path);
             }
-            Hold::Denied if path.is_dir() => {
+            PathPermission::Denied if path.is_dir() => {
                 self.at("--tmpfs", path);
                 // What is written there would be lost without a word.
                 self.at("--remount-ro", path);
             }
-            Hold::Hidden | Hold::Denied => {
-                self.0.extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
+            PathPermission::Hidden | PathPermission::Denied => {
+                self.0
+                    .extend(["--ro-bind".into(), "/dev/null".into(), path.into()]);
             }
-            Hold::Readable | Hold::Protected => self.bind("--ro-bind", path),
-            Hold::Writable | Hold::Pinned => self.bind("--bind", path),
+            PathPermission::Readable | PathPermission::Protected => self.bind("--ro-bind", path),
+            PathPermission::Writable | PathPermission::Pinned => self.bind("--bind", path),
         }
     }
 
     /// A directory that is reached over a link in something hidden is there under both names.
-    fn links(&mut self, readable: &[PathBuf], rungs: &[Rung]) {
-        let is_gone =
-            |path: &Path| rungs.iter().any(|rung| rung.hold == Hold::Hidden && path.starts_with(&rung.path));
+    fn links(&mut self, readable: &[PathBuf], rungs: &[PathRule]) {
+        let is_gone = |path: &Path| {
+            rungs
+                .iter()
+                .any(|rung| rung.hold == PathPermission::Hidden && path.starts_with(&rung.path))
+        };
         for path in readable.iter().filter(|path| is_gone(path)) {
             let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
             if let Some(target) = path.canonicalize().ok().filter(|_| is_link) {
-                self.0.extend(["--symlink".into(), target.into(), path.into()]);
+                self.0
+                    .extend(["--symlink".into(), target.into(), path.into()]);
             }
         }
     }

@@ -21,21 +21,28 @@ use std::{
 };
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use tokio::{
     io::{AsyncReadExt, Interest},
     net::UnixStream,
 };
 
-use crate::inherited::inherited;
+use crate::inherited_fds::inherited_fd;
 
 /// The first argument of a program that is asked to open a gate and become another one.
 pub(super) const ENTRY: &str = "--rooftree-gate";
 
 /// Where clients look for a proxy; some know only the one, some only the other spelling.
-const PROXY: [&str; 6] = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+const PROXY: [&str; 6] = [
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+];
 
 /// Whom they reach without it: a program's own servers are inside.
 const INSIDE: [&str; 2] = ["no_proxy", "NO_PROXY"];
@@ -46,31 +53,37 @@ const NODE: &str = "NODE_USE_ENV_PROXY";
 
 /// The inner end, for one program. When all copies are gone the [`Gatekeeper`] is told.
 #[derive(Clone, Debug)]
-pub struct Gate(Arc<Pair>);
+pub struct SandboxGate(Arc<Pair>);
 
-impl PartialEq for Gate {
+impl PartialEq for SandboxGate {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Gate {}
+impl Eq for SandboxGate {}
 
 /// The outer end: who gets the socket that programs inside connect to.
 #[derive(Debug)]
-pub struct Gatekeeper(UnixStream);
+pub struct GateReceiver(UnixStream);
 
 /// Both ends. Only inside an async runtime.
-pub fn gate() -> io::Result<(Gate, Gatekeeper)> {
+pub fn gate() -> io::Result<(SandboxGate, GateReceiver)> {
     let (inner, outer) = Pair::pair()?;
     outer.set_nonblocking(true)?;
-    Ok((Gate(Arc::new(inner)), Gatekeeper(UnixStream::from_std(outer)?)))
+    Ok((
+        SandboxGate(Arc::new(inner)),
+        GateReceiver(UnixStream::from_std(outer)?),
+    ))
 }
 
-impl Gatekeeper {
+impl GateReceiver {
     /// The socket, once it is there. An error if the program has ended before, or was never started.
     pub async fn listener(&self) -> io::Result<tokio::net::TcpListener> {
-        let listener = self.0.async_io(Interest::READABLE, || received(&self.0)).await?;
+        let listener = self
+            .0
+            .async_io(Interest::READABLE, || received(&self.0))
+            .await?;
         listener.set_nonblocking(true)?;
         tokio::net::TcpListener::from_std(listener)
     }
@@ -83,22 +96,33 @@ impl Gatekeeper {
 }
 
 /// What stands before a command so that a helper opens a gate for it, and what that needs to inherit.
-pub(crate) fn passage(gate: &Gate, helper: &Path) -> io::Result<(Vec<OsString>, Vec<OwnedFd>)> {
+pub(crate) fn gate_helper_prefix(
+    gate: &SandboxGate,
+    helper: &Path,
+) -> io::Result<(Vec<OsString>, Vec<OwnedFd>)> {
     // By number: where the helper lies may be hidden inside, and it may have been replaced.
     let program: OwnedFd = File::open(helper)?.into();
     let end: OwnedFd = gate.0.try_clone()?.into();
     let (file, socket) = (program.as_raw_fd(), end.as_raw_fd());
-    let words = [format!("/proc/self/fd/{file}"), ENTRY.to_owned(), socket.to_string(), file.to_string()];
+    let words = [
+        format!("/proc/self/fd/{file}"),
+        ENTRY.to_owned(),
+        socket.to_string(),
+        file.to_string(),
+    ];
     Ok((words.map(OsString::from).into(), vec![program, end]))
 }
 
 /// Opens the gate and becomes the program. The words are what stands after the entry.
-pub(super) fn pass(mut words: impl Iterator<Item = OsString>) -> Result<Infallible, String> {
+pub(super) fn open_gate_and_exec(
+    mut words: impl Iterator<Item = OsString>,
+) -> Result<Infallible, String> {
     let mut number = || words.next()?.to_str()?.parse().ok();
     let (Some(socket), Some(file)) = (number(), number()) else {
         return Err("its arguments are no order".to_owned());
     };
-    let opened = |number| inherited(number).ok_or_else(|| format!("descriptor {number} is not open"));
+    let opened =
+        |number| inherited_fd(number).ok_or_else(|| format!("descriptor {number} is not open"));
     // Neither is for the program.
     let (end, _) = (opened(socket)?, opened(file)?);
     let said = |error: io::Error| format!("open its gate: {error}");
@@ -106,11 +130,19 @@ pub(super) fn pass(mut words: impl Iterator<Item = OsString>) -> Result<Infallib
     let proxy = format!("http://{}", listener.local_addr().map_err(said)?);
     send(&end, &listener).map_err(said)?;
     drop((end, listener));
-    let Some(program) = words.next() else { return Err("it is nothing".to_owned()) };
+    let Some(program) = words.next() else {
+        return Err("it is nothing".to_owned());
+    };
     let mut command = Command::new(&program);
     command.args(words).env(NODE, "1");
-    command.envs(PROXY.map(|name| (name, proxy.as_str()))).envs(INSIDE.map(|name| (name, OWN_HOSTS)));
-    Err(format!("start `{}`: {}", program.to_string_lossy(), command.exec()))
+    command
+        .envs(PROXY.map(|name| (name, proxy.as_str())))
+        .envs(INSIDE.map(|name| (name, OWN_HOSTS)));
+    Err(format!(
+        "start `{}`: {}",
+        program.to_string_lossy(),
+        command.exec()
+    ))
 }
 
 /// Whether a program is asked to open a gate.
@@ -125,17 +157,29 @@ fn send(end: &OwnedFd, listener: &TcpListener) -> io::Result<()> {
     if !control.push(SendAncillaryMessage::ScmRights(&handed)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    sendmsg(end, &[IoSlice::new(&[1])], &mut control, SendFlags::NOSIGNAL)?;
+    sendmsg(
+        end,
+        &[IoSlice::new(&[1])],
+        &mut control,
+        SendFlags::NOSIGNAL,
+    )?;
     Ok(())
 }
 
 fn received(end: impl AsFd) -> io::Result<TcpListener> {
     let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    recvmsg(end, &mut [IoSliceMut::new(&mut [0])], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    recvmsg(
+        end,
+        &mut [IoSliceMut::new(&mut [0])],
+        &mut control,
+        RecvFlags::CMSG_CLOEXEC,
+    )?;
     let handed = control.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut all) => all.next(),
         _ => None,
     });
-    handed.map(TcpListener::from).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    handed
+        .map(TcpListener::from)
+        .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

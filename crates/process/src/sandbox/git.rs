@@ -6,10 +6,10 @@
 //! runs are read before the program starts and again when it has ended. What has changed and would run
 //! something is moved to quarantine, what was there before is put back, and the caller is told.
 
+mod change_check;
+mod guarded_files;
 mod index;
-mod judge;
-mod look;
-mod replace;
+mod quarantine;
 
 use std::{
     collections::BTreeSet,
@@ -17,10 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Backend, Sandbox};
-use judge::{Verdict, judge};
-use look::{Look, Places};
-use replace::Store;
+use super::{Sandbox, SandboxBackend};
+use change_check::{FileRepair, repair_for};
+use guarded_files::{GitSearchPaths, GuardedFiles};
+use quarantine::FileQuarantine;
 
 /// At most so many findings are told one by one.
 const TOLD: usize = 12;
@@ -40,50 +40,71 @@ pub struct GitGuard {
 
 /// What decided what git runs before a program was started.
 #[derive(Debug)]
-pub(crate) struct Before {
-    places: Places,
+pub(crate) struct GitSnapshot {
+    places: GitSearchPaths,
     /// What the program could not change: if it has changed, that was the user.
     fixed: Vec<PathBuf>,
     quarantine: Option<PathBuf>,
-    look: Look,
+    look: GuardedFiles,
 }
 
-impl Before {
+impl GitSnapshot {
     /// Reads it. Blocks; none if nothing has to be compared.
-    pub(crate) fn of(sandbox: &Sandbox, backend: Option<Backend>) -> Option<Self> {
-        let GitGuard { workspaces, directories, allowed, quarantine } = &sandbox.git;
+    pub(crate) fn of(sandbox: &Sandbox, backend: Option<SandboxBackend>) -> Option<Self> {
+        let GitGuard {
+            workspaces,
+            directories,
+            allowed,
+            quarantine,
+        } = &sandbox.git;
         if workspaces.is_empty() && directories.is_empty() {
             return None;
         }
         let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
-            let real: BTreeSet<PathBuf> =
-                paths.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
+            let real: BTreeSet<PathBuf> = paths
+                .iter()
+                .filter_map(|path| fs::canonicalize(path).ok())
+                .collect();
             real.into_iter().collect()
         };
-        let writable: Vec<PathBuf> = sandbox.writable.iter().chain(&sandbox.temporary).cloned().collect();
-        let places = Places {
+        let writable: Vec<PathBuf> = sandbox
+            .writable
+            .iter()
+            .chain(&sandbox.temporary)
+            .cloned()
+            .collect();
+        let places = GitSearchPaths {
             roots: real(&writable),
             workspaces: real(workspaces),
             directories: real(directories),
             allowed: real(allowed),
         };
-        let look = Look::at(&places);
-        let is_mounted = |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
-        let protected = sandbox.protected.iter().filter(|_| backend == Some(Backend::Bubblewrap));
+        let look = GuardedFiles::at(&places);
+        let is_mounted =
+            |path: &&PathBuf| fs::symlink_metadata(path).is_ok_and(|found| !found.is_symlink());
+        let protected = sandbox
+            .protected
+            .iter()
+            .filter(|_| backend == Some(SandboxBackend::Bubblewrap));
         let fixed = real(&protected.filter(is_mounted).cloned().collect::<Vec<_>>());
-        Some(Self { places, fixed, quarantine: quarantine.clone(), look })
+        Some(Self {
+            places,
+            fixed,
+            quarantine: quarantine.clone(),
+            look,
+        })
     }
 
     /// Compares, and undoes what would make git run something. Blocks; says what it did, for people.
-    pub(crate) fn settle(&self) -> Vec<String> {
-        let after = Look::at(&self.places);
+    pub(crate) fn undo_unsafe_changes(&self) -> Vec<String> {
+        let after = GuardedFiles::at(&self.places);
         let paths: BTreeSet<&PathBuf> = self.look.files.keys().chain(after.files.keys()).collect();
-        let mut store = Store::new(self.quarantine.clone());
+        let mut store = FileQuarantine::new(self.quarantine.clone());
         let mut told = Vec::new();
         let is_fixed = |path: &PathBuf| self.fixed.iter().any(|fixed| path.starts_with(fixed));
         for path in paths.into_iter().filter(|path| !is_fixed(path)) {
             let (before, now) = (self.look.files.get(path), after.files.get(path));
-            if let Some(verdict) = judge(before, now) {
+            if let Some(verdict) = repair_for(before, now) {
                 told.push(self.undo(path, &verdict, &mut store));
             }
         }
@@ -93,8 +114,12 @@ impl Before {
         told
     }
 
-    fn undo(&self, path: &Path, verdict: &Verdict, store: &mut Store) -> String {
-        let shown = self.places.workspaces.iter().find_map(|place| path.strip_prefix(place).ok());
+    fn undo(&self, path: &Path, verdict: &FileRepair, store: &mut FileQuarantine) -> String {
+        let shown = self
+            .places
+            .workspaces
+            .iter()
+            .find_map(|place| path.strip_prefix(place).ok());
         let shown = shown.unwrap_or(path).display();
         // The shortest: its parents are not writable, so nothing can be put in its place.
         let root = self
@@ -103,12 +128,19 @@ impl Before {
             .iter()
             .filter(|root| path.starts_with(root))
             .min_by_key(|root| root.as_os_str().len());
-        let Some(root) = root else { return format!("{shown}: {}", verdict.why) };
+        let Some(root) = root else {
+            return format!("{shown}: {}", verdict.why);
+        };
         match store.replace(root, path, verdict) {
             Ok(Some(kept)) => {
-                format!("{shown}: {}; {} (kept in {})", verdict.why, verdict.deed(), kept.display())
+                format!(
+                    "{shown}: {}; {} (kept in {})",
+                    verdict.why,
+                    verdict.description(),
+                    kept.display()
+                )
             }
-            Ok(None) => format!("{shown}: {}; {}", verdict.why, verdict.deed()),
+            Ok(None) => format!("{shown}: {}; {}", verdict.why, verdict.description()),
             Err(error) => format!(
                 "{shown}: {}; it could NOT be undone ({error}), look at it before you use git",
                 verdict.why

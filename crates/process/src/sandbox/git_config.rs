@@ -5,7 +5,7 @@
 
 /// One setting of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Setting {
+pub(super) struct GitSetting {
     /// `section.subsection.key`; section and key in lower case.
     pub(super) name: String,
     pub(super) value: String,
@@ -84,20 +84,77 @@ const HARMLESS: &[(&str, &[&str])] = &[
             "gh-merge-base",
         ],
     ),
-    ("submodule", &["url", "active", "branch", "ignore", "path", "shallow", "recurse", "fetchjobs"]),
+    (
+        "submodule",
+        &[
+            "url",
+            "active",
+            "branch",
+            "ignore",
+            "path",
+            "shallow",
+            "recurse",
+            "fetchjobs",
+        ],
+    ),
     ("init", &["defaultbranch"]),
     ("pull", &["rebase", "ff", "octopus"]),
     ("push", &["default", "autosetupremote", "followtags"]),
-    ("fetch", &["prune", "prunetags", "parallel", "writecommitgraph", "recursesubmodules"]),
-    ("merge", &["conflictstyle", "ff", "renames", "renamelimit", "log", "stat"]),
-    ("rebase", &["autosquash", "autostash", "updaterefs", "missingcommitscheck", "stat"]),
-    ("diff", &["renames", "algorithm", "renamelimit", "mnemonicprefix", "noprefix", "colormoved", "context"]),
+    (
+        "fetch",
+        &[
+            "prune",
+            "prunetags",
+            "parallel",
+            "writecommitgraph",
+            "recursesubmodules",
+        ],
+    ),
+    (
+        "merge",
+        &[
+            "conflictstyle",
+            "ff",
+            "renames",
+            "renamelimit",
+            "log",
+            "stat",
+        ],
+    ),
+    (
+        "rebase",
+        &[
+            "autosquash",
+            "autostash",
+            "updaterefs",
+            "missingcommitscheck",
+            "stat",
+        ],
+    ),
+    (
+        "diff",
+        &[
+            "renames",
+            "algorithm",
+            "renamelimit",
+            "mnemonicprefix",
+            "noprefix",
+            "colormoved",
+            "context",
+        ],
+    ),
     ("log", &["date", "decorate", "follow", "abbrevcommit"]),
     ("commit", &["gpgsign", "verbose", "status", "cleanup"]),
     ("tag", &["gpgsign", "sort", "forcesignannotated"]),
-    ("receive", &["denycurrentbranch", "denynonfastforwards", "denydeletes"]),
+    (
+        "receive",
+        &["denycurrentbranch", "denynonfastforwards", "denydeletes"],
+    ),
     ("lfs", &["repositoryformatversion", "access", "locksverify"]),
-    ("http", &["postbuffer", "lowspeedlimit", "lowspeedtime", "version"]),
+    (
+        "http",
+        &["postbuffer", "lowspeedlimit", "lowspeedtime", "version"],
+    ),
     ("extensions", &["*"]),
     ("advice", &["*"]),
     ("color", &["*"]),
@@ -120,9 +177,11 @@ const HARMLESS: &[(&str, &[&str])] = &[
 const PLACES: [&str; 5] = ["url", "pushurl", "remote", "pushremote", "pushdefault"];
 
 /// Ways to reach a repository that is not on this machine.
-const REMOTE: [&str; 8] = ["http", "https", "ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git"];
+const REMOTE: [&str; 8] = [
+    "http", "https", "ssh", "git", "ftp", "ftps", "git+ssh", "ssh+git",
+];
 
-impl Setting {
+impl GitSetting {
     fn section(&self) -> &str {
         self.name.split('.').next().unwrap_or_default()
     }
@@ -136,13 +195,19 @@ impl Setting {
         let value = self.value.to_ascii_lowercase();
         match self.name.as_str() {
             // A word here starts git's own monitor or none; anything else is a program.
-            "core.fsmonitor" => matches!(value.as_str(), "true" | "false" | "yes" | "no" | "1" | "0" | ""),
+            "core.fsmonitor" => matches!(
+                value.as_str(),
+                "true" | "false" | "yes" | "no" | "1" | "0" | ""
+            ),
             _ if self.section() == "submodule" && self.key() == "update" => {
                 matches!(value.as_str(), "checkout" | "rebase" | "merge" | "none")
             }
             _ => {
-                let keys = HARMLESS.iter().find(|(section, _)| *section == self.section());
-                let is_listed = |keys: &[&str]| keys.iter().any(|key| *key == "*" || *key == self.key());
+                let keys = HARMLESS
+                    .iter()
+                    .find(|(section, _)| *section == self.section());
+                let is_listed =
+                    |keys: &[&str]| keys.iter().any(|key| *key == "*" || *key == self.key());
                 // `<helper>::<address>` runs a helper.
                 let runs_helper = PLACES.contains(&self.key()) && self.value.contains("::");
                 keys.is_some_and(|(_, keys)| is_listed(keys)) && !runs_helper
@@ -152,20 +217,25 @@ impl Setting {
 
     /// The directory it names as a repository, if that is on this machine.
     pub(super) fn local_repository(&self) -> Option<&str> {
-        let is_place = matches!(self.section(), "remote" | "branch") && PLACES.contains(&self.key());
+        let is_place =
+            matches!(self.section(), "remote" | "branch") && PLACES.contains(&self.key());
         let value = Some(self.value.as_str()).filter(|value| is_place && !value.is_empty())?;
         if let Some(path) = value.strip_prefix("file://") {
             return Some(path);
         }
-        let is_remote = value.split_once("://").is_some_and(|(scheme, _)| REMOTE.contains(&scheme));
+        let is_remote = value
+            .split_once("://")
+            .is_some_and(|(scheme, _)| REMOTE.contains(&scheme));
         // `host:path`, as git understands it: a colon before any slash.
-        let is_host = value.split_once(':').is_some_and(|(host, _)| !host.contains('/'));
+        let is_host = value
+            .split_once(':')
+            .is_some_and(|(host, _)| !host.contains('/'));
         (!is_remote && !is_host).then_some(value)
     }
 }
 
 /// All settings of a file; none if it is not written as strictly as is read here.
-pub(super) fn settings(bytes: &[u8]) -> Option<Vec<Setting>> {
+pub(super) fn settings(bytes: &[u8]) -> Option<Vec<GitSetting>> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let (mut found, mut section) = (Vec::new(), None);
@@ -183,22 +253,32 @@ pub(super) fn settings(bytes: &[u8]) -> Option<Vec<Setting>> {
             continue;
         }
         let (key, value) = assignment(trimmed)?;
-        found.push(Setting { name: format!("{}.{key}", section.as_ref()?), value, line });
+        found.push(GitSetting {
+            name: format!("{}.{key}", section.as_ref()?),
+            value,
+            line,
+        });
     }
     Some(found)
 }
 
 /// The section a header names: `core]`, `remote "origin"]`.
 fn header(rest: &str) -> Option<String> {
-    let is_word =
-        |text: &str| !text.is_empty() && text.chars().all(|char| char.is_ascii_alphanumeric() || char == '-');
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|char| char.is_ascii_alphanumeric() || char == '-')
+    };
     let (inside, after) = match rest.split_once('"') {
         None => rest.split_once(']')?,
         Some((_, quoted)) => {
             let (name, after) = quoted.split_once('"')?;
             let section = rest.split('"').next()?.trim_end_matches([' ', '\t']);
             let is_plain = is_word(section) && !name.contains('\\');
-            let after = after.strip_prefix(']').filter(|after| is_plain && is_rest_empty(after));
+            let after = after
+                .strip_prefix(']')
+                .filter(|after| is_plain && is_rest_empty(after));
             return after.map(|_| format!("{}.{name}", section.to_ascii_lowercase()));
         }
     };
@@ -212,8 +292,10 @@ fn is_rest_empty(rest: &str) -> bool {
 }
 
 fn assignment(line: &str) -> Option<(String, String)> {
-    let (key, rest) = line
-        .split_at(line.find(|char: char| !char.is_ascii_alphanumeric() && char != '-').unwrap_or(line.len()));
+    let (key, rest) = line.split_at(
+        line.find(|char: char| !char.is_ascii_alphanumeric() && char != '-')
+            .unwrap_or(line.len()),
+    );
     let is_key = key.starts_with(|char: char| char.is_ascii_alphabetic());
     let rest = rest.trim_start_matches([' ', '\t']);
     let value = match rest.strip_prefix('=') {
@@ -245,14 +327,20 @@ fn unquoted(text: &str) -> Option<String> {
 }
 
 /// The settings of a file that are not harmless, in order; none if it cannot be parsed.
-pub(super) fn dangerous(bytes: &[u8]) -> Option<Vec<Setting>> {
-    settings(bytes).map(|all| all.into_iter().filter(|setting| !setting.is_harmless()).collect())
+pub(super) fn dangerous(bytes: &[u8]) -> Option<Vec<GitSetting>> {
+    settings(bytes).map(|all| {
+        all.into_iter()
+            .filter(|setting| !setting.is_harmless())
+            .collect()
+    })
 }
 
 /// The same file without some of its lines.
 pub(super) fn without(bytes: &[u8], lines: &[usize]) -> Vec<u8> {
     let kept = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
-    kept.filter(|(line, _)| !lines.contains(line)).flat_map(|(_, text)| text.to_vec()).collect()
+    kept.filter(|(line, _)| !lines.contains(line))
+        .flat_map(|(_, text)| text.to_vec())
+        .collect()
 }
 
 #[cfg(test)]
@@ -272,13 +360,19 @@ mod tests {
             ("[CORE]\n  FsMonitor=evil # x\n", "core.fsmonitor"),
             ("[core]\nhooksPath = x\n", "core.hookspath"),
             ("[include]\npath = x\n", "include.path"),
-            ("[includeIf \"gitdir:/\"]\npath = x\n", "includeif.gitdir:/.path"),
+            (
+                "[includeIf \"gitdir:/\"]\npath = x\n",
+                "includeif.gitdir:/.path",
+            ),
             ("[diff \"x\"]\ntextconv = x\n", "diff.x.textconv"),
             ("[filter \"x\"]\nclean = x\n", "filter.x.clean"),
             ("[remote \"o\"]\nreceivepack = x\n", "remote.o.receivepack"),
             ("[remote \"o\"]\nurl = ext::sh -c x\n", "remote.o.url"),
             ("[submodule \"s\"]\nupdate = !x\n", "submodule.s.update"),
-            ("[url \"./evil\"]\ninsteadOf = https://a\n", "url../evil.insteadof"),
+            (
+                "[url \"./evil\"]\ninsteadOf = https://a\n",
+                "url../evil.insteadof",
+            ),
             ("[alias]\nst = !x\n", "alias.st"),
             ("[credential]\nhelper = x\n", "credential.helper"),
         ] {
@@ -314,7 +408,11 @@ mod tests {
             ("file:///srv/a", Some("/srv/a")),
             ("./a:b", Some("./a:b")),
         ] {
-            let setting = Setting { name: "remote.o.url".to_owned(), value: value.to_owned(), line: 0 };
+            let setting = GitSetting {
+                name: "remote.o.url".to_owned(),
+                value: value.to_owned(),
+                line: 0,
+            };
             assert_eq!(setting.local_repository(), wanted, "{value}");
         }
     }

@@ -16,7 +16,7 @@ use landlock::{
 
 use super::{
     Sandbox,
-    ladder::{Hold, Rung, rungs},
+    path_rules::{PathPermission, PathRule, path_rules},
 };
 
 /// What a program needs to be able to write to, wherever it works.
@@ -39,22 +39,38 @@ const SECRET: [&str; 5] = ["kcore", "kmsg", "keys", "key-users", "sysrq-trigger"
 
 /// A path that may be used with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Grant {
+pub(super) struct LandlockGrant {
     pub(super) path: PathBuf,
     pub(super) is_writable: bool,
 }
 
 /// All that a sandbox allows.
-pub(super) fn grants(sandbox: &Sandbox) -> Vec<Grant> {
+pub(super) fn grants(sandbox: &Sandbox) -> Vec<LandlockGrant> {
     let mut whole = sandbox.clone();
     let beyond = sandbox.beyond_landlock();
-    whole.hidden.extend(std::mem::take(&mut whole.denied).into_iter().filter(|path| !beyond.contains(path)));
+    whole.hidden.extend(
+        std::mem::take(&mut whole.denied)
+            .into_iter()
+            .filter(|path| !beyond.contains(path)),
+    );
     whole.hidden.extend(ELSEWHERE.iter().map(PathBuf::from));
     whole.readable.extend(of_kernel());
-    whole.writable.extend(DEVICES.iter().map(PathBuf::from).chain(sandbox.temporary.clone()));
-    let rungs = rungs(&whole);
+    whole.writable.extend(
+        DEVICES
+            .iter()
+            .map(PathBuf::from)
+            .chain(sandbox.temporary.clone()),
+    );
+    let rungs = path_rules(&whole);
     let mut grants = Vec::new();
-    grant(&Rung { path: "/".into(), hold: Hold::Readable }, &rungs, &mut grants);
+    grant(
+        &PathRule {
+            path: "/".into(),
+            hold: PathPermission::Readable,
+        },
+        &rungs,
+        &mut grants,
+    );
     grants
 }
 
@@ -65,7 +81,10 @@ fn of_kernel() -> Vec<PathBuf> {
     let is_process = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let is_kept = |name: &str| is_process(name) || SECRET.contains(&name);
     let plain = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
-    plain.filter(|entry| !is_kept(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
+    plain
+        .filter(|entry| !is_kept(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 impl Sandbox {
@@ -75,7 +94,8 @@ impl Sandbox {
         let real = |path: &PathBuf| fs::canonicalize(path).ok();
         let writable: Vec<PathBuf> = self.writable.iter().filter_map(real).collect();
         let is_inside = |path: &&PathBuf| {
-            real(path).is_some_and(|path| writable.iter().any(|writable| path.starts_with(writable)))
+            real(path)
+                .is_some_and(|path| writable.iter().any(|writable| path.starts_with(writable)))
         };
         self.denied.iter().filter(is_inside).cloned().collect()
     }
@@ -87,40 +107,57 @@ impl Sandbox {
     pub fn is_closed_to_landlock(&self) -> bool {
         let real = |path: &PathBuf| fs::canonicalize(path).ok();
         let hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
-        let is_closed = |place: PathBuf| hidden.iter().any(|path| *path != place && path.starts_with(&place));
+        let is_closed = |place: PathBuf| {
+            hidden
+                .iter()
+                .any(|path| *path != place && path.starts_with(&place))
+        };
         self.git.workspaces.iter().filter_map(real).any(is_closed)
     }
 }
 
-fn grant(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {
-    let below = || rungs.iter().filter(|rung| rung.path != at.path && rung.path.starts_with(&at.path));
-    let is_writable = matches!(at.hold, Hold::Writable | Hold::Pinned);
-    if at.hold != Hold::Hidden {
-        if below().any(|rung| rung.hold == Hold::Hidden) {
+fn grant(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
+    let below = || {
+        rungs
+            .iter()
+            .filter(|rung| rung.path != at.path && rung.path.starts_with(&at.path))
+    };
+    let is_writable = matches!(at.hold, PathPermission::Writable | PathPermission::Pinned);
+    if at.hold != PathPermission::Hidden {
+        if below().any(|rung| rung.hold == PathPermission::Hidden) {
             return neighbours(at, rungs, grants);
         }
-        grants.push(Grant { path: at.path.clone(), is_writable });
+        grants.push(LandlockGrant {
+            path: at.path.clone(),
+            is_writable,
+        });
     }
     // Only those with nothing in between: the others are reached through them.
-    let is_next =
-        |rung: &&Rung| !below().any(|other| other.path != rung.path && rung.path.starts_with(&other.path));
-    below().filter(is_next).for_each(|rung| grant(rung, rungs, grants));
+    let is_next = |rung: &&PathRule| {
+        !below().any(|other| other.path != rung.path && rung.path.starts_with(&other.path))
+    };
+    below()
+        .filter(is_next)
+        .for_each(|rung| grant(rung, rungs, grants));
 }
 
 /// What is beside something hidden, one by one. Links are left out: what they lead to has its own place.
-fn neighbours(at: &Rung, rungs: &[Rung], grants: &mut Vec<Grant>) {
+fn neighbours(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
     for entry in fs::read_dir(&at.path).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }
         let path = entry.path();
-        let hold = rungs.iter().find(|rung| rung.path == path).map_or(at.hold, |rung| rung.hold);
-        grant(&Rung { path, hold }, rungs, grants);
+        let hold = rungs
+            .iter()
+            .find(|rung| rung.path == path)
+            .map_or(at.hold, |rung| rung.hold);
+        grant(&PathRule { path, hold }, rungs, grants);
     }
 }
 
 /// Confines the calling thread, for good.
-pub(super) fn restrict(grants: &[Grant]) -> Result<(), RulesetError> {
+pub(super) fn restrict(grants: &[LandlockGrant]) -> Result<(), RulesetError> {
     // Before the third version a file could be emptied without permission: that is no sandbox.
     let needed = AccessFs::from_all(ABI::V3);
     let wanted = AccessFs::from_all(ABI::V7);
@@ -131,11 +168,21 @@ pub(super) fn restrict(grants: &[Grant]) -> Result<(), RulesetError> {
         .handle_access(wanted)?
         .scope(Scope::from_all(ABI::V7))?
         .create()?;
-    for Grant { path, is_writable } in grants {
+    for LandlockGrant { path, is_writable } in grants {
         // What has gone away since it was listed needs no rule.
-        let Ok(opened) = PathFd::new(path) else { continue };
-        let rights = if *is_writable { wanted } else { AccessFs::from_read(ABI::V7) };
-        let rights = if is_directory(path) { rights } else { rights & AccessFs::from_file(ABI::V7) };
+        let Ok(opened) = PathFd::new(path) else {
+            continue;
+        };
+        let rights = if *is_writable {
+            wanted
+        } else {
+            AccessFs::from_read(ABI::V7)
+        };
+        let rights = if is_directory(path) {
+            rights
+        } else {
+            rights & AccessFs::from_file(ABI::V7)
+        };
         ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
     }
     ruleset.restrict_self().map(|_| ())
@@ -164,13 +211,37 @@ mod tests {
             ..Sandbox::default()
         };
         let mut found = Vec::new();
-        grant(&Rung { path: root.clone(), hold: Hold::Readable }, &rungs(&sandbox), &mut found);
+        grant(
+            &PathRule {
+                path: root.clone(),
+                hold: PathPermission::Readable,
+            },
+            &path_rules(&sandbox),
+            &mut found,
+        );
         let mut found: Vec<(String, bool)> = found
             .into_iter()
-            .map(|grant| (grant.path.strip_prefix(&root).unwrap().display().to_string(), grant.is_writable))
+            .map(|grant| {
+                (
+                    grant
+                        .path
+                        .strip_prefix(&root)
+                        .unwrap()
+                        .display()
+                        .to_string(),
+                    grant.is_writable,
+                )
+            })
             .collect();
         found.sort();
-        let wanted = [("etc", false), ("home/.tool", false), ("home/project", true)];
-        assert_eq!(found, wanted.map(|(path, is_writable)| (path.to_owned(), is_writable)));
+        let wanted = [
+            ("etc", false),
+            ("home/.tool", false),
+            ("home/project", true),
+        ];
+        assert_eq!(
+            found,
+            wanted.map(|(path, is_writable)| (path.to_owned(), is_writable))
+        );
     }
 }

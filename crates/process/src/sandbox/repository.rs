@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::git_named::named as named_by_settings;
+use super::git_named_files::named_files_within as named_by_settings;
 
 /// What holds in a repository.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Repository {
+pub(super) struct RepositoryPaths {
     pub(super) writable: Vec<PathBuf>,
     pub(super) protected: Vec<PathBuf>,
 }
@@ -35,17 +35,20 @@ const MODULE_DEPTH: usize = 6;
 const MODULES: usize = 256;
 
 /// The repository around a directory; nothing if there is none. A home is no project.
-pub(super) fn around(workspace: &Path, home: Option<&Path>) -> Repository {
+pub(super) fn around(workspace: &Path, home: Option<&Path>) -> RepositoryPaths {
     let is_project = |place: &&Path| *place == workspace || Some(*place) != home;
     let mut places = workspace.ancestors().take_while(is_project);
-    let Some(link) = places.find_map(|place| Some(place.join(".git")).filter(|git| git.exists())) else {
-        return Repository::default();
+    let Some(link) = places.find_map(|place| Some(place.join(".git")).filter(|git| git.exists()))
+    else {
+        return RepositoryPaths::default();
     };
     // Of a link nobody knows who made it.
     let mut repository = match fs::symlink_metadata(&link) {
         Ok(found) if found.is_dir() && is_repository(&link) => whole(&link),
-        Ok(found) if found.is_file() => worktree(&link).or_else(|| submodule(&link)).unwrap_or_default(),
-        _ => Repository::default(),
+        Ok(found) if found.is_file() => worktree(&link)
+            .or_else(|| submodule(&link))
+            .unwrap_or_default(),
+        _ => RepositoryPaths::default(),
     };
     for git in repository.writable.clone() {
         repository.protect_named(&git, link.parent().unwrap_or(workspace), workspace);
@@ -58,8 +61,11 @@ pub(super) fn is_repository(place: &Path) -> bool {
 }
 
 /// A repository's own directory, with those of its submodules.
-pub(super) fn whole(git: &Path) -> Repository {
-    let mut repository = Repository { writable: vec![git.to_owned()], ..Repository::default() };
+pub(super) fn whole(git: &Path) -> RepositoryPaths {
+    let mut repository = RepositoryPaths {
+        writable: vec![git.to_owned()],
+        ..RepositoryPaths::default()
+    };
     repository.protect(git);
     for module in modules(git) {
         repository.protect(&module);
@@ -67,10 +73,14 @@ pub(super) fn whole(git: &Path) -> Repository {
     repository
 }
 
-impl Repository {
+impl RepositoryPaths {
     /// Keeps what decides in one repository's directory as it is.
     fn protect(&mut self, git: &Path) {
-        for name in ["hooks", "info"].map(|name| git.join(name)).iter().filter(|path| !path.exists()) {
+        for name in ["hooks", "info"]
+            .map(|name| git.join(name))
+            .iter()
+            .filter(|path| !path.exists())
+        {
             // So that there is something to protect; if it cannot be made, nobody else can make it either.
             let _ = fs::create_dir(name);
         }
@@ -79,25 +89,34 @@ impl Repository {
         if has_own_settings(git) {
             // With nothing in it, it says nothing; and then it is there to be protected.
             for place in worktrees.iter().map(PathBuf::as_path).chain([git]) {
-                let _ = fs::File::options().write(true).create_new(true).open(place.join("config.worktree"));
+                let _ = fs::File::options()
+                    .write(true)
+                    .create_new(true)
+                    .open(place.join("config.worktree"));
             }
         }
         self.protected.extend(DECIDING.map(|name| git.join(name)));
-        self.protected
-            .extend(worktrees.iter().flat_map(|place| DECIDING_WORKTREE.map(|name| place.join(name))));
+        self.protected.extend(
+            worktrees
+                .iter()
+                .flat_map(|place| DECIDING_WORKTREE.map(|name| place.join(name))),
+        );
     }
 
     /// Keeps what settings and hooks name as they are, as far as it lies in a directory.
     pub(super) fn protect_named(&mut self, git: &Path, tree: &Path, within: &Path) {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        self.protected.extend(named_by_settings(&real(git), &real(tree), &real(within)));
+        self.protected
+            .extend(named_by_settings(&real(git), &real(tree), &real(within)));
     }
 }
 
 /// Whether each place to work has settings of its own. Git reads that from this file and no other.
 fn has_own_settings(git: &Path) -> bool {
     let settings = fs::read(git.join("config")).unwrap_or_default();
-    String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("worktreeconfig")
+    String::from_utf8_lossy(&settings)
+        .to_ascii_lowercase()
+        .contains("worktreeconfig")
 }
 
 /// A repository's own directory leads to no other one. A file that says so is what a program left behind
@@ -134,10 +153,12 @@ pub(super) fn is_directory(path: &Path) -> bool {
 /// A submodule's place to work, whose repository lies in that of the project around it.
 ///
 /// Invariant: as for a worktree, the place it names has to name it too.
-fn submodule(link: &Path) -> Option<Repository> {
-    let own = named(link, "gitdir: ")?;
+fn submodule(link: &Path) -> Option<RepositoryPaths> {
+    let own = path_in_file(link, "gitdir: ")?;
     let settings = fs::read_to_string(own.join("config")).ok()?;
-    let mut places = settings.lines().filter_map(|line| line.trim().strip_prefix("worktree"));
+    let mut places = settings
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("worktree"));
     let place = places.find_map(|rest| rest.trim_start().strip_prefix('='))?;
     let is_mutual =
         fs::canonicalize(own.join(place.trim())).ok()? == fs::canonicalize(link.parent()?).ok()?;
@@ -152,10 +173,10 @@ fn submodule(link: &Path) -> Option<Repository> {
 ///
 /// Invariant: a file in the workspace does not decide what becomes writable. The place it names has
 /// to name it too, and there a confined program cannot write.
-fn worktree(link: &Path) -> Option<Repository> {
-    let own = named(link, "gitdir: ")?;
-    let common = named(&own.join("commondir"), "")?;
-    let is_mutual = named(&own.join("gitdir"), "")? == fs::canonicalize(link).ok()?;
+fn worktree(link: &Path) -> Option<RepositoryPaths> {
+    let own = path_in_file(link, "gitdir: ")?;
+    let common = path_in_file(&own.join("commondir"), "")?;
+    let is_mutual = path_in_file(&own.join("gitdir"), "")? == fs::canonicalize(link).ok()?;
     let is_inside = own.parent()? == common.join("worktrees");
     (is_mutual && is_inside && is_repository(&common)).then(|| {
         let mut repository = whole(&common);
@@ -165,14 +186,18 @@ fn worktree(link: &Path) -> Option<Repository> {
 }
 
 /// The path a file of git's names, in full.
-pub(super) fn named(file: &Path, prefix: &str) -> Option<PathBuf> {
+pub(super) fn path_in_file(file: &Path, prefix: &str) -> Option<PathBuf> {
     let text = fs::read_to_string(file).ok()?;
     let path = text.strip_prefix(prefix)?.trim_end_matches(['\n', '\r']);
     fs::canonicalize(file.parent()?.join(path)).ok()
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
 }
 
 #[cfg(test)]
@@ -198,7 +223,10 @@ mod tests {
             assert!(found.protected.contains(&git.join("hooks")) && git.join("hooks").is_dir());
             assert!(found.protected.contains(&git.join("info")) && git.join("info").is_dir());
         }
-        assert_eq!(around(&place.path().join("src"), Some(place.path())), Repository::default());
+        assert_eq!(
+            around(&place.path().join("src"), Some(place.path())),
+            RepositoryPaths::default()
+        );
     }
 
     #[test]
@@ -209,7 +237,10 @@ mod tests {
         fs::write(git.join("commondir"), "../evil\n").unwrap();
         around(place.path(), None);
         assert!(!git.join("commondir").exists());
-        assert_eq!(fs::read_to_string(git.join("commondir.found")).unwrap(), "../evil\n");
+        assert_eq!(
+            fs::read_to_string(git.join("commondir.found")).unwrap(),
+            "../evil\n"
+        );
     }
 
     #[test]
@@ -220,10 +251,17 @@ mod tests {
         fs::create_dir_all(git.join("worktrees/side")).unwrap();
         around(place.path(), None);
         assert!(!git.join("config.worktree").exists());
-        fs::write(git.join("config"), "[extensions]\n\tworktreeConfig = true\n").unwrap();
+        fs::write(
+            git.join("config"),
+            "[extensions]\n\tworktreeConfig = true\n",
+        )
+        .unwrap();
         around(place.path(), None);
         assert_eq!(fs::read(git.join("config.worktree")).unwrap(), b"");
-        assert_eq!(fs::read(git.join("worktrees/side/config.worktree")).unwrap(), b"");
+        assert_eq!(
+            fs::read(git.join("worktrees/side/config.worktree")).unwrap(),
+            b""
+        );
     }
 
     #[test]
@@ -242,8 +280,15 @@ mod tests {
         fs::create_dir_all(root.join("plain")).unwrap();
         let own = git.join("modules/plain");
         fs::write(root.join("plain/.git"), "gitdir: ../.git/modules/plain\n").unwrap();
-        fs::write(own.join("config"), "[core]\n\tworktree = ../../../elsewhere\n").unwrap();
-        assert_eq!(around(&root.join("plain"), None), Repository::default());
+        fs::write(
+            own.join("config"),
+            "[core]\n\tworktree = ../../../elsewhere\n",
+        )
+        .unwrap();
+        assert_eq!(
+            around(&root.join("plain"), None),
+            RepositoryPaths::default()
+        );
         fs::write(own.join("config"), "[core]\n\tworktree = ../../../plain\n").unwrap();
         let found = around(&root.join("plain"), None);
         assert_eq!(found.writable, std::slice::from_ref(&own));
@@ -259,9 +304,17 @@ mod tests {
         fs::create_dir_all(&own).unwrap();
         fs::create_dir(root.join("side")).unwrap();
         fs::write(own.join("commondir"), "../..\n").unwrap();
-        fs::write(root.join("side/.git"), format!("gitdir: {}\n", own.display())).unwrap();
-        assert_eq!(around(&root.join("side"), None), Repository::default());
-        fs::write(own.join("gitdir"), format!("{}\n", root.join("side/.git").display())).unwrap();
+        fs::write(
+            root.join("side/.git"),
+            format!("gitdir: {}\n", own.display()),
+        )
+        .unwrap();
+        assert_eq!(around(&root.join("side"), None), RepositoryPaths::default());
+        fs::write(
+            own.join("gitdir"),
+            format!("{}\n", root.join("side/.git").display()),
+        )
+        .unwrap();
         let found = around(&root.join("side"), None);
         assert_eq!(found.writable, [root.join("main/.git")]);
         assert!(

@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf, process::Command, time::Duration};
 
-use rooftree_process::{Identity, is_alive, kill_group, sweep};
+use rooftree_process::{ProcessIdentity, is_alive, kill_group, kill_leftovers};
 use tempfile::tempdir;
 
 use crate::shell::{PLENTY, start, written};
@@ -15,22 +15,33 @@ async fn after_a_crash_the_leader_is_gone_and_the_rest_can_be_found() {
     if let Some(directory) = env::var_os(OWNER) {
         let script = "sleep 1000 & echo $! >member.pid; wait";
         let process = start(script, &PathBuf::from(directory)).await;
-        process.finish(PLENTY, &tokio_util::sync::CancellationToken::new(), |_| {}).await;
+        process
+            .finish(PLENTY, &tokio_util::sync::CancellationToken::new(), |_| {})
+            .await;
         return;
     }
     let directory = tempdir().unwrap();
     let mut owner = Command::new(env::current_exe().unwrap());
-    owner.args(["--exact", "crash::after_a_crash_the_leader_is_gone_and_the_rest_can_be_found"]);
+    owner.args([
+        "--exact",
+        "crash::after_a_crash_the_leader_is_gone_and_the_rest_can_be_found",
+    ]);
     let mut owner = owner.env(OWNER, directory.path()).spawn().unwrap();
     let member = written(directory.path(), 1).await[0];
-    let leader = Identity::of(group_of(member.group)).unwrap();
+    let leader = ProcessIdentity::of(group_of(member.group)).unwrap();
     owner.kill().unwrap();
     owner.wait().unwrap();
     until(|| !is_alive(leader)).await;
-    assert!(is_alive(member), "the member did not outlive its leader, so this test shows nothing");
+    assert!(
+        is_alive(member),
+        "the member did not outlive its leader, so this test shows nothing"
+    );
     assert!(kill_group(leader.group, leader.start));
     assert!(!is_alive(member));
-    assert!(!kill_group(leader.group, leader.start), "there is nothing left to kill");
+    assert!(
+        !kill_group(leader.group, leader.start),
+        "there is nothing left to kill"
+    );
 }
 
 #[tokio::test]
@@ -38,22 +49,30 @@ async fn after_a_crash_everything_that_was_left_is_swept_and_nothing_else() {
     if let Some(directory) = env::var_os(OWNER) {
         let script = "setsid sleep 1000 & echo $! >member.pid; wait";
         let process = start(script, &PathBuf::from(directory)).await;
-        process.finish(PLENTY, &tokio_util::sync::CancellationToken::new(), |_| {}).await;
+        process
+            .finish(PLENTY, &tokio_util::sync::CancellationToken::new(), |_| {})
+            .await;
         return;
     }
     let (directory, own) = (tempdir().unwrap(), tempdir().unwrap());
     let mut owner = Command::new(env::current_exe().unwrap());
-    owner.args(["--exact", "crash::after_a_crash_everything_that_was_left_is_swept_and_nothing_else"]);
+    owner.args([
+        "--exact",
+        "crash::after_a_crash_everything_that_was_left_is_swept_and_nothing_else",
+    ]);
     let mut owner = owner.env(OWNER, directory.path()).spawn().unwrap();
     let orphan = written(directory.path(), 1).await[0];
     let living = start("sleep 1000", own.path()).await;
-    sweep();
+    kill_leftovers();
     assert!(is_alive(orphan), "its owner was alive");
     owner.kill().unwrap();
     owner.wait().unwrap();
-    sweep();
+    kill_leftovers();
     until(|| !is_alive(orphan)).await;
-    assert!(is_alive(living.identity()), "what has a living owner is left alone");
+    assert!(
+        is_alive(living.identity()),
+        "what has a living owner is left alone"
+    );
 }
 
 #[test]
@@ -72,7 +91,14 @@ fn a_program_outlives_the_thread_that_asked_for_it() {
 
 fn group_of(pid: i32) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(2).unwrap().parse().unwrap()
+    stat.rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .nth(2)
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 async fn until(is_so: impl Fn() -> bool) {
@@ -81,5 +107,7 @@ async fn until(is_so: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), wait).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), wait)
+        .await
+        .unwrap();
 }

@@ -8,18 +8,19 @@ mod probes;
 mod trees;
 
 use rooftree_process::{
-    sandbox::{self, Backend},
-    standing::standing,
+    sandbox::{self, SandboxBackend},
+    sandbox_probe::sandbox_support,
 };
 
 /// The ways to confine that work here. What is missing is said, and is no failure.
-pub async fn backends() -> Vec<Backend> {
+pub async fn backends() -> Vec<SandboxBackend> {
     sandbox::use_helper(env!("CARGO_BIN_EXE_rooftree-confine"));
-    let standing = standing().await;
+    let standing = sandbox_support().await;
     let mut working = Vec::new();
-    for (backend, result) in
-        [(Backend::Bubblewrap, standing.bubblewrap), (Backend::Landlock, standing.landlock)]
-    {
+    for (backend, result) in [
+        (SandboxBackend::Bubblewrap, standing.bubblewrap),
+        (SandboxBackend::Landlock, standing.landlock),
+    ] {
         match result {
             Ok(()) => working.push(backend),
             Err(reason) => eprintln!("left out: {backend}: {reason}"),

@@ -32,7 +32,10 @@ impl AnswerText {
 
 impl From<String> for AnswerText {
     fn from(text: String) -> Self {
-        Self { text, is_cut: false }
+        Self {
+            text,
+            is_cut: false,
+        }
     }
 }
 
@@ -46,11 +49,25 @@ mod tests {
     fn folded(replies: &[(&str, StopReason, bool)]) -> String {
         let mut answer = AnswerText::default();
         for (text, stop, with_call) in replies {
-            let call = ToolCall { id: CallId::from_entropy(1), tool: "Read".into(), input: json!({}) };
-            let parts = with_call.then_some(ReplyPart::Call(call)).into_iter().collect();
+            let call = ToolCall {
+                id: CallId::from_entropy(1),
+                tool: "Read".into(),
+                input: json!({}),
+            };
+            let parts = with_call
+                .then_some(ReplyPart::Call(call))
+                .into_iter()
+                .collect();
             let (model, usage) = ("m".into(), Usage::none());
             let text = (*text).to_owned();
-            answer.take(&ReplyRecord { text, parts, model, stop: *stop, usage, request: None });
+            answer.take(&ReplyRecord {
+                text,
+                parts,
+                model,
+                stop: *stop,
+                usage,
+                request: None,
+            });
         }
         answer.as_str().to_owned()
     }
@@ -60,13 +77,48 @@ mod tests {
         use StopReason::{Calls, Cancelled, End, MaxOutput};
         type Piece = (&'static str, StopReason, bool);
         let table: [(&[Piece], &str); 9] = [
-            (&[("a", MaxOutput, false), ("b", MaxOutput, false), ("c", End, false)], "abc"),
+            (
+                &[
+                    ("a", MaxOutput, false),
+                    ("b", MaxOutput, false),
+                    ("c", End, false),
+                ],
+                "abc",
+            ),
             (&[("a", End, false), ("b", End, false)], "b"),
-            (&[("look", Calls, true), ("a", MaxOutput, false), ("b", End, false)], "ab"),
-            (&[("a", MaxOutput, false), ("b", Calls, true), ("c", End, false)], "c"),
+            (
+                &[
+                    ("look", Calls, true),
+                    ("a", MaxOutput, false),
+                    ("b", End, false),
+                ],
+                "ab",
+            ),
+            (
+                &[
+                    ("a", MaxOutput, false),
+                    ("b", Calls, true),
+                    ("c", End, false),
+                ],
+                "c",
+            ),
             (&[("a", MaxOutput, true), ("b", End, false)], "b"),
-            (&[("a", MaxOutput, false), ("", MaxOutput, false), ("b", End, false)], "ab"),
-            (&[("look", Calls, true), ("", MaxOutput, false), ("b", End, false)], "b"),
+            (
+                &[
+                    ("a", MaxOutput, false),
+                    ("", MaxOutput, false),
+                    ("b", End, false),
+                ],
+                "ab",
+            ),
+            (
+                &[
+                    ("look", Calls, true),
+                    ("", MaxOutput, false),
+                    ("b", End, false),
+                ],
+                "b",
+            ),
             (&[("look", Calls, true), ("", End, false)], "look"),
             (&[("a", MaxOutput, false), ("b", Cancelled, false)], "ab"),
         ];

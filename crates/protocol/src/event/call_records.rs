@@ -30,7 +30,13 @@ pub struct ReplyRecord {
 impl ReplyRecord {
     /// The calls it asks for, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
-        self.parts.iter().filter_map(|part| if let ReplyPart::Call(call) = part { Some(call) } else { None })
+        self.parts.iter().filter_map(|part| {
+            if let ReplyPart::Call(call) = part {
+                Some(call)
+            } else {
+                None
+            }
+        })
     }
 }
 

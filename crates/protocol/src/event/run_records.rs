@@ -45,7 +45,7 @@ impl Report {
     const IN_A_LINE: usize = 160;
 
     /// Its name and the first line of what it said.
-    pub fn in_a_line(&self) -> String {
+    pub fn one_line(&self) -> String {
         let said = self.said.trim().lines().next().unwrap_or_default().trim();
         match said.char_indices().nth(Self::IN_A_LINE) {
             _ if said.is_empty() => self.name.clone(),
@@ -60,7 +60,7 @@ impl Report {
 pub struct Compaction {
     /// In which way.
     #[serde(flatten)]
-    pub how: Shrinking,
+    pub how: CompactionKind,
     /// How many messages at the end stay as they are.
     pub kept: u64,
     /// Estimated tokens before.
@@ -74,7 +74,7 @@ pub struct Compaction {
 /// The ways a context is made smaller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "snake_case")]
-pub enum Shrinking {
+pub enum CompactionKind {
     /// Older messages are replaced by a summary.
     Summary {
         /// The summary.
@@ -221,14 +221,22 @@ impl RunEnd {
     }
 
     /// How it ended, in a few words: `completed`, `completed, not verified`.
-    pub fn in_words(&self) -> String {
-        let verdict = if self.is_refuted() { ", not verified" } else { "" };
+    pub fn summary(&self) -> String {
+        let verdict = if self.is_refuted() {
+            ", not verified"
+        } else {
+            ""
+        };
         format!("{}{verdict}", self.status)
     }
 
     /// What each failed verifier said, in one line: `tests: ok.txt is missing; lint: 2 warnings`.
     pub fn refutation(&self) -> String {
-        self.failed_checks.iter().map(Report::in_a_line).collect::<Vec<_>>().join("; ")
+        self.failed_checks
+            .iter()
+            .map(Report::one_line)
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 }
 

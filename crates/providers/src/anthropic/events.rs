@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum StreamEvent {
+pub(super) enum AnthropicEvent {
     MessageStart {
-        message: Start,
+        message: AnthropicMessageStart,
     },
     ContentBlockStart {
         index: u64,
@@ -15,33 +15,33 @@ pub(super) enum StreamEvent {
     },
     ContentBlockDelta {
         index: u64,
-        delta: Delta,
+        delta: AnthropicDelta,
     },
     MessageDelta {
-        delta: End,
+        delta: AnthropicMessageDelta,
         #[serde(default)]
-        usage: Tokens,
+        usage: AnthropicUsage,
     },
     MessageStop,
     Ping,
     Error {
-        error: Failure,
+        error: AnthropicError,
     },
     #[serde(other)]
     Unknown,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Start {
+pub(super) struct AnthropicMessageStart {
     #[serde(default)]
     pub(super) id: Option<String>,
     #[serde(default)]
-    pub(super) usage: Tokens,
+    pub(super) usage: AnthropicUsage,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type")]
-pub(super) enum Delta {
+pub(super) enum AnthropicDelta {
     #[serde(rename = "text_delta")]
     Text { text: String },
     #[serde(rename = "thinking_delta")]
@@ -56,7 +56,7 @@ pub(super) enum Delta {
     Unknown(Value),
 }
 
-impl Delta {
+impl AnthropicDelta {
     /// What it adds, by the names of the fields, for blocks nobody here knows.
     pub(super) fn into_fields(self) -> Map<String, Value> {
         let (name, value) = match self {
@@ -73,22 +73,22 @@ impl Delta {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct End {
+pub(super) struct AnthropicMessageDelta {
     #[serde(default)]
     pub(super) stop_reason: Option<String>,
     #[serde(default)]
-    pub(super) stop_details: Option<Details>,
+    pub(super) stop_details: Option<AnthropicStopDetails>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Details {
+pub(super) struct AnthropicStopDetails {
     #[serde(default)]
     pub(super) explanation: Option<String>,
 }
 
 /// Running totals: a later number replaces an earlier one, an absent one does not.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct AnthropicUsage {
     #[serde(default)]
     input_tokens: Option<u64>,
     #[serde(default)]
@@ -98,7 +98,7 @@ pub(super) struct Tokens {
     #[serde(default)]
     cache_creation_input_tokens: Option<u64>,
     #[serde(default)]
-    output_tokens_details: Option<OutputDetails>,
+    output_tokens_details: Option<AnthropicOutputDetails>,
     #[serde(default)]
     server_tool_use: Option<ServerToolUse>,
 }
@@ -111,19 +111,22 @@ struct ServerToolUse {
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-struct OutputDetails {
+struct AnthropicOutputDetails {
     #[serde(default)]
     thinking_tokens: Option<u64>,
 }
 
-impl Tokens {
+impl AnthropicUsage {
     /// Takes later numbers in.
     pub(super) fn update(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
-        self.cache_read_input_tokens = later.cache_read_input_tokens.or(self.cache_read_input_tokens);
-        self.cache_creation_input_tokens =
-            later.cache_creation_input_tokens.or(self.cache_creation_input_tokens);
+        self.cache_read_input_tokens = later
+            .cache_read_input_tokens
+            .or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens = later
+            .cache_creation_input_tokens
+            .or(self.cache_creation_input_tokens);
         self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details);
         self.server_tool_use = later.server_tool_use.or(self.server_tool_use);
     }
@@ -138,8 +141,14 @@ impl Tokens {
             output: self.output_tokens.unwrap_or(0),
             cache_read,
             cache_write,
-            reasoning: self.output_tokens_details.and_then(|details| details.thinking_tokens).unwrap_or(0),
-            searches: self.server_tool_use.and_then(|used| used.web_search_requests).unwrap_or(0),
+            reasoning: self
+                .output_tokens_details
+                .and_then(|details| details.thinking_tokens)
+                .unwrap_or(0),
+            searches: self
+                .server_tool_use
+                .and_then(|used| used.web_search_requests)
+                .unwrap_or(0),
             ..rooftree_protocol::Usage::default()
         }
     }
@@ -147,13 +156,13 @@ impl Tokens {
 
 /// The body of a refusal, and of an `error` event.
 #[derive(Debug, Deserialize)]
-pub(super) struct FailureBody {
-    pub(super) error: Failure,
+pub(super) struct AnthropicErrorBody {
+    pub(super) error: AnthropicError,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Failure {
+pub(super) struct AnthropicError {
     pub(super) r#type: String,
     pub(super) message: String,
     /// The window, as llama.cpp tells it on this wire.

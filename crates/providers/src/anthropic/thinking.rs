@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The `thinking` field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Thinking {
+pub(super) enum AnthropicThinking {
     /// The model decides, guided by the effort. Newer models hide their thinking unless asked to show it.
     Adaptive { display: &'static str },
     /// At most so many tokens.
@@ -15,7 +15,7 @@ pub(super) enum Thinking {
 
 /// How a generation of models is told to think.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Style {
+enum ThinkingStyle {
     /// Not at all.
     Never,
     /// By a budget of tokens.
@@ -28,23 +28,30 @@ enum Style {
 const LEAST: u64 = 1024;
 
 /// What to ask for, and the word for the effort if the model knows such a word.
-pub(super) fn ask(
+pub(super) fn thinking_fields(
     model: &str,
     effort: Option<Effort>,
     max_tokens: u64,
-) -> (Option<Thinking>, Option<&'static str>) {
-    let Some(effort) = effort else { return (None, None) };
+) -> (Option<AnthropicThinking>, Option<&'static str>) {
+    let Some(effort) = effort else {
+        return (None, None);
+    };
     match style(model) {
-        Style::Never => (None, None),
-        Style::Adaptive => {
+        ThinkingStyle::Never => (None, None),
+        ThinkingStyle::Adaptive => {
             let word = match effort {
                 Effort::Low => "low",
                 Effort::Medium => "medium",
                 Effort::High => "high",
             };
-            (Some(Thinking::Adaptive { display: "summarized" }), Some(word))
+            (
+                Some(AnthropicThinking::Adaptive {
+                    display: "summarized",
+                }),
+                Some(word),
+            )
         }
-        Style::Budget => {
+        ThinkingStyle::Budget => {
             let wanted = match effort {
                 Effort::Low => 2048,
                 Effort::Medium => 8192,
@@ -52,28 +59,36 @@ pub(super) fn ask(
             };
             // The budget is part of the output and must leave room for an answer.
             let budget_tokens = wanted.min(max_tokens.saturating_sub(LEAST));
-            ((budget_tokens >= LEAST).then_some(Thinking::Enabled { budget_tokens }), None)
+            (
+                (budget_tokens >= LEAST).then_some(AnthropicThinking::Enabled { budget_tokens }),
+                None,
+            )
         }
     }
 }
 
 /// Models not of this vendor take budgets: that is what compatible servers learned first.
-fn style(model: &str) -> Style {
-    let Some(name) = model.find("claude-").and_then(|at| model.get(at..)) else { return Style::Budget };
+fn style(model: &str) -> ThinkingStyle {
+    let Some(name) = model.find("claude-").and_then(|at| model.get(at..)) else {
+        return ThinkingStyle::Budget;
+    };
     if name.starts_with("claude-3-7") {
-        return Style::Budget;
+        return ThinkingStyle::Budget;
     }
-    if name.starts_with("claude-3") || name.starts_with("claude-2") || name.starts_with("claude-instant") {
-        return Style::Never;
+    if name.starts_with("claude-3")
+        || name.starts_with("claude-2")
+        || name.starts_with("claude-instant")
+    {
+        return ThinkingStyle::Never;
     }
     let version = ["opus-4", "sonnet-4", "haiku-4"]
         .iter()
         .find_map(|family| name.strip_prefix("claude-")?.strip_prefix(family));
     match version.map(|rest| rest.trim_start_matches(['-', '.'])) {
-        None => Style::Adaptive,
+        None => ThinkingStyle::Adaptive,
         // `4-6` to `4-9` are adaptive; a date or a smaller number is of the generation before.
-        Some(rest) if rest.starts_with(['6', '7', '8', '9']) => Style::Adaptive,
-        Some(_) => Style::Budget,
+        Some(rest) if rest.starts_with(['6', '7', '8', '9']) => ThinkingStyle::Adaptive,
+        Some(_) => ThinkingStyle::Budget,
     }
 }
 
@@ -84,19 +99,19 @@ mod tests {
     #[test]
     fn every_generation_is_asked_in_its_own_way() {
         let table = [
-            ("claude-3-haiku-20240307", Style::Never),
-            ("claude-3-5-sonnet-latest", Style::Never),
-            ("claude-3-7-sonnet-20250219", Style::Budget),
-            ("claude-sonnet-4-20250514", Style::Budget),
-            ("claude-opus-4-1", Style::Budget),
-            ("claude-haiku-4-5", Style::Budget),
-            ("claude-sonnet-4-5-20250929", Style::Budget),
-            ("claude-sonnet-4-6", Style::Adaptive),
-            ("claude-opus-4-8", Style::Adaptive),
-            ("anthropic/claude-opus-4.7", Style::Adaptive),
-            ("claude-sonnet-5-5", Style::Adaptive),
-            ("claude-fable-5-2", Style::Adaptive),
-            ("qwen2.5-coder", Style::Budget),
+            ("claude-3-haiku-20240307", ThinkingStyle::Never),
+            ("claude-3-5-sonnet-latest", ThinkingStyle::Never),
+            ("claude-3-7-sonnet-20250219", ThinkingStyle::Budget),
+            ("claude-sonnet-4-20250514", ThinkingStyle::Budget),
+            ("claude-opus-4-1", ThinkingStyle::Budget),
+            ("claude-haiku-4-5", ThinkingStyle::Budget),
+            ("claude-sonnet-4-5-20250929", ThinkingStyle::Budget),
+            ("claude-sonnet-4-6", ThinkingStyle::Adaptive),
+            ("claude-opus-4-8", ThinkingStyle::Adaptive),
+            ("anthropic/claude-opus-4.7", ThinkingStyle::Adaptive),
+            ("claude-sonnet-5-5", ThinkingStyle::Adaptive),
+            ("claude-fable-5-2", ThinkingStyle::Adaptive),
+            ("qwen2.5-coder", ThinkingStyle::Budget),
         ];
         for (model, expected) in table {
             assert_eq!(style(model), expected, "{model}");
@@ -105,9 +120,19 @@ mod tests {
 
     #[test]
     fn a_budget_leaves_room_for_an_answer_or_is_not_given() {
-        let budget = |max| ask("claude-haiku-4-5", Some(Effort::High), max).0;
-        assert_eq!(budget(32_000), Some(Thinking::Enabled { budget_tokens: 24_576 }));
-        assert_eq!(budget(4096), Some(Thinking::Enabled { budget_tokens: 3072 }));
+        let budget = |max| thinking_fields("claude-haiku-4-5", Some(Effort::High), max).0;
+        assert_eq!(
+            budget(32_000),
+            Some(AnthropicThinking::Enabled {
+                budget_tokens: 24_576
+            })
+        );
+        assert_eq!(
+            budget(4096),
+            Some(AnthropicThinking::Enabled {
+                budget_tokens: 3072
+            })
+        );
         assert_eq!(budget(1500), None);
     }
 }

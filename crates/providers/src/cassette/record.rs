@@ -13,158 +13,213 @@ use rooftree_protocol::{ErrorCode, ModelChoice, Problem, SessionId};
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::{Answer, Answered, Note},
-    line::{self, Line, Opened},
-    names::{Names, Order},
-    question,
+    file_format::{self, CassetteLine, RecordedModel},
+    placeholders::{PlaceholderMap, Placeholders},
+    recorded_answer::{RecordedAnswer, RecordedNotice, RecordedOutcome},
+    request,
 };
-use crate::{Chunk, Error, Model, Provider, ReplyStream, Request, Workplace, catalog::Opener};
+use crate::{
+    Error, Model, ModelRequest, Provider, ReplyChunk, ReplyStream, Workplace, catalog::ModelOpener,
+};
 
 /// A recording being made. Clones write to the same file.
 #[derive(Clone)]
-pub struct Recorder {
-    tape: Arc<Tape>,
-    names: Arc<Names>,
+pub struct CassetteRecorder {
+    tape: Arc<CassetteFile>,
+    names: Arc<Placeholders>,
 }
 
-struct Tape {
+struct CassetteFile {
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<CassetteFileState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CassetteFileState {
     file: Option<File>,
     written: usize,
     opened: HashSet<String>,
     /// Lines about models that nobody has answered from yet.
-    waiting: Vec<Line>,
+    waiting: Vec<CassetteLine>,
     /// The last question of each conversation, and its place: the next one builds on it.
     last: HashMap<(SessionId, Arc<str>), (usize, Value)>,
 }
 
-impl Recorder {
+impl CassetteRecorder {
     /// Prepares a new file, which is made with the first answer; one that is there stays as it is.
-    pub fn create(path: &Path, names: Names) -> Result<Self, Problem> {
-        let cannot =
-            || Problem::new(ErrorCode::InvalidArguments, format!("cannot record to {}", path.display()));
+    pub fn create(path: &Path, names: Placeholders) -> Result<Self, Problem> {
+        let cannot = || {
+            Problem::new(
+                ErrorCode::InvalidArguments,
+                format!("cannot record to {}", path.display()),
+            )
+        };
         if path.exists() {
             return Err(cannot()
                 .cause("there is such a file already")
                 .fix("name another file, or remove that one"));
         }
-        if path.parent().is_some_and(|directory| !directory.as_os_str().is_empty() && !directory.is_dir()) {
+        if path
+            .parent()
+            .is_some_and(|directory| !directory.as_os_str().is_empty() && !directory.is_dir())
+        {
             return Err(cannot().cause("there is no such directory"));
         }
-        let tape = Tape { path: path.to_owned(), state: Mutex::default() };
-        Ok(Self { tape: Arc::new(tape), names: Arc::new(names) })
+        let tape = CassetteFile {
+            path: path.to_owned(),
+            state: Mutex::default(),
+        };
+        Ok(Self {
+            tape: Arc::new(tape),
+            names: Arc::new(names),
+        })
     }
 
     /// The same recording, made from another place and with its secrets.
-    pub(super) fn with_names(&self, names: Names) -> Self {
-        Self { tape: self.tape.clone(), names: Arc::new(names) }
+    pub(super) fn with_names(&self, names: Placeholders) -> Self {
+        Self {
+            tape: self.tape.clone(),
+            names: Arc::new(names),
+        }
     }
 
     /// Opens the same models, and writes down what they are asked.
-    pub fn opener(&self, inner: Opener) -> Opener {
+    pub fn opener(&self, inner: ModelOpener) -> ModelOpener {
         let recorder = self.clone();
         Arc::new(move |choice| {
             let model = inner(choice)?;
             recorder.note_opened(&model);
-            let provider = Recording {
+            let provider = RecordingProvider {
                 choice: choice.clone(),
                 inner: model.provider.clone(),
                 recorder: recorder.clone(),
             };
-            Ok(Model { provider: Arc::new(provider), ..model })
+            Ok(Model {
+                provider: Arc::new(provider),
+                ..model
+            })
         })
     }
 
     fn note_opened(&self, model: &Model) {
         let mut name = json!(model.choice.to_string());
-        Order::new(&self.names).hide(&mut name);
+        PlaceholderMap::new(&self.names).hide(&mut name);
         let name = name.as_str().unwrap_or_default().to_owned();
         let mut state = self.tape.lock();
         if state.opened.insert(name.clone()) {
-            let Model { window, output, price, .. } = model.clone();
-            state.waiting.push(Line::Model(Opened { model: name, window, output, price }));
+            let Model {
+                window,
+                output,
+                price,
+                ..
+            } = model.clone();
+            state.waiting.push(CassetteLine::Model(RecordedModel {
+                model: name,
+                window,
+                output,
+                price,
+            }));
         }
     }
 }
 
-impl Tape {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl CassetteFile {
+    fn lock(&self) -> MutexGuard<'_, CassetteFileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, write: impl FnOnce(&mut State) -> io::Result<()>) -> Result<(), Error> {
+    fn write(
+        &self,
+        write: impl FnOnce(&mut CassetteFileState) -> io::Result<()>,
+    ) -> Result<(), Error> {
         let mut state = self.lock();
         // A recording with a hole in it is worth nothing, so the run ends here.
         state
             .begin(&self.path)
             .and_then(|()| write(&mut state))
-            .map_err(|error| Error::Exhausted(format!("cannot record to {}: {error}", self.path.display())))
+            .map_err(|error| {
+                Error::Exhausted(format!("cannot record to {}: {error}", self.path.display()))
+            })
     }
 }
 
-impl State {
+impl CassetteFileState {
     fn begin(&mut self, path: &Path) -> io::Result<()> {
         if self.file.is_none() {
             self.file = Some(OpenOptions::new().write(true).create_new(true).open(path)?);
-            self.line(&Line::Cassette { v: line::VERSION })?;
+            self.line(&CassetteLine::Cassette {
+                v: file_format::VERSION,
+            })?;
         }
-        std::mem::take(&mut self.waiting).iter().try_for_each(|line| self.line(line))
+        std::mem::take(&mut self.waiting)
+            .iter()
+            .try_for_each(|line| self.line(line))
     }
 
-    fn line(&mut self, line: &Line) -> io::Result<()> {
+    fn line(&mut self, line: &CassetteLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.file.as_mut().map_or(Ok(()), |file| file.write_all(&text))
+        self.file
+            .as_mut()
+            .map_or(Ok(()), |file| file.write_all(&text))
     }
 
-    fn exchange(&mut self, asked: Asked, answer: Value) -> io::Result<()> {
+    fn exchange(&mut self, asked: PendingExchange, answer: Value) -> io::Result<()> {
         let (base, kept, request) = match self.last.get(&asked.conversation) {
             Some((place, before)) => {
-                let (kept, new) = line::added(before, &asked.question);
+                let (kept, new) = file_format::added(before, &asked.question);
                 (Some(*place), kept, new)
             }
-            None => (None, 0, asked.question.as_object().cloned().unwrap_or_else(Map::new)),
+            None => (
+                None,
+                0,
+                asked.question.as_object().cloned().unwrap_or_else(Map::new),
+            ),
         };
-        self.line(&Line::Exchange { base, kept, request, answer })?;
-        self.last.insert(asked.conversation, (self.written, asked.question));
+        self.line(&CassetteLine::Exchange {
+            base,
+            kept,
+            request,
+            answer,
+        })?;
+        self.last
+            .insert(asked.conversation, (self.written, asked.question));
         self.written += 1;
         Ok(())
     }
 }
 
 /// A provider whose questions and answers are written down.
-pub struct Recording {
+pub struct RecordingProvider {
     choice: ModelChoice,
     inner: Arc<dyn Provider>,
-    recorder: Recorder,
+    recorder: CassetteRecorder,
 }
 
 /// A question that has no answer yet.
-struct Asked {
+struct PendingExchange {
     conversation: (SessionId, Arc<str>),
     question: Value,
 }
 
-impl Provider for Recording {
-    fn stream(&self, request: Request) -> ReplyStream {
-        let mut question = question::spell(&self.choice, &request);
+impl Provider for RecordingProvider {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
+        let mut question = request::spell(&self.choice, &request);
         let conversation = (request.session.clone(), request.agent.clone());
         let (inner, recorder) = (self.inner.stream(request), self.recorder.clone());
-        let mut order = Order::new(&recorder.names);
+        let mut order = PlaceholderMap::new(&recorder.names);
         order.hide(&mut question);
-        let listening = Listening {
+        let listening = RecordingStream {
             inner,
             recorder,
             order,
             notes: Vec::new(),
-            asked: Some(Asked { conversation, question }),
+            asked: Some(PendingExchange {
+                conversation,
+                question,
+            }),
         };
-        stream::unfold(listening, Listening::next).boxed()
+        stream::unfold(listening, RecordingStream::next).boxed()
     }
 
     fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
@@ -173,28 +228,28 @@ impl Provider for Recording {
 }
 
 /// An answer that is being listened to.
-struct Listening {
+struct RecordingStream {
     inner: ReplyStream,
-    recorder: Recorder,
-    order: Order,
-    notes: Vec<Note>,
+    recorder: CassetteRecorder,
+    order: PlaceholderMap,
+    notes: Vec<RecordedNotice>,
     /// Taken when the answer is complete.
-    asked: Option<Asked>,
+    asked: Option<PendingExchange>,
 }
 
-impl Listening {
+impl RecordingStream {
     /// The next piece. What nobody listens to until its end is not written down, and neither is a failure that is
     /// about the key or the machine: whoever mends that would be told of it forever.
-    async fn next(mut self) -> Option<(Result<Chunk, Error>, Self)> {
+    async fn next(mut self) -> Option<(Result<ReplyChunk, Error>, Self)> {
         let asked = self.asked.take()?;
         let piece = match self.inner.next().await {
             Some(piece) => piece,
             None => Err(Error::Broken("the stream ended early".into())),
         };
         let answer = match &piece {
-            Ok(Chunk::Reply(reply)) => Answer::of_reply(reply),
+            Ok(ReplyChunk::Reply(reply)) => RecordedOutcome::of_reply(reply),
             Err(Error::Unauthorized(_) | Error::Unusable(_)) => return Some((piece, self)),
-            Err(error) => Answer::of_error(error),
+            Err(error) => RecordedOutcome::of_error(error),
             Ok(chunk) => {
                 self.notes.extend(note(chunk));
                 self.asked = Some(asked);
@@ -205,20 +260,31 @@ impl Listening {
         Some((kept.and(piece), self))
     }
 
-    fn keep(&mut self, asked: Asked, answer: Answer) -> Result<(), Error> {
-        let answered = Answered { notes: std::mem::take(&mut self.notes), answer };
+    fn keep(&mut self, asked: PendingExchange, answer: RecordedOutcome) -> Result<(), Error> {
+        let answered = RecordedAnswer {
+            notes: std::mem::take(&mut self.notes),
+            answer,
+        };
         let mut answer = serde_json::to_value(answered)
             .map_err(|error| Error::Exhausted(format!("cannot spell an answer: {error}")))?;
         self.order.hide_known(&mut answer);
-        self.recorder.tape.write(|state| state.exchange(asked, answer))
+        self.recorder
+            .tape
+            .write(|state| state.exchange(asked, answer))
     }
 }
 
-fn note(chunk: &Chunk) -> Option<Note> {
+fn note(chunk: &ReplyChunk) -> Option<RecordedNotice> {
     match chunk {
-        Chunk::Note { level, code, message } => {
-            Some(Note { level: *level, code: code.clone().into_owned(), message: message.clone() })
-        }
+        ReplyChunk::Note {
+            level,
+            code,
+            message,
+        } => Some(RecordedNotice {
+            level: *level,
+            code: code.clone().into_owned(),
+            message: message.clone(),
+        }),
         _ => None,
     }
 }

@@ -2,11 +2,11 @@
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice, Problem};
 
-use super::known::Known;
+use super::known_models::KnownModels;
 
 /// A name that was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolvedModel {
     /// The model that is meant.
     pub choice: ModelChoice,
     /// How a name without a provider was understood; nothing for one that says it all.
@@ -30,33 +30,58 @@ const FAMILIES: &[(&str, &str)] = &[
 ];
 
 /// Understands a name. `providers` are the names that may stand before the slash.
-pub(super) fn resolve(text: &str, known: &Known, providers: &[&str]) -> Result<Resolved, Problem> {
+pub(super) fn resolve(
+    text: &str,
+    known: &KnownModels,
+    providers: &[&str],
+) -> Result<ResolvedModel, Problem> {
     let text = text.trim();
     if let Ok(choice) = text.parse::<ModelChoice>()
         && providers.contains(&choice.provider.as_str())
     {
-        return Ok(Resolved { choice, how: None });
+        return Ok(ResolvedModel { choice, how: None });
     }
     let (name, effort) = with_effort(text);
     let (provider, model, how) =
         bare(name, known, providers).ok_or_else(|| unknown(text, known, providers))?;
-    let choice = ModelChoice { provider, model, effort };
+    let choice = ModelChoice {
+        provider,
+        model,
+        effort,
+    };
     let how = Some(format!("`{text}` is {choice}: {how}"));
-    Ok(Resolved { choice, how })
+    Ok(ResolvedModel { choice, how })
 }
 
 /// Understands a name without a provider.
-fn bare(name: &str, known: &Known, providers: &[&str]) -> Option<(String, String, String)> {
+fn bare(name: &str, known: &KnownModels, providers: &[&str]) -> Option<(String, String, String)> {
     if let Some(facts) = known.by_alias(name) {
-        return Some((facts.provider().into(), facts.model().into(), "a short name".into()));
+        return Some((
+            facts.provider().into(),
+            facts.model().into(),
+            "a short name".into(),
+        ));
     }
     let served = known.by_name(name);
-    let usable = served.iter().find(|facts| providers.contains(&facts.provider())).or(served.first());
+    let usable = served
+        .iter()
+        .find(|facts| providers.contains(&facts.provider()))
+        .or(served.first());
     if let Some(facts) = usable {
-        return Some((facts.provider().into(), name.into(), format!("{} serves it", facts.provider())));
+        return Some((
+            facts.provider().into(),
+            name.into(),
+            format!("{} serves it", facts.provider()),
+        ));
     }
-    let (beginning, provider) = FAMILIES.iter().find(|(beginning, _)| name.starts_with(beginning))?;
-    Some(((*provider).into(), name.into(), format!("names of {provider} begin with `{beginning}`")))
+    let (beginning, provider) = FAMILIES
+        .iter()
+        .find(|(beginning, _)| name.starts_with(beginning))?;
+    Some((
+        (*provider).into(),
+        name.into(),
+        format!("names of {provider} begin with `{beginning}`"),
+    ))
 }
 
 fn with_effort(text: &str) -> (&str, Option<Effort>) {
@@ -68,13 +93,20 @@ fn with_effort(text: &str) -> (&str, Option<Effort>) {
     }
 }
 
-fn unknown(text: &str, known: &Known, providers: &[&str]) -> Problem {
-    let problem = Problem::new(ErrorCode::InvalidArguments, format!("there is no model `{text}`"));
+fn unknown(text: &str, known: &KnownModels, providers: &[&str]) -> Problem {
+    let problem = Problem::new(
+        ErrorCode::InvalidArguments,
+        format!("there is no model `{text}`"),
+    );
     let problem = problem.cause(format!("known providers: {}", providers.join(", ")));
-    let like = known.iter().find(|facts| !text.is_empty() && facts.id.contains(text));
+    let like = known
+        .iter()
+        .find(|facts| !text.is_empty() && facts.id.contains(text));
     match like {
         Some(facts) => problem.fix(format!("did you mean `{}`?", facts.id)),
-        None => problem.fix("write provider/model; `rooftree models list` shows those that are known"),
+        None => {
+            problem.fix("write provider/model; `rooftree models list` shows those that are known")
+        }
     }
 }
 
@@ -85,13 +117,18 @@ mod tests {
     const PROVIDERS: &[&str] = &["anthropic", "openai", "google", "ollama", "groq"];
 
     fn read(text: &str) -> (String, Option<String>) {
-        let resolved = resolve(text, &Known::built_in(), PROVIDERS).unwrap();
+        let resolved = resolve(text, &KnownModels::built_in(), PROVIDERS).unwrap();
         (resolved.choice.to_string(), resolved.how)
     }
 
     #[test]
     fn a_name_with_its_provider_is_taken_as_it_is() {
-        for text in ["openai/gpt-x", "ollama/qwen3:8b", "groq/openai/gpt-oss-120b", "google/a:high"] {
+        for text in [
+            "openai/gpt-x",
+            "ollama/qwen3:8b",
+            "groq/openai/gpt-oss-120b",
+            "google/a:high",
+        ] {
             assert_eq!(read(text), (text.to_owned(), None));
         }
         assert_eq!(read("ollama:qwen3:8b").0, "ollama/qwen3:8b");
@@ -101,10 +138,20 @@ mod tests {
     fn a_bare_name_says_how_it_was_understood() {
         let (choice, how) = read("claude-sonnet-4-5");
         assert_eq!(choice, "anthropic/claude-sonnet-4-5");
-        assert_eq!(how.unwrap(), "`claude-sonnet-4-5` is anthropic/claude-sonnet-4-5: anthropic serves it");
-        assert_eq!(read("claude-haiku-4-5-20251001").0, "anthropic/claude-haiku-4-5-20251001");
+        assert_eq!(
+            how.unwrap(),
+            "`claude-sonnet-4-5` is anthropic/claude-sonnet-4-5: anthropic serves it"
+        );
+        assert_eq!(
+            read("claude-haiku-4-5-20251001").0,
+            "anthropic/claude-haiku-4-5-20251001"
+        );
         assert_eq!(read("opus:high").0, "anthropic/claude-opus-5-5:high");
-        assert_eq!(read("openai/gpt-oss-20b:low").0, "openai/gpt-oss-20b:low", "openai is a provider");
+        assert_eq!(
+            read("openai/gpt-oss-20b:low").0,
+            "openai/gpt-oss-20b:low",
+            "openai is a provider"
+        );
         let (choice, how) = read("gpt-99");
         assert_eq!(choice, "openai/gpt-99");
         assert!(how.unwrap().ends_with("names of openai begin with `gpt-`"));
@@ -112,8 +159,11 @@ mod tests {
 
     #[test]
     fn a_name_nobody_knows_gets_a_hint() {
-        let problem = |text: &str| resolve(text, &Known::built_in(), PROVIDERS).unwrap_err();
-        assert_eq!(problem("flash-lite").fix.unwrap(), "did you mean `google/gemini-3.5-flash-lite`?");
+        let problem = |text: &str| resolve(text, &KnownModels::built_in(), PROVIDERS).unwrap_err();
+        assert_eq!(
+            problem("flash-lite").fix.unwrap(),
+            "did you mean `google/gemini-3.5-flash-lite`?"
+        );
         assert!(problem("").fix.unwrap().contains("models list"));
         assert!(problem("qwen3:8b").cause.unwrap().contains("ollama"));
     }

@@ -13,8 +13,8 @@ use rooftree_protocol::Problem;
 use tokio::sync::watch;
 
 use super::{
-    said::{BODY_BYTES, Said},
-    token::{Question, Signer},
+    callback_token::{CallbackKey, CallbackSigner},
+    events::{BODY_BYTES, ExternalReplyPiece},
 };
 
 /// Bytes of all pieces of one answer.
@@ -27,11 +27,12 @@ const KEPT: usize = 64;
 
 /// Makes sure that callbacks are listened for, and says under which base URL. It is given the one
 /// that is configured for the agent, if there is one.
-pub type Door = Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, Problem>> + Send + Sync>;
+pub type CallbackBaseUrlFn =
+    Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, Problem>> + Send + Sync>;
 
 /// A callback that has come in.
 #[derive(Clone, Copy, Debug)]
-pub struct Callback<'a> {
+pub struct AgentCallback<'a> {
     /// What its URL ends with.
     pub token: &'a str,
     /// What its sender calls it, if it says so outside of the body.
@@ -42,7 +43,7 @@ pub struct Callback<'a> {
 
 /// What became of a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
+pub enum CallbackReceipt {
     /// It counts.
     Taken,
     /// It came before and counted then.
@@ -59,30 +60,30 @@ pub enum Receipt {
 
 /// Where answers come in. Clones are the same place.
 #[derive(Clone)]
-pub struct Callbacks(Arc<Place>);
+pub struct CallbackRegistry(Arc<CallbackState>);
 
-struct Place {
-    signer: Signer,
-    door: Door,
-    boxes: Mutex<Boxes>,
+struct CallbackState {
+    signer: CallbackSigner,
+    door: CallbackBaseUrlFn,
+    boxes: Mutex<PendingAnswers>,
 }
 
 #[derive(Default)]
-struct Boxes {
-    by_question: BTreeMap<Question, Letterbox>,
+struct PendingAnswers {
+    by_question: BTreeMap<CallbackKey, PendingAnswer>,
     opened: u64,
 }
 
-struct Letterbox {
+struct PendingAnswer {
     /// Its place in the order of opening.
     number: u64,
-    answer: watch::Sender<Answer>,
+    answer: watch::Sender<PartialAnswer>,
 }
 
 /// As much of an answer as has come.
 #[derive(Default)]
-struct Answer {
-    pieces: Vec<Said>,
+struct PartialAnswer {
+    pieces: Vec<ExternalReplyPiece>,
     bytes: usize,
     names: BTreeSet<String>,
     is_complete: bool,
@@ -90,118 +91,166 @@ struct Answer {
     is_read: bool,
 }
 
-impl Callbacks {
+impl CallbackRegistry {
     /// A place whose tokens are made with this secret.
-    pub fn new(secret: &str, door: Door) -> Self {
-        Self(Arc::new(Place { signer: Signer::new(secret.as_bytes()), door, boxes: Mutex::default() }))
+    pub fn new(secret: &str, door: CallbackBaseUrlFn) -> Self {
+        Self(Arc::new(CallbackState {
+            signer: CallbackSigner::new(secret.as_bytes()),
+            door,
+            boxes: Mutex::default(),
+        }))
     }
 
     /// Takes a callback in.
-    pub fn deliver(&self, callback: Callback<'_>) -> Receipt {
-        let Some(question) = self.0.signer.question(callback.token) else { return Receipt::Unknown };
+    pub fn deliver(&self, callback: AgentCallback<'_>) -> CallbackReceipt {
+        let Some(question) = self.0.signer.question(callback.token) else {
+            return CallbackReceipt::Unknown;
+        };
         if callback.body.len() > BODY_BYTES {
-            return Receipt::TooLarge;
+            return CallbackReceipt::TooLarge;
         }
-        let Some(said) = Said::read(callback.body) else { return Receipt::Unreadable };
-        if said.session.as_ref().is_some_and(|session| session != question.session.as_str()) {
-            return Receipt::Unknown;
+        let Some(said) = ExternalReplyPiece::read(callback.body) else {
+            return CallbackReceipt::Unreadable;
+        };
+        if said
+            .session
+            .as_ref()
+            .is_some_and(|session| session != question.session.as_str())
+        {
+            return CallbackReceipt::Unknown;
         }
-        let name = callback.message.map_or_else(|| said.name(callback.body), str::to_owned);
+        let name = callback
+            .message
+            .map_or_else(|| said.name(callback.body), str::to_owned);
         self.put(question, said, name)
     }
 
     /// Under which URL the answer to a question is awaited.
-    pub(super) async fn url(&self, question: &Question, base: Option<String>) -> Result<String, Problem> {
+    pub(super) async fn url(
+        &self,
+        question: &CallbackKey,
+        base: Option<String>,
+    ) -> Result<String, Problem> {
         let base = (self.0.door)(base).await?;
-        Ok(format!("{}/callbacks/{}", base.trim_end_matches('/'), self.0.signer.token(question)))
+        Ok(format!(
+            "{}/callbacks/{}",
+            base.trim_end_matches('/'),
+            self.0.signer.token(question)
+        ))
     }
 
     /// Begins to listen for an answer. What has come before counts, unless it was read to its end:
     /// then the question is a new one in the same words.
-    pub(super) fn listen(&self, question: &Question) -> Listener {
+    pub(super) fn listen(&self, question: &CallbackKey) -> AnswerListener {
         let mut boxes = self.boxes();
-        boxes.by_question.retain(|known, letterbox| known != question || !letterbox.answer.borrow().is_read);
-        boxes.forget_some();
+        boxes
+            .by_question
+            .retain(|known, letterbox| known != question || !letterbox.answer.borrow().is_read);
+        boxes.evict_idle();
         let heard = boxes.of(question).answer.subscribe();
-        Listener { callbacks: self.clone(), question: question.clone(), heard, next: 0 }
+        AnswerListener {
+            callbacks: self.clone(),
+            question: question.clone(),
+            heard,
+            next: 0,
+        }
     }
 
-    pub(super) fn put(&self, question: Question, said: Said, name: String) -> Receipt {
+    pub(super) fn put(
+        &self,
+        question: CallbackKey,
+        said: ExternalReplyPiece,
+        name: String,
+    ) -> CallbackReceipt {
         let mut boxes = self.boxes();
-        let mut receipt = Receipt::Taken;
+        let mut receipt = CallbackReceipt::Taken;
         boxes.of(&question).answer.send_if_modified(|answer| {
             receipt = answer.take(said, name);
-            receipt == Receipt::Taken
+            receipt == CallbackReceipt::Taken
         });
-        boxes.forget_some();
+        boxes.evict_idle();
         receipt
     }
 
-    fn boxes(&self) -> MutexGuard<'_, Boxes> {
+    fn boxes(&self) -> MutexGuard<'_, PendingAnswers> {
         self.0.boxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Boxes {
-    fn of(&mut self, question: &Question) -> &Letterbox {
+impl PendingAnswers {
+    fn of(&mut self, question: &CallbackKey) -> &PendingAnswer {
         self.opened += 1;
         let number = self.opened;
-        let open = || Letterbox { number, answer: watch::Sender::default() };
-        self.by_question.entry(question.clone()).or_insert_with(open)
+        let open = || PendingAnswer {
+            number,
+            answer: watch::Sender::default(),
+        };
+        self.by_question
+            .entry(question.clone())
+            .or_insert_with(open)
     }
 
     /// Lets go of the oldest letterboxes that nobody listens to.
-    fn forget_some(&mut self) {
-        let idle = self.by_question.values().filter(|letterbox| letterbox.answer.receiver_count() == 0);
+    fn evict_idle(&mut self) {
+        let idle = self
+            .by_question
+            .values()
+            .filter(|letterbox| letterbox.answer.receiver_count() == 0);
         let mut numbers: Vec<u64> = idle.map(|letterbox| letterbox.number).collect();
         numbers.sort_unstable();
         numbers.truncate(numbers.len().saturating_sub(KEPT));
-        self.by_question.retain(|_, letterbox| numbers.binary_search(&letterbox.number).is_err());
+        self.by_question
+            .retain(|_, letterbox| numbers.binary_search(&letterbox.number).is_err());
     }
 }
 
-impl Answer {
-    fn take(&mut self, said: Said, name: String) -> Receipt {
+impl PartialAnswer {
+    fn take(&mut self, said: ExternalReplyPiece, name: String) -> CallbackReceipt {
         if self.names.contains(&name) {
-            return Receipt::Repeated;
+            return CallbackReceipt::Repeated;
         }
         if self.is_complete {
-            return Receipt::Over;
+            return CallbackReceipt::Over;
         }
         let bytes = self.bytes + said.text.len();
         if bytes > ANSWER_BYTES || self.pieces.len() >= PIECES {
-            return Receipt::TooLarge;
+            return CallbackReceipt::TooLarge;
         }
         self.bytes = bytes;
         self.names.insert(name);
         self.is_complete = said.is_last();
         self.pieces.push(said);
-        Receipt::Taken
+        CallbackReceipt::Taken
     }
 }
 
 /// Hears the pieces of one answer, in the order in which they came.
-pub(super) struct Listener {
-    callbacks: Callbacks,
-    question: Question,
-    heard: watch::Receiver<Answer>,
+pub(super) struct AnswerListener {
+    callbacks: CallbackRegistry,
+    question: CallbackKey,
+    heard: watch::Receiver<PartialAnswer>,
     next: usize,
 }
 
-impl Listener {
+impl AnswerListener {
     /// Whether all of the answer is there.
     pub(super) fn is_complete(&self) -> bool {
         self.heard.borrow().is_complete
     }
 
     /// The next piece. Nothing follows one that [is the last](Said::is_last).
-    pub(super) async fn next(&mut self) -> Said {
+    pub(super) async fn next(&mut self) -> ExternalReplyPiece {
         loop {
-            let piece = self.heard.borrow_and_update().pieces.get(self.next).cloned();
+            let piece = self
+                .heard
+                .borrow_and_update()
+                .pieces
+                .get(self.next)
+                .cloned();
             if let Some(piece) = piece {
                 self.next += 1;
                 if piece.is_last() {
-                    self.leave();
+                    self.mark_read();
                 }
                 return piece;
             }
@@ -213,7 +262,7 @@ impl Listener {
     }
 
     /// The answer has been read: what it said is let go, its names are kept to recognise repetitions.
-    fn leave(&self) {
+    fn mark_read(&self) {
         if let Some(letterbox) = self.callbacks.boxes().by_question.get(&self.question) {
             letterbox.answer.send_modify(|answer| {
                 answer.pieces = Vec::new();

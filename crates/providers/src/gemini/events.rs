@@ -7,47 +7,50 @@ use serde_json::Value;
 /// One event: a piece of the answer, or an error in its place.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Piece {
-    pub(super) candidates: Vec<Candidate>,
-    pub(super) prompt_feedback: Option<Feedback>,
-    pub(super) usage_metadata: Option<Tokens>,
+pub(super) struct GeminiEvent {
+    pub(super) candidates: Vec<GeminiCandidate>,
+    pub(super) prompt_feedback: Option<GeminiPromptFeedback>,
+    pub(super) usage_metadata: Option<GeminiUsage>,
     pub(super) response_id: Option<String>,
-    pub(super) error: Option<Failure>,
+    pub(super) error: Option<GeminiError>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Candidate {
-    pub(super) content: Option<Content>,
+pub(super) struct GeminiCandidate {
+    pub(super) content: Option<GeminiReplyContent>,
     pub(super) finish_reason: Option<String>,
     pub(super) finish_message: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Content {
+pub(super) struct GeminiReplyContent {
     pub(super) parts: Vec<Value>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Feedback {
+pub(super) struct GeminiPromptFeedback {
     block_reason: Option<String>,
     block_reason_message: Option<String>,
 }
 
-impl Feedback {
+impl GeminiPromptFeedback {
     /// Why the prompt is not answered, if it is not.
     pub(super) fn refusal(self) -> Option<String> {
         let reason = self.block_reason?;
-        Some(self.block_reason_message.unwrap_or_else(|| format!("the prompt is blocked: {reason}")))
+        Some(
+            self.block_reason_message
+                .unwrap_or_else(|| format!("the prompt is blocked: {reason}")),
+        )
     }
 }
 
 /// Totals so far; each event has them all.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Tokens {
+pub(super) struct GeminiUsage {
     prompt_token_count: u64,
     tool_use_prompt_token_count: u64,
     cached_content_token_count: u64,
@@ -55,12 +58,16 @@ pub(super) struct Tokens {
     thoughts_token_count: u64,
 }
 
-impl Tokens {
+impl GeminiUsage {
     /// In our words. The wire counts thinking apart from the rest of the output.
     pub(super) fn usage(self) -> Usage {
         Usage {
-            input: self.prompt_token_count.saturating_add(self.tool_use_prompt_token_count),
-            output: self.candidates_token_count.saturating_add(self.thoughts_token_count),
+            input: self
+                .prompt_token_count
+                .saturating_add(self.tool_use_prompt_token_count),
+            output: self
+                .candidates_token_count
+                .saturating_add(self.thoughts_token_count),
             cache_read: self.cached_content_token_count,
             reasoning: self.thoughts_token_count,
             ..Usage::default()
@@ -71,19 +78,19 @@ impl Tokens {
 /// The body of a refusal. Some of the vendor's servers put it into a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum FailureBody {
-    One { error: Failure },
-    List([FailureItem; 1]),
+pub(super) enum GeminiErrorBody {
+    One { error: GeminiError },
+    List([GeminiErrorItem; 1]),
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct FailureItem {
-    pub(super) error: Failure,
+pub(super) struct GeminiErrorItem {
+    pub(super) error: GeminiError,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Failure {
+pub(super) struct GeminiError {
     pub(super) code: u16,
     pub(super) message: String,
     pub(super) status: String,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The generations that differ on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Generation {
+pub(super) enum GeminiGeneration {
     /// Does not think.
     Plain,
     /// 2.5: thinks by a budget of tokens.
@@ -17,7 +17,7 @@ pub(super) enum Generation {
 /// The `thinkingConfig` field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Thinking {
+pub(super) struct GeminiThinking {
     include_thoughts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_level: Option<&'static str>,
@@ -25,11 +25,13 @@ pub(super) struct Thinking {
     thinking_budget: Option<u32>,
 }
 
-impl Generation {
+impl GeminiGeneration {
     /// By the model's name; names without a number mean the newest.
     pub(super) fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
-        let Some(version) = name.strip_prefix("gemini-") else { return Self::Plain };
+        let Some(version) = name.strip_prefix("gemini-") else {
+            return Self::Plain;
+        };
         match version {
             version if version.starts_with("2.5") => Self::Budget,
             version if version.starts_with("1.") || version.starts_with("2.") => Self::Plain,
@@ -39,18 +41,28 @@ impl Generation {
     }
 
     /// What to say about thinking. Thoughts are shown wherever there may be some.
-    pub(super) fn thinking(self, effort: Option<Effort>) -> Option<Thinking> {
+    pub(super) fn thinking(self, effort: Option<Effort>) -> Option<GeminiThinking> {
         let (level, budget) = match effort {
             None => (None, None),
             Some(Effort::Low) => (Some("LOW"), Some(1024)),
             Some(Effort::Medium) => (Some("MEDIUM"), Some(8192)),
             Some(Effort::High) => (Some("HIGH"), Some(24_576)),
         };
-        let thinking = Thinking { include_thoughts: true, thinking_level: None, thinking_budget: None };
+        let thinking = GeminiThinking {
+            include_thoughts: true,
+            thinking_level: None,
+            thinking_budget: None,
+        };
         match self {
             Self::Plain => None,
-            Self::Budget => Some(Thinking { thinking_budget: budget, ..thinking }),
-            Self::Level => Some(Thinking { thinking_level: level, ..thinking }),
+            Self::Budget => Some(GeminiThinking {
+                thinking_budget: budget,
+                ..thinking
+            }),
+            Self::Level => Some(GeminiThinking {
+                thinking_level: level,
+                ..thinking
+            }),
         }
     }
 }
@@ -62,18 +74,18 @@ mod tests {
     #[test]
     fn the_name_tells_the_generation() {
         let table = [
-            ("gemini-1.5-pro", Generation::Plain),
-            ("gemini-2.0-flash", Generation::Plain),
-            ("gemini-2.5-flash-lite", Generation::Budget),
-            ("models/gemini-2.5-pro", Generation::Budget),
-            ("gemini-3-pro-preview", Generation::Level),
-            ("gemini-3.8-flash", Generation::Level),
-            ("gemini-4-argon", Generation::Level),
-            ("gemini-flash-latest", Generation::Level),
-            ("gemma-3-27b-it", Generation::Plain),
+            ("gemini-1.5-pro", GeminiGeneration::Plain),
+            ("gemini-2.0-flash", GeminiGeneration::Plain),
+            ("gemini-2.5-flash-lite", GeminiGeneration::Budget),
+            ("models/gemini-2.5-pro", GeminiGeneration::Budget),
+            ("gemini-3-pro-preview", GeminiGeneration::Level),
+            ("gemini-3.8-flash", GeminiGeneration::Level),
+            ("gemini-4-argon", GeminiGeneration::Level),
+            ("gemini-flash-latest", GeminiGeneration::Level),
+            ("gemma-3-27b-it", GeminiGeneration::Plain),
         ];
         for (model, expected) in table {
-            assert_eq!(Generation::of(model), expected, "{model}");
+            assert_eq!(GeminiGeneration::of(model), expected, "{model}");
         }
     }
 }

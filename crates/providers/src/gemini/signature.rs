@@ -11,7 +11,10 @@ pub(super) const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// The item that keeps the signature of the part behind it.
 pub(super) fn kept(provider: &str, signature: String) -> ReplyPart {
-    ReplyPart::Opaque { provider: provider.to_owned(), item: json!({ FIELD: signature }) }
+    ReplyPart::Opaque {
+        provider: provider.to_owned(),
+        item: json!({ FIELD: signature }),
+    }
 }
 
 /// The signature in an item that is nothing but one.

@@ -2,7 +2,7 @@
 
 /// A POST with a JSON body.
 #[derive(Clone, Default)]
-pub struct Post {
+pub struct HttpPost {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
     /// Headers that hold keys; never printed.
@@ -10,10 +10,13 @@ pub struct Post {
     pub(super) body: Vec<u8>,
 }
 
-impl Post {
+impl HttpPost {
     /// A post to this place.
     pub fn to(url: impl Into<String>) -> Self {
-        Self { url: url.into(), ..Self::default() }
+        Self {
+            url: url.into(),
+            ..Self::default()
+        }
     }
 
     /// A post of a JSON body.

@@ -25,7 +25,9 @@ impl Secret {
 
     /// The key without the spaces and line ends that come with copying; none if nothing is left.
     pub fn reveal(&self) -> Option<String> {
-        (self.0)().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
+        (self.0)()
+            .map(|key| key.trim().to_owned())
+            .filter(|key| !key.is_empty())
     }
 }
 

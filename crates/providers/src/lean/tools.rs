@@ -19,14 +19,24 @@ pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     if tools.len() <= KEPT.len() {
         return (tools.iter().collect(), Vec::new());
     }
-    let (kept, withheld): (Vec<&ToolSpec>, Vec<&ToolSpec>) =
-        tools.iter().partition(|spec| KEPT.contains(&spec.name.as_str()));
+    let (kept, withheld): (Vec<&ToolSpec>, Vec<&ToolSpec>) = tools
+        .iter()
+        .partition(|spec| KEPT.contains(&spec.name.as_str()));
     if kept.is_empty() {
         // Somebody else's tools: the first few are as good as any.
         let (kept, withheld) = tools.split_at_checked(KEPT.len()).unwrap_or((tools, &[]));
-        return (kept.iter().collect(), withheld.iter().map(|spec| spec.name.as_str()).collect());
+        return (
+            kept.iter().collect(),
+            withheld.iter().map(|spec| spec.name.as_str()).collect(),
+        );
     }
-    (kept, withheld.into_iter().map(|spec| spec.name.as_str()).collect())
+    (
+        kept,
+        withheld
+            .into_iter()
+            .map(|spec| spec.name.as_str())
+            .collect(),
+    )
 }
 
 /// How to call tools, and which there are. Shown rather than explained: of twelve questions a model of
@@ -39,8 +49,13 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
         shown(tools)
     );
     for spec in tools {
-        let _ =
-            write!(text, "\n- {} {}: {}", spec.name, signature(&spec.input_schema), brief(&spec.description));
+        let _ = write!(
+            text,
+            "\n- {} {}: {}",
+            spec.name,
+            signature(&spec.input_schema),
+            brief(&spec.description)
+        );
     }
     text
 }
@@ -57,9 +72,11 @@ fn shown(tools: &[&ToolSpec]) -> String {
             );
             ("Asked what notes.txt says", call, then)
         }
-        (None, Some(first)) => {
-            ("To use a tool", example(first), "The next message is the result. Then you answer.".to_owned())
-        }
+        (None, Some(first)) => (
+            "To use a tool",
+            example(first),
+            "The next message is the result. Then you answer.".to_owned(),
+        ),
         (None, None) => return String::new(),
     };
     format!("{asked}, for example, you answer:\n\n```json\n{call}\n```\n\n{then}")
@@ -84,19 +101,29 @@ fn example(spec: &ToolSpec) -> String {
 }
 
 /// One argument, as the schema has it.
-struct Field<'a> {
+struct SchemaArgument<'a> {
     name: &'a str,
     schema: &'a Value,
     is_required: bool,
 }
 
 /// The arguments of a schema, those that are needed first.
-fn fields(schema: &Value) -> Vec<Field<'_>> {
+fn fields(schema: &Value) -> Vec<SchemaArgument<'_>> {
     let required = schema.get("required").and_then(Value::as_array);
-    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let mut fields: Vec<Field<'_>> =
-        properties.map(|(name, schema)| Field { name, schema, is_required: is_required(name) }).collect();
+    let is_required =
+        |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let mut fields: Vec<SchemaArgument<'_>> = properties
+        .map(|(name, schema)| SchemaArgument {
+            name,
+            schema,
+            is_required: is_required(name),
+        })
+        .collect();
     fields.sort_by_key(|field| !field.is_required);
     fields
 }
@@ -132,8 +159,15 @@ fn kind(schema: &Value) -> String {
 
 /// The first sentence, if it is short.
 fn brief(description: &str) -> String {
-    let end = description.find(". ").map_or(description.len(), |at| at + 1);
-    description.get(..end).unwrap_or(description).chars().take(DESCRIPTION).collect()
+    let end = description
+        .find(". ")
+        .map_or(description.len(), |at| at + 1);
+    description
+        .get(..end)
+        .unwrap_or(description)
+        .chars()
+        .take(DESCRIPTION)
+        .collect()
 }
 
 #[cfg(test)]
@@ -157,10 +191,15 @@ mod tests {
         let spec = spec("Edit");
         let text = describe(&[&spec]);
         assert!(
-            text.ends_with("- Edit {path, edits: [{old, all?: true|false}], limit?: number}: Does it."),
+            text.ends_with(
+                "- Edit {path, edits: [{old, all?: true|false}], limit?: number}: Does it."
+            ),
             "{text}"
         );
-        assert!(text.contains(r#"{"tool":"Edit","input":{"path":"…","edits":[]}}"#), "{text}");
+        assert!(
+            text.contains(r#"{"tool":"Edit","input":{"path":"…","edits":[]}}"#),
+            "{text}"
+        );
     }
 
     #[test]
@@ -168,7 +207,16 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| spec(name)).collect::<Vec<_>>();
         let own = names(&["WebFetch", "Task"]);
         assert_eq!(choose(&own).0.len(), 2);
-        let many = names(&["Read", "Glob", "Grep", "List", "Edit", "Write", "Bash", "TodoWrite"]);
+        let many = names(&[
+            "Read",
+            "Glob",
+            "Grep",
+            "List",
+            "Edit",
+            "Write",
+            "Bash",
+            "TodoWrite",
+        ]);
         let (kept, withheld) = choose(&many);
         assert_eq!((kept.len(), withheld), (6, vec!["Glob", "TodoWrite"]));
         let foreign = names(&["a", "b", "c", "d", "e", "f", "g"]);

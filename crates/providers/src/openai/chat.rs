@@ -1,105 +1,139 @@
 //! OpenAI's Chat Completions, and everybody who speaks them.
 
-mod body;
 mod dialect;
-mod event;
-mod fold;
-mod message;
+mod events;
+mod messages;
+mod request;
+mod stream;
 
 use std::sync::Arc;
 
 use crate::{
-    Error, Model, Provider, Reply, ReplyStream, Request,
-    bounds::Bounds,
-    catalog::Opener,
+    Error, Model, ModelReply, ModelRequest, Provider, ReplyStream,
+    catalog::ModelOpener,
     http::{
-        Client, Post,
-        exchange::{self, Decoder, Progress},
+        HttpClient, HttpPost,
+        error_response::ErrorResponse,
+        event_stream::{self, DecodeProgress, EventDecoder},
         join,
-        refusal::Refusal,
     },
-    openai::{BOUNDS, Endpoint, failure::Failure},
+    openai::{BOUNDS, OpenAiEndpoint, errors::OpenAiError},
     sse,
+    vendor_limits::VendorLimits,
 };
 
-pub use dialect::{CallIds, ConversationField, Dialect, EffortField, MaxOutput, SchemaField, ThinkingField};
+pub use dialect::{
+    CallIdFormat, ChatDialect, ConversationField, EffortField, MaxOutputField, SchemaField,
+    ThinkingField,
+};
 
 /// How the catalog finds models on this wire.
-pub fn opener(client: Client, endpoint: Endpoint, dialect: Dialect) -> Opener {
+pub fn opener(client: HttpClient, endpoint: OpenAiEndpoint, dialect: ChatDialect) -> ModelOpener {
     Arc::new(move |choice| {
-        let chat = Chat::new(client.clone(), endpoint.serving(choice)?, dialect);
+        let chat = ChatProvider::new(client.clone(), endpoint.serving(choice)?, dialect);
         Ok(Model::new(choice, Arc::new(chat)))
     })
 }
 
 /// Speaks Chat Completions to one endpoint.
 #[derive(Clone, Debug)]
-pub struct Chat {
-    client: Client,
-    endpoint: Endpoint,
-    dialect: Dialect,
+pub struct ChatProvider {
+    client: HttpClient,
+    endpoint: OpenAiEndpoint,
+    dialect: ChatDialect,
 }
 
-impl Chat {
+impl ChatProvider {
     /// A provider for an endpoint that speaks this dialect.
-    pub fn new(client: Client, endpoint: Endpoint, dialect: Dialect) -> Self {
-        Self { client, endpoint, dialect }
+    pub fn new(client: HttpClient, endpoint: OpenAiEndpoint, dialect: ChatDialect) -> Self {
+        Self {
+            client,
+            endpoint,
+            dialect,
+        }
     }
 }
 
-impl Provider for Chat {
-    fn stream(&self, request: Request) -> ReplyStream {
-        let Self { client, endpoint, dialect } = self;
-        let mut post = Post::to(join(&endpoint.base_url, "chat/completions"));
+impl Provider for ChatProvider {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
+        let Self {
+            client,
+            endpoint,
+            dialect,
+        } = self;
+        let mut post = HttpPost::to(join(&endpoint.base_url, "chat/completions"));
         if let ConversationField::Header(name) = dialect.conversation {
             post = post.header(name, request.session.as_str());
         }
-        let bounds = Bounds { bytes: dialect.request_bytes, ..BOUNDS };
-        let spell = |request: &Request| Ok(body::spell(&endpoint.provider, *dialect, request));
-        bounds.ask(request, spell, |(body, dropped)| {
-            let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
-            let answer = Answer { provider, fold, marked: false, dropped };
-            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
+        let bounds = VendorLimits {
+            bytes: dialect.request_bytes,
+            ..BOUNDS
+        };
+        let spell = |request: &ModelRequest| {
+            Ok(request::encode_request(
+                &endpoint.provider,
+                *dialect,
+                request,
+            ))
+        };
+        bounds.send_within_limits(request, spell, |(body, dropped)| {
+            let (provider, fold) = (
+                endpoint.provider.clone(),
+                stream::ChatReplyBuilder::default(),
+            );
+            let answer = ChatStream {
+                provider,
+                fold,
+                marked: false,
+                dropped,
+            };
+            event_stream::stream(client.clone(), endpoint.sign(post.body(body)), answer)
         })
     }
 }
 
 /// One answer being read.
-struct Answer {
+struct ChatStream {
     provider: String,
-    fold: fold::Fold,
+    fold: stream::ChatReplyBuilder,
     /// Whether `[DONE]` has come.
     marked: bool,
     dropped: Vec<String>,
 }
 
-impl Decoder for Answer {
-    fn take(&mut self, event: &sse::Event) -> Result<Progress, Error> {
+impl EventDecoder for ChatStream {
+    fn take(&mut self, event: &sse::SseEvent) -> Result<DecodeProgress, Error> {
         let data = event.data.trim();
         if data == "[DONE]" {
             self.marked = true;
-            return Ok(Progress::End);
+            return Ok(DecodeProgress::End);
         }
         if data.is_empty() {
-            return Ok(Progress::Ping);
+            return Ok(DecodeProgress::Ping);
         }
         if event.name == "error" {
-            return Err(Failure::read(None, data).error());
+            return Err(OpenAiError::read(None, data).error());
         }
         match serde_json::from_str(data) {
-            Ok(chunk) => Ok(self.fold.take(chunk)?.map_or(Progress::Ping, Progress::Chunks)),
+            Ok(chunk) => Ok(self
+                .fold
+                .take(chunk)?
+                .map_or(DecodeProgress::Ping, DecodeProgress::Chunks)),
             // What is torn behind the reason to stop was only the usage.
-            Err(_) if self.fold.is_finished() => Ok(Progress::End),
+            Err(_) if self.fold.is_finished() => Ok(DecodeProgress::End),
             Err(error) => Err(Error::Broken(format!("an event cannot be read: {error}"))),
         }
     }
 
-    fn finish(&mut self) -> Option<Reply> {
+    fn finish(&mut self) -> Option<ModelReply> {
         let reply = self.fold.finish(&self.provider, self.marked)?;
-        Some(Reply { dropped: std::mem::take(&mut self.dropped), ..reply })
+        Some(ModelReply {
+            dropped: std::mem::take(&mut self.dropped),
+            ..reply
+        })
     }
 
-    fn refuse(&self, refusal: &Refusal) -> Error {
-        Failure::refused(refusal).error()
+    fn classify_error(&self, refusal: &ErrorResponse) -> Error {
+        OpenAiError::from_response(refusal).error()
     }
 }

@@ -1,9 +1,9 @@
 //! OpenAI's Responses, stateless: nothing is stored by the vendor, thinking goes back encrypted.
 
-mod body;
-mod event;
-mod fold;
-mod item;
+mod events;
+mod messages;
+mod request;
+mod stream;
 
 use std::sync::{
     Arc,
@@ -13,21 +13,21 @@ use std::sync::{
 use serde::Deserialize;
 
 use crate::{
-    Error, Model, Provider, Reply, ReplyStream, Request,
-    catalog::{Known, Opener},
+    Error, Model, ModelReply, ModelRequest, Provider, ReplyStream,
+    catalog::{KnownModels, ModelOpener},
     http::{
-        Client, Post,
-        exchange::{self, Decoder, Progress},
+        HttpClient, HttpPost,
+        error_response::ErrorResponse,
+        event_stream::{self, DecodeProgress, EventDecoder},
         join,
-        refusal::Refusal,
     },
-    openai::{BOUNDS, Endpoint, failure::Failure},
+    openai::{BOUNDS, OpenAiEndpoint, errors::OpenAiError},
     sse,
 };
 
 /// Whether a model thinks. Those that do not refuse to be asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thinks {
+pub enum ThinkingSupport {
     /// It does.
     Yes,
     /// It does not.
@@ -36,100 +36,142 @@ pub enum Thinks {
 
 /// Whether a model's name is from the time before models thought.
 fn is_old(model: &str) -> bool {
-    ["gpt-3", "gpt-4", "chatgpt-4"].iter().any(|beginning| model.starts_with(beginning))
+    ["gpt-3", "gpt-4", "chatgpt-4"]
+        .iter()
+        .any(|beginning| model.starts_with(beginning))
 }
 
 /// How the catalog finds models on this wire. One that is not known is taken for one that thinks.
-pub fn opener(client: Client, endpoint: Endpoint, known: Arc<Known>) -> Opener {
+pub fn opener(
+    client: HttpClient,
+    endpoint: OpenAiEndpoint,
+    known: Arc<KnownModels>,
+) -> ModelOpener {
     Arc::new(move |choice| {
         let facts = known.find(&choice.provider, &choice.model);
         let thinks = facts.map_or_else(|| !is_old(&choice.model), |facts| facts.thinking);
-        let thinks = if thinks { Thinks::Yes } else { Thinks::No };
-        let responses = Responses::new(client.clone(), endpoint.serving(choice)?, thinks);
+        let thinks = if thinks {
+            ThinkingSupport::Yes
+        } else {
+            ThinkingSupport::No
+        };
+        let responses = ResponsesProvider::new(client.clone(), endpoint.serving(choice)?, thinks);
         Ok(Model::new(choice, Arc::new(responses)))
     })
 }
 
 /// Speaks Responses to one endpoint.
 #[derive(Clone, Debug)]
-pub struct Responses {
-    client: Client,
-    endpoint: Endpoint,
-    thinks: Thinks,
+pub struct ResponsesProvider {
+    client: HttpClient,
+    endpoint: OpenAiEndpoint,
+    thinks: ThinkingSupport,
     /// Set once the vendor has refused summaries of thinking, which it gives only to people it has verified.
     no_summaries: Arc<AtomicBool>,
 }
 
-impl Responses {
+impl ResponsesProvider {
     /// A provider for a model at an endpoint.
-    pub fn new(client: Client, endpoint: Endpoint, thinks: Thinks) -> Self {
-        Self { client, endpoint, thinks, no_summaries: Arc::default() }
+    pub fn new(client: HttpClient, endpoint: OpenAiEndpoint, thinks: ThinkingSupport) -> Self {
+        Self {
+            client,
+            endpoint,
+            thinks,
+            no_summaries: Arc::default(),
+        }
     }
 }
 
-impl Provider for Responses {
-    fn stream(&self, request: Request) -> ReplyStream {
-        let summary = if self.no_summaries.load(Ordering::Relaxed) { None } else { Some("auto") };
-        let Self { client, endpoint, thinks, no_summaries } = self;
-        let post = Post::to(join(&endpoint.base_url, "responses"));
-        let spell = |request: &Request| Ok(body::spell(&endpoint.provider, *thinks, summary, request));
-        BOUNDS.ask(request, spell, |(body, dropped)| {
-            let (provider, fold) = (endpoint.provider.clone(), fold::Fold::default());
-            let answer = Answer { provider, fold, dropped, no_summaries: Arc::clone(no_summaries) };
-            exchange::stream(client.clone(), endpoint.sign(post.body(body)), answer)
+impl Provider for ResponsesProvider {
+    fn stream(&self, request: ModelRequest) -> ReplyStream {
+        let summary = if self.no_summaries.load(Ordering::Relaxed) {
+            None
+        } else {
+            Some("auto")
+        };
+        let Self {
+            client,
+            endpoint,
+            thinks,
+            no_summaries,
+        } = self;
+        let post = HttpPost::to(join(&endpoint.base_url, "responses"));
+        let spell = |request: &ModelRequest| {
+            Ok(request::encode_request(
+                &endpoint.provider,
+                *thinks,
+                summary,
+                request,
+            ))
+        };
+        BOUNDS.send_within_limits(request, spell, |(body, dropped)| {
+            let (provider, fold) = (
+                endpoint.provider.clone(),
+                stream::ResponsesReplyBuilder::default(),
+            );
+            let answer = ResponsesStream {
+                provider,
+                fold,
+                dropped,
+                no_summaries: Arc::clone(no_summaries),
+            };
+            event_stream::stream(client.clone(), endpoint.sign(post.body(body)), answer)
         })
     }
 }
 
 /// One answer being read.
-struct Answer {
+struct ResponsesStream {
     provider: String,
-    fold: fold::Fold,
+    fold: stream::ResponsesReplyBuilder,
     dropped: Vec<String>,
     no_summaries: Arc<AtomicBool>,
 }
 
 /// The field a refusal is about.
 #[derive(Deserialize)]
-struct Refused {
-    error: About,
+struct ResponsesErrorBody {
+    error: ResponsesErrorParam,
 }
 
 #[derive(Deserialize)]
-struct About {
+struct ResponsesErrorParam {
     param: String,
 }
 
-impl Decoder for Answer {
-    fn take(&mut self, event: &sse::Event) -> Result<Progress, Error> {
+impl EventDecoder for ResponsesStream {
+    fn take(&mut self, event: &sse::SseEvent) -> Result<DecodeProgress, Error> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(Progress::End);
+            return Ok(DecodeProgress::End);
         }
         if data.is_empty() {
-            return Ok(Progress::Ping);
+            return Ok(DecodeProgress::Ping);
         }
         let event = serde_json::from_str(data)
             .map_err(|error| Error::Broken(format!("an event cannot be read: {error}")))?;
         Ok(match self.fold.take(event)? {
-            fold::Took::Nothing => Progress::Ping,
-            fold::Took::Chunks(chunks) => Progress::Chunks(chunks),
-            fold::Took::Over => Progress::End,
+            stream::ResponsesProgress::Nothing => DecodeProgress::Ping,
+            stream::ResponsesProgress::Chunks(chunks) => DecodeProgress::Chunks(chunks),
+            stream::ResponsesProgress::Over => DecodeProgress::End,
         })
     }
 
-    fn finish(&mut self) -> Option<Reply> {
+    fn finish(&mut self) -> Option<ModelReply> {
         let reply = self.fold.finish(&self.provider)?;
-        Some(Reply { dropped: std::mem::take(&mut self.dropped), ..reply })
+        Some(ModelReply {
+            dropped: std::mem::take(&mut self.dropped),
+            ..reply
+        })
     }
 
-    fn refuse(&self, refusal: &Refusal) -> Error {
-        let about: Option<Refused> = refusal.json();
+    fn classify_error(&self, refusal: &ErrorResponse) -> Error {
+        let about: Option<ResponsesErrorBody> = refusal.json();
         if about.is_some_and(|refused| refused.error.param == "reasoning.summary") {
             self.no_summaries.store(true, Ordering::Relaxed);
             // The same question without them can be answered, so it is worth asking again.
             return Error::Broken("the provider refuses to summarise its thinking".into());
         }
-        Failure::refused(refusal).error()
+        OpenAiError::from_response(refusal).error()
     }
 }

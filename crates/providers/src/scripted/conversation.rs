@@ -4,11 +4,15 @@ use std::borrow::Cow;
 
 use rooftree_protocol::{Part, message::text_of};
 
-use crate::{ModelMessage, Request};
+use crate::{ModelMessage, ModelRequest};
 
 /// How many replies of the model are in the conversation.
-pub(crate) fn replies(request: &Request) -> u32 {
-    let count = request.messages.iter().filter(|message| is_reply(message)).count();
+pub(crate) fn replies(request: &ModelRequest) -> u32 {
+    let count = request
+        .messages
+        .iter()
+        .filter(|message| is_reply(message))
+        .count();
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
@@ -23,7 +27,12 @@ pub(crate) fn text(message: &ModelMessage) -> Cow<'_, str> {
         ModelMessage::User(parts) => parts_text(parts),
         ModelMessage::Results(results) => match results.as_slice() {
             [only] => parts_text(&only.content),
-            several => several.iter().map(|result| result.text()).collect::<Vec<_>>().join("\n").into(),
+            several => several
+                .iter()
+                .map(|result| result.text())
+                .collect::<Vec<_>>()
+                .join("\n")
+                .into(),
         },
         ModelMessage::Assistant { .. } => Cow::Borrowed(""),
     }
@@ -38,12 +47,18 @@ pub(crate) fn parts_text(parts: &[Part]) -> Cow<'_, str> {
 }
 
 /// The text of the newest message.
-pub(crate) fn last_text(request: &Request) -> Cow<'_, str> {
-    request.messages.last().map_or(Cow::Borrowed(""), |message| text(message))
+pub(crate) fn last_text(request: &ModelRequest) -> Cow<'_, str> {
+    request
+        .messages
+        .last()
+        .map_or(Cow::Borrowed(""), |message| text(message))
 }
 
 /// The newest user message that `begins` accepts, and the turn that is asked for, counted from it.
-pub(crate) fn exchange(request: &Request, begins: impl Fn(&str) -> bool) -> Option<(Cow<'_, str>, u32)> {
+pub(crate) fn exchange(
+    request: &ModelRequest,
+    begins: impl Fn(&str) -> bool,
+) -> Option<(Cow<'_, str>, u32)> {
     let mut turn = 1;
     for message in request.messages.iter().rev() {
         match message.as_ref() {
@@ -61,10 +76,10 @@ pub(crate) fn exchange(request: &Request, begins: impl Fn(&str) -> bool) -> Opti
 }
 
 /// How many replies were given to messages that `counts` accepts.
-pub(crate) fn replies_to(request: &Request, counts: impl Fn(&str) -> bool) -> u32 {
+pub(crate) fn replies_to(request: &ModelRequest, counts: impl Fn(&str) -> bool) -> u32 {
     let answered = request.messages.iter().zip(request.messages.iter().skip(1));
-    let answered =
-        answered.filter(|(asked, reply)| is_reply(reply) && !is_reply(asked) && counts(&text(asked)));
+    let answered = answered
+        .filter(|(asked, reply)| is_reply(reply) && !is_reply(asked) && counts(&text(asked)));
     u32::try_from(answered.count()).unwrap_or(u32::MAX)
 }
 

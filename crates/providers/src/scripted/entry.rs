@@ -5,50 +5,50 @@ use std::time::Duration;
 use rooftree_protocol::event::StopReason;
 use serde_json::Value;
 
-use super::place::{Passage, Place};
+use super::script_position::{ScriptPosition, ScriptText};
 
 /// What holds for all entries of a script unless they say otherwise.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Header {
+pub(crate) struct ScriptHeader {
     pub(crate) window: Option<u64>,
-    pub(crate) pacing: Pacing,
-    pub(crate) tokens: Tokens,
+    pub(crate) pacing: ReplyPacing,
+    pub(crate) tokens: ScriptedUsage,
 }
 
 /// One `[[reply]]`: when it is used and what comes back. Made with [`say`](super::say) or [`fail`](super::fail).
 #[derive(Clone, Debug, Default)]
-pub struct Entry {
-    pub(crate) place: Place,
-    pub(crate) when: When,
-    pub(crate) words: Words,
-    pub(crate) fault: Option<Fault>,
-    pub(crate) pacing: Pacing,
-    pub(crate) tokens: Tokens,
+pub struct ScriptEntry {
+    pub(crate) place: ScriptPosition,
+    pub(crate) when: EntryConditions,
+    pub(crate) words: ScriptedReply,
+    pub(crate) fault: Option<ScriptedFailure>,
+    pub(crate) pacing: ReplyPacing,
+    pub(crate) tokens: ScriptedUsage,
 }
 
 /// The conditions of an entry; all that are given must hold.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct When {
+pub(crate) struct EntryConditions {
     pub(crate) agent: Option<String>,
     pub(crate) turn: Option<u32>,
-    pub(crate) on: Option<Passage>,
-    pub(crate) matching: Option<Passage>,
+    pub(crate) on: Option<ScriptText>,
+    pub(crate) matching: Option<ScriptText>,
     pub(crate) times: Option<u32>,
 }
 
 /// What the model says and asks for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
-    pub(crate) text: Option<Passage>,
-    pub(crate) thinking: Option<Passage>,
+pub(crate) struct ScriptedReply {
+    pub(crate) text: Option<ScriptText>,
+    pub(crate) thinking: Option<ScriptText>,
     pub(crate) signature: Option<String>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<ScriptedCall>,
     pub(crate) stop: Option<StopReason>,
 }
 
 /// How fast a reply comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pacing {
+pub(crate) struct ReplyPacing {
     /// Characters per delta; everything at once if absent.
     pub(crate) chunk: Option<usize>,
     /// Before the first delta.
@@ -57,7 +57,7 @@ pub(crate) struct Pacing {
     pub(crate) pace: Option<Duration>,
 }
 
-impl Pacing {
+impl ReplyPacing {
     /// These values, and the header's where there are none.
     pub(crate) fn or(self, header: Self) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Pacing {
 
 /// Usage as far as the script gives it; the rest is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Tokens {
+pub(crate) struct ScriptedUsage {
     pub(crate) input: Option<u64>,
     pub(crate) output: Option<u64>,
     pub(crate) cache_read: Option<u64>,
@@ -81,8 +81,8 @@ pub(crate) struct Tokens {
 
 /// What comes instead of a reply.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
-    pub(crate) kind: FaultKind,
+pub(crate) struct ScriptedFailure {
+    pub(crate) kind: ScriptedFailureKind,
     pub(crate) message: Option<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) limit: Option<u64>,
@@ -91,7 +91,7 @@ pub(crate) struct Fault {
 
 /// The ways a scripted model can fail, as they are spelled in `error = "…"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum ScriptedFailureKind {
     /// `rate_limit`: slow down.
     RateLimit,
     /// `overloaded`: come back later.
@@ -108,7 +108,7 @@ pub enum FaultKind {
     Broken,
 }
 
-impl FaultKind {
+impl ScriptedFailureKind {
     /// Every kind with its name in scripts.
     pub(crate) const NAMES: [(&'static str, Self); 7] = [
         ("rate_limit", Self::RateLimit),
@@ -123,28 +123,31 @@ impl FaultKind {
 
 /// One tool call of a reply. Made with [`call`](super::call).
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct ScriptedCall {
     pub(crate) tool: String,
-    pub(crate) input: Shape,
+    pub(crate) input: InputTemplate,
 }
 
 /// A call's input: JSON whose strings may be templates.
 #[derive(Clone, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum InputTemplate {
     Fixed(Value),
-    Text(Passage),
+    Text(ScriptText),
     List(Vec<Self>),
     Table(Vec<(String, Self)>),
 }
 
-impl From<Value> for Shape {
+impl From<Value> for InputTemplate {
     fn from(value: Value) -> Self {
         match value {
             Value::String(text) => Self::Text(text.into()),
             Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
-            Value::Object(fields) => {
-                Self::Table(fields.into_iter().map(|(key, value)| (key, value.into())).collect())
-            }
+            Value::Object(fields) => Self::Table(
+                fields
+                    .into_iter()
+                    .map(|(key, value)| (key, value.into()))
+                    .collect(),
+            ),
             other => Self::Fixed(other),
         }
     }

@@ -5,25 +5,25 @@ use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 use regex::Regex;
 
 use super::{
-    entry::{Entry, Header, Words},
-    place::{Flaw, Passage},
-    render::Templates,
+    entry::{ScriptEntry, ScriptHeader, ScriptedReply},
+    script_position::{ScriptError, ScriptText},
+    templates::ScriptTemplates,
 };
 
 /// A script ready to be played.
-pub(crate) struct Script {
+pub(crate) struct CompiledScript {
     pub(crate) name: Arc<str>,
-    pub(crate) header: Header,
+    pub(crate) header: ScriptHeader,
     /// In the order in which they are tried; see [`rank`].
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<ScriptRule>,
     /// What begins an exchange: every `on` there is, once.
-    pub(crate) openings: Vec<Opening>,
-    pub(crate) templates: Templates,
+    pub(crate) openings: Vec<ExchangeStart>,
+    pub(crate) templates: ScriptTemplates,
 }
 
 /// An entry with everything worked out that does not depend on a request.
-pub(crate) struct Rule {
-    pub(crate) entry: Entry,
+pub(crate) struct ScriptRule {
+    pub(crate) entry: ScriptEntry,
     pub(crate) on: Option<Regex>,
     pub(crate) matching: Option<Regex>,
     pub(crate) turns: RangeInclusive<u32>,
@@ -31,7 +31,7 @@ pub(crate) struct Rule {
     pub(crate) used_before: u32,
 }
 
-impl Rule {
+impl ScriptRule {
     /// For how many turns, messages or attempts it stands; none: without end.
     pub(crate) fn times(&self) -> Option<u32> {
         self.entry.when.times
@@ -39,74 +39,109 @@ impl Rule {
 }
 
 /// A pattern that begins an exchange, for one agent or for all.
-pub(crate) struct Opening {
+pub(crate) struct ExchangeStart {
     pub(crate) agent: Option<String>,
     pub(crate) pattern: Regex,
 }
 
-impl Script {
+impl CompiledScript {
     /// Checks entries and puts them into the order in which they are tried.
-    pub(crate) fn compile(name: &str, header: Header, entries: Vec<Entry>) -> Result<Self, Flaw> {
-        let mut templates = Templates::default();
-        let mut numbering = Numbering::default();
-        let mut openings: Vec<Opening> = Vec::new();
+    pub(crate) fn compile(
+        name: &str,
+        header: ScriptHeader,
+        entries: Vec<ScriptEntry>,
+    ) -> Result<Self, ScriptError> {
+        let mut templates = ScriptTemplates::default();
+        let mut numbering = EntryNumbering::default();
+        let mut openings: Vec<ExchangeStart> = Vec::new();
         let mut rules = Vec::with_capacity(entries.len());
         for entry in entries {
             learn(&mut templates, &entry.words)?;
             let rule = numbering.number(entry)?;
             if let Some(pattern) = &rule.on {
                 let agent = &rule.entry.when.agent;
-                let same =
-                    |known: &Opening| known.agent == *agent && known.pattern.as_str() == pattern.as_str();
+                let same = |known: &ExchangeStart| {
+                    known.agent == *agent && known.pattern.as_str() == pattern.as_str()
+                };
                 if !openings.iter().any(same) {
-                    openings.push(Opening { agent: agent.clone(), pattern: pattern.clone() });
+                    openings.push(ExchangeStart {
+                        agent: agent.clone(),
+                        pattern: pattern.clone(),
+                    });
                 }
             }
             rules.push(rule);
         }
         rules.sort_by_key(rank);
-        Ok(Self { name: name.into(), header, rules, openings, templates })
+        Ok(Self {
+            name: name.into(),
+            header,
+            rules,
+            openings,
+            templates,
+        })
     }
 }
 
 /// The more particular first: `match`, then `on`, then plain order; an agent's own before anyone's;
 /// failures before the reply they delay. The order of the file decides the rest.
-fn rank(rule: &Rule) -> (u8, bool, bool) {
+fn rank(rule: &ScriptRule) -> (u8, bool, bool) {
     let kind = match (&rule.matching, &rule.on) {
         (Some(_), _) => 0,
         (None, Some(_)) => 1,
         (None, None) => 2,
     };
-    (kind, rule.entry.when.agent.is_none(), rule.entry.fault.is_none())
+    (
+        kind,
+        rule.entry.when.agent.is_none(),
+        rule.entry.fault.is_none(),
+    )
 }
 
-fn learn(templates: &mut Templates, words: &Words) -> Result<(), Flaw> {
+fn learn(templates: &mut ScriptTemplates, words: &ScriptedReply) -> Result<(), ScriptError> {
     for passage in words.text.iter().chain(&words.thinking) {
         templates.learn(passage)?;
     }
-    words.calls.iter().try_for_each(|call| templates.learn_shape(&call.input))
+    words
+        .calls
+        .iter()
+        .try_for_each(|call| templates.learn_shape(&call.input))
 }
 
 /// Entries of the same agent and the same `on` are counted together.
-type Sequence = (Option<String>, Option<String>);
+type EntrySequence = (Option<String>, Option<String>);
 
 #[derive(Default)]
-struct Numbering {
-    next: HashMap<Sequence, u32>,
-    taken: HashMap<Sequence, Vec<(RangeInclusive<u32>, usize)>>,
-    matched: HashMap<(Sequence, Option<u32>, String), u32>,
+struct EntryNumbering {
+    next: HashMap<EntrySequence, u32>,
+    taken: HashMap<EntrySequence, Vec<(RangeInclusive<u32>, usize)>>,
+    matched: HashMap<(EntrySequence, Option<u32>, String), u32>,
 }
 
-impl Numbering {
-    fn number(&mut self, entry: Entry) -> Result<Rule, Flaw> {
+impl EntryNumbering {
+    fn number(&mut self, entry: ScriptEntry) -> Result<ScriptRule, ScriptError> {
         let on = entry.when.on.as_ref().map(pattern).transpose()?;
         let matching = entry.when.matching.as_ref().map(pattern).transpose()?;
         let sequence = (
-            entry.when.agent.as_ref().map(|name| name.to_ascii_lowercase()),
+            entry
+                .when
+                .agent
+                .as_ref()
+                .map(|name| name.to_ascii_lowercase()),
             entry.when.on.as_ref().map(|passage| passage.text.clone()),
         );
-        let mut rule = Rule { turns: 1..=u32::MAX, used_before: 0, on, matching, entry };
-        match rule.matching.as_ref().map(|pattern| pattern.as_str().to_owned()) {
+        let mut rule = ScriptRule {
+            turns: 1..=u32::MAX,
+            used_before: 0,
+            on,
+            matching,
+            entry,
+        };
+        match rule
+            .matching
+            .as_ref()
+            .map(|pattern| pattern.as_str().to_owned())
+        {
             Some(text) => {
                 let key = (sequence, rule.entry.when.turn, text);
                 self.number_match(&mut rule, key);
@@ -117,7 +152,7 @@ impl Numbering {
     }
 
     /// A `match` entry stands outside the order; `times` lets equal ones follow each other.
-    fn number_match(&mut self, rule: &mut Rule, key: (Sequence, Option<u32>, String)) {
+    fn number_match(&mut self, rule: &mut ScriptRule, key: (EntrySequence, Option<u32>, String)) {
         if let Some(turn) = rule.entry.when.turn {
             rule.turns = turn..=turn;
         }
@@ -129,7 +164,11 @@ impl Numbering {
     }
 
     /// Any other entry takes the next turns of its sequence; a failure shares the turn of the reply behind it.
-    fn number_in_order(&mut self, rule: &mut Rule, sequence: Sequence) -> Result<(), Flaw> {
+    fn number_in_order(
+        &mut self,
+        rule: &mut ScriptRule,
+        sequence: EntrySequence,
+    ) -> Result<(), ScriptError> {
         let next = self.next.entry(sequence.clone()).or_insert(1);
         let first = rule.entry.when.turn.unwrap_or(*next);
         *next = first;
@@ -145,7 +184,7 @@ impl Numbering {
         };
         if let Some((_, line)) = taken.iter().find(|(turns, _)| overlaps(turns)) {
             let what = format!("turn {first} already has a reply, from line {line}");
-            return Err(Flaw::new(rule.entry.place, what)
+            return Err(ScriptError::new(rule.entry.place, what)
                 .fix("give it another `turn`, or a `match` to tell them apart"));
         }
         taken.push((rule.turns.clone(), rule.entry.place.line));
@@ -153,22 +192,29 @@ impl Numbering {
     }
 }
 
-fn pattern(passage: &Passage) -> Result<Regex, Flaw> {
+fn pattern(passage: &ScriptText) -> Result<Regex, ScriptError> {
     Regex::new(&passage.text).map_err(|error| {
         let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        Flaw::new(passage.place, format!("`{}` is not a regular expression: {reason}", passage.text))
+        let reason = reason
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        ScriptError::new(
+            passage.place,
+            format!("`{}` is not a regular expression: {reason}", passage.text),
+        )
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::read::read;
+    use crate::scripted::parse::read;
 
-    fn compile(text: &str) -> Result<Script, Flaw> {
+    fn compile(text: &str) -> Result<CompiledScript, ScriptError> {
         let (header, entries) = read(text)?;
-        Script::compile("test.toml", header, entries)
+        CompiledScript::compile("test.toml", header, entries)
     }
 
     #[test]
@@ -203,7 +249,12 @@ mod tests {
             .rules
             .iter()
             .map(|rule| {
-                let text = rule.entry.words.text.as_ref().map_or("error", |passage| passage.text.as_str());
+                let text = rule
+                    .entry
+                    .words
+                    .text
+                    .as_ref()
+                    .map_or("error", |passage| passage.text.as_str());
                 format!("{text} at {}-{}", rule.turns.start(), rule.turns.end())
             })
             .collect();
@@ -228,15 +279,37 @@ mod tests {
                 3,
                 "turn 1 already has a reply, from line 1",
             ),
-            ("[[reply]]\ntimes=3\ntext='a'\n[[reply]]\nturn=2\ntext='b'", 4, "turn 2 already has a reply"),
-            ("[[reply]]\nmatch='('\ntext='a'", 2, "not a regular expression: unclosed group"),
+            (
+                "[[reply]]\ntimes=3\ntext='a'\n[[reply]]\nturn=2\ntext='b'",
+                4,
+                "turn 2 already has a reply",
+            ),
+            (
+                "[[reply]]\nmatch='('\ntext='a'",
+                2,
+                "not a regular expression: unclosed group",
+            ),
             ("[[reply]]\ntext='{{ a'", 2, "template `{{ a`"),
-            ("[[reply]]\ntext=\"\"\"\nfine\n{{ resluts }}\"\"\"", 4, "templates do not know `resluts`"),
-            ("[[reply]]\ntext='{% set a = 1 %}{{ a + b + range(2) }}'", 2, "templates do not know `b`"),
-            ("[[reply]]\n[[reply.call]]\ntool='T'\ninput={a=['{% if %}']}", 4, "template `{% if %}`"),
+            (
+                "[[reply]]\ntext=\"\"\"\nfine\n{{ resluts }}\"\"\"",
+                4,
+                "templates do not know `resluts`",
+            ),
+            (
+                "[[reply]]\ntext='{% set a = 1 %}{{ a + b + range(2) }}'",
+                2,
+                "templates do not know `b`",
+            ),
+            (
+                "[[reply]]\n[[reply.call]]\ntool='T'\ninput={a=['{% if %}']}",
+                4,
+                "template `{% if %}`",
+            ),
         ];
         for (text, line, what) in table {
-            let Err(flaw) = compile(text) else { panic!("{text} should be refused") };
+            let Err(flaw) = compile(text) else {
+                panic!("{text} should be refused")
+            };
             assert_eq!(flaw.place.line, line, "{text}\n{flaw:?}");
             assert!(flaw.what.contains(what), "{text}\n{flaw:?}");
         }

@@ -4,12 +4,14 @@ use std::{collections::HashSet, time::Duration};
 
 use rooftree_protocol::{ErrorCode, ModelChoice};
 use rooftree_providers::{
-    Catalog,
-    compatible::{Found, Place, Site, VENDORS, find_local, local_places, vendor},
+    ModelCatalog,
     http::Secret,
-    openai::{Dialect, Endpoint, chat},
+    openai::{ChatDialect, OpenAiEndpoint, chat},
+    openai_compatible::{
+        LocalEndpoint, LocalServer, ServerSite, VENDORS, find_local, local_endpoints, vendor,
+    },
 };
-use rooftree_testkit::model_server::{Answer, ModelServer, openai_chat::WIRE, say};
+use rooftree_testkit::model_server::{ModelServer, ServerAnswer, openai_chat::WIRE, say};
 
 use crate::openai::*;
 
@@ -25,21 +27,28 @@ fn every_row_of_the_table_holds_together() {
         assert!(!row.name.contains(['/', ':']), "{}", row.name);
         assert!(!row.base_url.ends_with('/'), "{}", row.base_url);
         match row.site {
-            Site::Remote => assert!(row.base_url.starts_with("https://") && !row.variables.is_empty()),
-            Site::Local => assert!(row.base_url.starts_with("http://127.0.0.1:")),
+            ServerSite::Remote => {
+                assert!(row.base_url.starts_with("https://") && !row.variables.is_empty())
+            }
+            ServerSite::Local => assert!(row.base_url.starts_with("http://127.0.0.1:")),
         }
     }
-    assert_eq!(local_places().len(), 4);
+    assert_eq!(local_endpoints().len(), 4);
 }
 
 #[tokio::test]
 async fn every_vendor_answers_behind_its_name() {
-    let server = ModelServer::answering(WIRE, |_| say().text(["ok"]).into()).await;
+    let server = ModelServer::start_with(WIRE, |_| say().text(["ok"]).into()).await;
     for row in VENDORS {
         let endpoint = row.endpoint(Some(server.url()), Secret::fixed("sk-1"));
-        let catalog = Catalog::default().with(row.name, row.opener(client(), endpoint));
-        let model = catalog.open(&choice(&format!("{}/some/model:7b", row.name))).unwrap();
-        let asked = rooftree_providers::Request { model: model.choice.model.clone(), ..request() };
+        let catalog = ModelCatalog::default().with(row.name, row.opener(client(), endpoint));
+        let model = catalog
+            .open(&choice(&format!("{}/some/model:7b", row.name)))
+            .unwrap();
+        let asked = rooftree_providers::ModelRequest {
+            model: model.choice.model.clone(),
+            ..request()
+        };
         let reply = ask(model.provider.as_ref(), asked).await.1.unwrap();
         assert_eq!(reply.parts, [text("ok")], "{}", row.name);
         let last = server.requests().pop().unwrap();
@@ -48,7 +57,12 @@ async fn every_vendor_answers_behind_its_name() {
             ("/chat/completions", Some("some/model:7b"))
         );
         assert_eq!(last.header("authorization"), "Bearer sk-1");
-        assert_eq!(model.charge(reply.usage).cost_complete, row.site == Site::Local, "{}", row.name);
+        assert_eq!(
+            model.charge(reply.usage).cost_complete,
+            row.site == ServerSite::Local,
+            "{}",
+            row.name
+        );
     }
 }
 
@@ -57,9 +71,13 @@ fn a_remote_vendor_needs_a_key_and_a_local_one_does_not() {
     let open = |name: &str| {
         let row = vendor(name).unwrap();
         let opener = row.opener(client(), row.endpoint(None, Secret::none()));
-        Catalog::default().with(name, opener).open(&choice(&format!("{name}/m")))
+        ModelCatalog::default()
+            .with(name, opener)
+            .open(&choice(&format!("{name}/m")))
     };
-    let Err(problem) = open("groq") else { panic!("there is no key") };
+    let Err(problem) = open("groq") else {
+        panic!("there is no key")
+    };
     assert_eq!(problem.code, ErrorCode::Unauthorized);
     assert!(problem.cause.unwrap().contains("GROQ_API_KEY"));
     assert!(open("ollama").is_ok());
@@ -68,12 +86,17 @@ fn a_remote_vendor_needs_a_key_and_a_local_one_does_not() {
 #[tokio::test]
 async fn any_base_url_is_a_provider() {
     let server = ModelServer::start(WIRE, [say().text(["ok"])]).await;
-    let endpoint = Endpoint::new("mine", format!("{}/proxy/v1", server.url())).header("x-team", "a");
-    let catalog = Catalog::default().with("mine", chat::opener(client(), endpoint, Dialect::PLAIN));
+    let endpoint =
+        OpenAiEndpoint::new("mine", format!("{}/proxy/v1", server.url())).header("x-team", "a");
+    let catalog =
+        ModelCatalog::default().with("mine", chat::opener(client(), endpoint, ChatDialect::PLAIN));
     let model = catalog.open(&choice("mine/m")).unwrap();
     ask(model.provider.as_ref(), request()).await.1.unwrap();
     let asked = &server.requests()[0];
-    assert_eq!((asked.path.as_str(), asked.header("x-team")), ("/proxy/v1/chat/completions", "a"));
+    assert_eq!(
+        (asked.path.as_str(), asked.header("x-team")),
+        ("/proxy/v1/chat/completions", "a")
+    );
     assert_eq!(asked.header("authorization"), "");
 }
 
@@ -81,17 +104,21 @@ async fn any_base_url_is_a_provider() {
 async fn servers_on_this_machine_are_found_by_what_they_serve() {
     let listing = |body: &str| {
         let body = body.to_owned();
-        ModelServer::answering(WIRE, move |_| Answer::Raw {
+        ModelServer::start_with(WIRE, move |_| ServerAnswer::Raw {
             status: 200,
             content_type: "application/json",
             body: body.clone(),
         })
     };
     let plain = listing(r#"{"object":"list","data":[{"id":"qwen3:8b","object":"model"}]}"#).await;
-    let other = listing(r#"{"data":[{"id":"a.gguf","owned_by":"llamacpp"},{"id":"b.gguf"}]}"#).await;
+    let other =
+        listing(r#"{"data":[{"id":"a.gguf","owned_by":"llamacpp"},{"id":"b.gguf"}]}"#).await;
     let page = listing("<html>something else</html>").await;
-    let silent = ModelServer::answering(WIRE, |_| Answer::Silence).await;
-    let place = |vendor: &str, server: &ModelServer| Place { vendor: vendor.into(), base_url: server.url() };
+    let silent = ModelServer::start_with(WIRE, |_| ServerAnswer::Silence).await;
+    let place = |vendor: &str, server: &ModelServer| LocalEndpoint {
+        vendor: vendor.into(),
+        base_url: server.url(),
+    };
     let mut places = vec![
         place("ollama", &plain),
         place("vllm", &other),
@@ -99,7 +126,7 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
         place("llamacpp", &silent),
     ];
     // Nobody listens on this port any more.
-    let gone = ModelServer::answering(WIRE, |_| Answer::Silence).await;
+    let gone = ModelServer::start_with(WIRE, |_| ServerAnswer::Silence).await;
     places.push(place("vllm", &gone));
     drop(gone);
     let found = find_local(&client(), &places, Duration::from_millis(500)).await;
@@ -107,8 +134,16 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
     assert_eq!(
         found,
         [
-            Found { vendor: "ollama".into(), base_url: plain.url(), models: models(&["qwen3:8b"]) },
-            Found { vendor: "llamacpp".into(), base_url: other.url(), models: models(&["a.gguf", "b.gguf"]) },
+            LocalServer {
+                vendor: "ollama".into(),
+                base_url: plain.url(),
+                models: models(&["qwen3:8b"])
+            },
+            LocalServer {
+                vendor: "llamacpp".into(),
+                base_url: other.url(),
+                models: models(&["a.gguf", "b.gguf"])
+            },
         ]
     );
     assert_eq!(plain.requests()[0].path, "/models");

@@ -1,7 +1,7 @@
 //! Why an answer ends, on every wire.
 
 use rooftree_protocol::event::StopReason;
-use rooftree_testkit::model_server::{ModelServer, Stop, say};
+use rooftree_testkit::model_server::{AnswerStop, ModelServer, say};
 
 use crate::asking::{WIRES, ask, question};
 
@@ -9,8 +9,14 @@ use crate::asking::{WIRES, ask, question};
 async fn an_answer_says_why_it_ends() {
     let table = [
         (say().text(["a"]), StopReason::End),
-        (say().text(["a"]).stop(Stop::MaxOutput), StopReason::MaxOutput),
-        (say().text(["a"]).stop(Stop::Refused), StopReason::Refused),
+        (
+            say().text(["a"]).stop(AnswerStop::MaxOutput),
+            StopReason::MaxOutput,
+        ),
+        (
+            say().text(["a"]).stop(AnswerStop::Refused),
+            StopReason::Refused,
+        ),
         (say().call("t", "Read", ["{}"]), StopReason::Calls),
     ];
     for wire in WIRES {

@@ -7,9 +7,14 @@ use crate::conversation::{script, with};
 
 #[tokio::test]
 async fn a_script_without_an_answer_names_everything_needed_to_add_one() {
-    let model =
-        script("[[reply]]\nagent = 'lead'\ntext = 'one'\n[[reply]]\nagent = 'lead'\non = 'hi'\ntext = 'two'");
-    let talk = with("lead").user("Good day.").go_on(&model).await.user("What is \"next\"?");
+    let model = script(
+        "[[reply]]\nagent = 'lead'\ntext = 'one'\n[[reply]]\nagent = 'lead'\non = 'hi'\ntext = 'two'",
+    );
+    let talk = with("lead")
+        .user("Good day.")
+        .go_on(&model)
+        .await
+        .user("What is \"next\"?");
     let error = talk.ask(&model).await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -30,16 +35,37 @@ async fn a_script_without_an_answer_names_everything_needed_to_add_one() {
 #[tokio::test]
 async fn the_message_fits_what_the_script_lacks() {
     let table = [
-        ("[[reply]]\nagent = 'lead'\ntext = 'one'", 0, "the script has replies only for: lead"),
-        ("[[reply]]\nmatch = 'x'\ntext = 'one'", 0, "none of its 1 replies with `on` or `match` fits"),
-        ("[[reply]]\nerror = 'broken'", 1, "at turn 1, after 1 failed attempts"),
-        ("[[reply]]\nerror = 'broken'", 1, "the script has no replies"),
+        (
+            "[[reply]]\nagent = 'lead'\ntext = 'one'",
+            0,
+            "the script has replies only for: lead",
+        ),
+        (
+            "[[reply]]\nmatch = 'x'\ntext = 'one'",
+            0,
+            "none of its 1 replies with `on` or `match` fits",
+        ),
+        (
+            "[[reply]]\nerror = 'broken'",
+            1,
+            "at turn 1, after 1 failed attempts",
+        ),
+        (
+            "[[reply]]\nerror = 'broken'",
+            1,
+            "the script has no replies",
+        ),
     ];
     for (text, attempt, message) in table {
         let talk = with("explore").user(&"long ".repeat(100)).attempt(attempt);
-        let Err(Error::Exhausted(said)) = talk.ask(&script(text)).await else { panic!("{text}") };
+        let Err(Error::Exhausted(said)) = talk.ask(&script(text)).await else {
+            panic!("{text}")
+        };
         assert!(said.contains(message), "{text}\n{said}");
-        assert!(said.lines().all(|line| line.chars().count() < 200), "the message is cut: {said}");
+        assert!(
+            said.lines().all(|line| line.chars().count() < 200),
+            "the message is cut: {said}"
+        );
     }
 }
 
@@ -47,7 +73,9 @@ async fn the_message_fits_what_the_script_lacks() {
 async fn the_proposed_entry_answers_the_request() {
     let text = "[[reply]]\ntext = 'one'";
     let talk = with("lead").user("a").said("one").user("b");
-    let Err(Error::Exhausted(said)) = talk.ask(&script(text)).await else { panic!("it has an answer") };
+    let Err(Error::Exhausted(said)) = talk.ask(&script(text)).await else {
+        panic!("it has an answer")
+    };
     let (_, entry) = said.split_once("\n\n").unwrap();
     assert_eq!(talk.hear(&script(&format!("{text}\n{entry}"))).await, "…");
 }

@@ -4,26 +4,34 @@ use std::sync::Arc;
 
 use rooftree_protocol::{CallId, SessionId, ToolResult, ToolSpec, event::ReplyPart};
 use rooftree_providers::{
-    Chunk, ModelMessage, Reply, Request,
-    http::{Client, Timeouts},
+    ModelMessage, ModelReply, ModelRequest, ReplyChunk,
+    http::{HttpClient, HttpTimeouts},
 };
 use serde_json::{Value, json};
 
 use crate::asking;
 pub(crate) use crate::asking::{listen as ask, result};
 
-pub(crate) fn client() -> Client {
-    Client::new(Timeouts::default()).unwrap()
+pub(crate) fn client() -> HttpClient {
+    HttpClient::new(HttpTimeouts::default()).unwrap()
 }
 
 /// "Hi" to a model called `m`, with no tools.
-pub(crate) fn request() -> Request {
-    Request { agent: "lead".into(), session: SessionId::from_entropy(7), ..asking::question("Hi") }
+pub(crate) fn request() -> ModelRequest {
+    ModelRequest {
+        agent: "lead".into(),
+        session: SessionId::from_entropy(7),
+        ..asking::question("Hi")
+    }
 }
 
 pub(crate) fn tools() -> Arc<[ToolSpec]> {
     let input_schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    Arc::from([ToolSpec { name: "Read".into(), description: "Reads a file.".into(), input_schema }])
+    Arc::from([ToolSpec {
+        name: "Read".into(),
+        description: "Reads a file.".into(),
+        input_schema,
+    }])
 }
 
 pub(crate) fn user(text: &str) -> Arc<ModelMessage> {
@@ -39,7 +47,10 @@ pub(crate) fn text(text: &str) -> ReplyPart {
 }
 
 pub(crate) fn thinking(text: &str) -> ReplyPart {
-    ReplyPart::Thinking { text: text.into(), signature: None }
+    ReplyPart::Thinking {
+        text: text.into(),
+        signature: None,
+    }
 }
 
 pub(crate) fn call_id(number: u128) -> CallId {
@@ -55,7 +66,7 @@ pub(crate) fn results(results: Vec<ToolResult>) -> Arc<ModelMessage> {
 }
 
 /// The calls of a reply: tool and input.
-pub(crate) fn calls(reply: &Reply) -> Vec<(String, Value)> {
+pub(crate) fn calls(reply: &ModelReply) -> Vec<(String, Value)> {
     let call = |part: &ReplyPart| match part {
         ReplyPart::Call(call) => Some((call.tool.clone(), call.input.clone())),
         _ => None,
@@ -64,9 +75,9 @@ pub(crate) fn calls(reply: &Reply) -> Vec<(String, Value)> {
 }
 
 /// The deltas of calls: index, tool, text.
-pub(crate) fn inputs(deltas: &[Chunk]) -> Vec<(usize, String, String)> {
-    let input = |delta: &Chunk| match delta {
-        Chunk::ToolInput { index, tool, text } => Some((*index, tool.clone(), text.clone())),
+pub(crate) fn inputs(deltas: &[ReplyChunk]) -> Vec<(usize, String, String)> {
+    let input = |delta: &ReplyChunk| match delta {
+        ReplyChunk::ToolInput { index, tool, text } => Some((*index, tool.clone(), text.clone())),
         _ => None,
     };
     deltas.iter().filter_map(input).collect()

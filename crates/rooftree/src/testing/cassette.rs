@@ -6,7 +6,7 @@ use std::{
 };
 
 use rooftree_protocol::Problem;
-use rooftree_providers::cassette::{Names, Player, Recorder, Tape};
+use rooftree_providers::cassette::{CassettePlayer, CassetteRecorder, Placeholders, RecordingMode};
 
 /// What models answered, in a file. Given to a query or a runtime with `cassette`.
 ///
@@ -37,13 +37,13 @@ use rooftree_providers::cassette::{Names, Player, Recorder, Tape};
 #[derive(Clone)]
 pub struct Cassette {
     path: PathBuf,
-    way: Way,
+    way: RecordMode,
     /// Opened by the first that uses it; whoever has a clone goes on with the same one.
-    tape: Arc<Mutex<Tape>>,
+    tape: Arc<Mutex<RecordingMode>>,
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum RecordMode {
     Record,
     Replay,
     RecordOnce,
@@ -52,54 +52,61 @@ enum Way {
 impl Cassette {
     /// Writes down what is asked and answered. A file that is there is not written over.
     pub fn record(path: impl Into<PathBuf>) -> Self {
-        Self::new(path.into(), Way::Record)
+        Self::new(path.into(), RecordMode::Record)
     }
 
     /// Answers from a recording, and asks nobody.
     pub fn replay(path: impl Into<PathBuf>) -> Self {
-        Self::new(path.into(), Way::Replay)
+        Self::new(path.into(), RecordMode::Replay)
     }
 
     /// Records if the file is not there, else replays. To record again, remove the file.
     ///
     /// For several queries on one recording, give each a clone.
     pub fn record_once(path: impl Into<PathBuf>) -> Self {
-        Self::new(path.into(), Way::RecordOnce)
+        Self::new(path.into(), RecordMode::RecordOnce)
     }
 
-    fn new(path: PathBuf, way: Way) -> Self {
-        Self { path, way, tape: Arc::default() }
+    fn new(path: PathBuf, way: RecordMode) -> Self {
+        Self {
+            path,
+            way,
+            tape: Arc::default(),
+        }
     }
 
     /// How many recorded answers nobody has asked for; zero while recording.
-    pub fn left(&self) -> usize {
+    pub fn remaining(&self) -> usize {
         match &*self.tape.lock().unwrap_or_else(PoisonError::into_inner) {
-            Tape::Playing(player) => player.left(),
-            Tape::Off | Tape::Recording(_) => 0,
+            RecordingMode::Playing(player) => player.left(),
+            RecordingMode::Off | RecordingMode::Recording(_) => 0,
         }
     }
 
     /// The tape, as it is used in a place with these names.
-    pub(crate) fn tape(&self, names: Names) -> Result<Tape, Problem> {
+    pub(crate) fn tape(&self, names: Placeholders) -> Result<RecordingMode, Problem> {
         let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Tape::Off = *tape {
+        if let RecordingMode::Off = *tape {
             *tape = self.opened()?;
         }
         Ok(tape.with_names(names))
     }
 
-    fn opened(&self) -> Result<Tape, Problem> {
-        let names = Names::default();
+    fn opened(&self) -> Result<RecordingMode, Problem> {
+        let names = Placeholders::default();
         match self.way {
-            Way::Replay => replayed(&self.path, names),
-            Way::RecordOnce if self.path.exists() => replayed(&self.path, names),
-            Way::Record | Way::RecordOnce => Ok(Tape::Recording(Recorder::create(&self.path, names)?)),
+            RecordMode::Replay => replayed(&self.path, names),
+            RecordMode::RecordOnce if self.path.exists() => replayed(&self.path, names),
+            RecordMode::Record | RecordMode::RecordOnce => Ok(RecordingMode::Recording(
+                CassetteRecorder::create(&self.path, names)?,
+            )),
         }
     }
 }
 
-fn replayed(path: &Path, names: Names) -> Result<Tape, Problem> {
-    let opened = Player::open(path, names);
-    let opened = opened.map_err(|problem| problem.fix("Cassette::record_once(FILE) makes a recording"))?;
-    Ok(Tape::Playing(opened))
+fn replayed(path: &Path, names: Placeholders) -> Result<RecordingMode, Problem> {
+    let opened = CassettePlayer::open(path, names);
+    let opened =
+        opened.map_err(|problem| problem.fix("Cassette::record_once(FILE) makes a recording"))?;
+    Ok(RecordingMode::Playing(opened))
 }

@@ -6,7 +6,13 @@ use std::{path::PathBuf, process::Command};
 const SHOWN: [(&str, &[&str]); 13] = [
     (
         "quick_start",
-        &["4\n", "→ reviewer (scripted/small)", "ticket 1234", "It is fixed and reviewed.", "3 turns"],
+        &[
+            "4\n",
+            "→ reviewer (scripted/small)",
+            "ticket 1234",
+            "It is fixed and reviewed.",
+            "3 turns",
+        ],
     ),
     (
         "three_providers",
@@ -20,9 +26,18 @@ const SHOWN: [(&str, &[&str]); 13] = [
             "google was asked at /v1beta/models/gemini-2.5-flash:streamGenerateContent",
         ],
     ),
-    ("own_tool", &["The one failed (", "the other said {\"files\":"]),
-    ("streaming", &["A roof tree is the beam that carries the roof.\n"]),
-    ("background", &["run is at work", "completed: It speaks of tokens."]),
+    (
+        "own_tool",
+        &["The one failed (", "the other said {\"files\":"],
+    ),
+    (
+        "streaming",
+        &["A roof tree is the beam that carries the roof.\n"],
+    ),
+    (
+        "background",
+        &["run is at work", "completed: It speaks of tokens."],
+    ),
     ("long_lived", &["Noted: blue.\nYou said blue.\n"]),
     (
         "permission",
@@ -33,10 +48,20 @@ const SHOWN: [(&str, &[&str]); 13] = [
             "secrets.txt is there: false",
         ],
     ),
-    ("cassette", &["asked 2 times, 0 answers are left.\nThe model was asked 2 times, 0 answers are left.\n"]),
+    (
+        "cassette",
+        &["asked 2 times, 0 answers are left.\nThe model was asked 2 times, 0 answers are left.\n"],
+    ),
     ("extraction", &["test, then ship in Some(3) hours"]),
     ("memory", &["Remembered in", "reminded of: Likes tea."]),
-    ("verifiers", &["there is no result", "Now it is done.", "result.txt is there: true"]),
+    (
+        "verifiers",
+        &[
+            "there is no result",
+            "Now it is done.",
+            "result.txt is there: true",
+        ],
+    ),
     ("program_as_model", &["I am a program. It cost $0.25."]),
     ("mcp_server", &["It will be sunny in Oslo."]),
 ];
@@ -49,7 +74,15 @@ pub fn program(name: &str) -> PathBuf {
     let program = profile.join("examples").join(name);
     if !program.exists() {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--offline", "--package", "rooftree", "--example", name]);
+        cargo.args([
+            "build",
+            "--quiet",
+            "--offline",
+            "--package",
+            "rooftree",
+            "--example",
+            name,
+        ]);
         cargo.arg("--target-dir").arg(profile.parent().unwrap());
         // What cargo tells a test about its package would have other packages built anew.
         let told = std::env::vars_os().map(|(name, _)| name);
@@ -77,7 +110,10 @@ fn each_example_runs_and_shows_what_it_is_for() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{name} failed:\n{said}{complaint}");
         for words in expected {
-            assert!(said.contains(words), "{name} does not say `{words}`:\n{said}{complaint}");
+            assert!(
+                said.contains(words),
+                "{name} does not say `{words}`:\n{said}{complaint}"
+            );
         }
     }
 }
@@ -87,7 +123,15 @@ fn no_example_is_left_out() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut there: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .unwrap()
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        })
         .collect();
     there.sort();
     let mut run = SHOWN.map(|(name, _)| name.to_owned());

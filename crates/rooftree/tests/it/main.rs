@@ -4,13 +4,13 @@
 mod bounds;
 mod cassettes;
 mod delegating;
-mod desk;
 mod environments;
 mod examples;
 mod expecting;
 mod extracting;
-mod falling_asleep;
+mod fixture;
 mod hooks;
+mod idle_race;
 mod memories;
 mod mistakes;
 mod own_tools;

@@ -4,13 +4,13 @@ use std::io;
 
 use rooftree::{
     Effect, Tool, ToolContext,
-    testing::{Call, call, say},
+    testing::{ScriptedCall, call, say},
     tool,
 };
 use serde::Serialize;
 use serde_json::json;
 
-use crate::desk::{script, scripted};
+use crate::fixture::{script, scripted};
 
 /// Look up a ticket in the tracker.
 ///
@@ -24,7 +24,10 @@ async fn ticket(
 ) -> Result<String, io::Error> {
     match id {
         0 => Err(io::Error::other("there is no ticket 0")),
-        _ => Ok(format!("#{id} {}: login fails", state.as_deref().unwrap_or("open"))),
+        _ => Ok(format!(
+            "#{id} {}: login fails",
+            state.as_deref().unwrap_or("open")
+        )),
     }
 }
 
@@ -36,7 +39,9 @@ struct Weather {
 /// Says how warm it is.
 #[tool(read_only, name = "HowWarm")]
 async fn how_warm(places: Vec<String>) -> Result<Weather, String> {
-    Ok(Weather { degrees: places.len() as i32 })
+    Ok(Weather {
+        degrees: places.len() as i32,
+    })
 }
 
 /// Says where it works.
@@ -52,9 +57,14 @@ async fn forget() -> Result<(), String> {
 }
 
 /// What the model reads when it makes this call.
-async fn told(made: Call) -> String {
+async fn told(made: ScriptedCall) -> String {
     let query = scripted("Go", [say("").calls([made]), say("{{ results[0].text }}")]);
-    let query = query.tool(ticket()).tool(how_warm()).tool(place()).tool(forget()).allow("forget");
+    let query = query
+        .tool(ticket())
+        .tool(how_warm())
+        .tool(place())
+        .tool(forget())
+        .allow("forget");
     query.await.unwrap().text
 }
 
@@ -62,7 +72,10 @@ async fn told(made: Call) -> String {
 fn doc_comments_are_what_the_model_is_told() {
     let tool = ticket();
     assert_eq!(tool.spec().name, "ticket");
-    assert_eq!(tool.spec().description, "Look up a ticket in the tracker.\n\nOnly numbers are known.");
+    assert_eq!(
+        tool.spec().description,
+        "Look up a ticket in the tracker.\n\nOnly numbers are known."
+    );
     let expected = json!({
         "type": "object",
         "properties": {
@@ -80,12 +93,24 @@ fn doc_comments_are_what_the_model_is_told() {
 
 #[tokio::test]
 async fn what_is_displayed_is_told_as_text_and_what_is_not_as_json() {
-    assert_eq!(told(call("ticket", json!({"id": 7}))).await, "#7 open: login fails");
-    assert_eq!(told(call("ticket", json!({"id": 7, "state": "closed"}))).await, "#7 closed: login fails");
-    assert_eq!(told(call("HowWarm", json!({"places": ["a", "b"]}))).await, r#"{"degrees":2}"#);
+    assert_eq!(
+        told(call("ticket", json!({"id": 7}))).await,
+        "#7 open: login fails"
+    );
+    assert_eq!(
+        told(call("ticket", json!({"id": 7, "state": "closed"}))).await,
+        "#7 closed: login fails"
+    );
+    assert_eq!(
+        told(call("HowWarm", json!({"places": ["a", "b"]}))).await,
+        r#"{"degrees":2}"#
+    );
     assert_eq!(told(call("forget", json!({}))).await, "Done.");
     let here = std::env::current_dir().unwrap();
-    assert_eq!(told(call("place", json!({}))).await, here.display().to_string());
+    assert_eq!(
+        told(call("place", json!({}))).await,
+        here.display().to_string()
+    );
 }
 
 #[tokio::test]
@@ -95,8 +120,14 @@ async fn mistakes_in_arguments_and_failures_are_told_to_the_model() {
             json!({"id": "seven"}),
             "ticket: invalid type: string \"seven\", expected u64. Its arguments are: id, state.",
         ),
-        (json!({}), "ticket: missing field `id`. Its arguments are: id, state."),
-        (json!({"id": 7, "colour": 1}), "ticket: unknown field `colour`"),
+        (
+            json!({}),
+            "ticket: missing field `id`. Its arguments are: id, state.",
+        ),
+        (
+            json!({"id": 7, "colour": 1}),
+            "ticket: unknown field `colour`",
+        ),
         (json!({"id": 0}), "there is no ticket 0"),
     ];
     for (input, expected) in table {
@@ -107,7 +138,18 @@ async fn mistakes_in_arguments_and_failures_are_told_to_the_model() {
 
 #[tokio::test]
 async fn a_tool_that_changes_something_is_asked_about() {
-    let model = script([say("").calls([call("forget", json!({}))]), say("{{ results[0].text }}")]);
-    let outcome = rooftree::query("Go").provider("scripted", model).tool(forget()).await.unwrap();
-    assert!(outcome.text.contains("nobody can be asked"), "{}", outcome.text);
+    let model = script([
+        say("").calls([call("forget", json!({}))]),
+        say("{{ results[0].text }}"),
+    ]);
+    let outcome = rooftree::query("Go")
+        .provider("scripted", model)
+        .tool(forget())
+        .await
+        .unwrap();
+    assert!(
+        outcome.text.contains("nobody can be asked"),
+        "{}",
+        outcome.text
+    );
 }

@@ -3,15 +3,17 @@
 use futures::StreamExt;
 use rooftree::{
     Agent, ErrorCode, RunStatus,
-    testing::{FaultKind, assert_events, call, fail, say},
+    testing::{ScriptedFailureKind, assert_events, call, fail, say},
 };
 use serde_json::json;
 
-use crate::desk::{script, scripted};
+use crate::fixture::{script, scripted};
 
 #[tokio::test]
 async fn a_query_is_answered_when_it_is_awaited() {
-    let answer = scripted("What is 2 + 2?", [say("4").usage(10, 1).cost(0.25)]).await.unwrap();
+    let answer = scripted("What is 2 + 2?", [say("4").usage(10, 1).cost(0.25)])
+        .await
+        .unwrap();
     assert_eq!(answer.to_string(), "4");
     assert_eq!((answer.status, answer.turns), (RunStatus::Completed, 1));
     assert!((answer.cost_usd() - 0.25).abs() < 1e-9);
@@ -35,7 +37,10 @@ async fn a_stream_tells_what_happens_and_then_the_outcome() {
         MessageCompleted(_),
         RunCompleted(_),
     ], only _);
-    assert!(run.next().await.is_none(), "a stream that has ended stays so");
+    assert!(
+        run.next().await.is_none(),
+        "a stream that has ended stays so"
+    );
     assert_eq!(run.result().await.unwrap().text, "Nothing.");
 }
 
@@ -44,7 +49,9 @@ async fn the_text_of_a_stream_comes_in_pieces() {
     let mut most = 0;
     // On a busy machine pieces may have passed by before anybody listens; the text never does.
     for _ in 0..20 {
-        let pieces = scripted("Say it", [say("one two three").chunk(4)]).stream().text();
+        let pieces = scripted("Say it", [say("one two three").chunk(4)])
+            .stream()
+            .text();
         let pieces: Vec<String> = pieces.map(Result::unwrap).collect().await;
         assert_eq!(pieces.concat(), "one two three");
         most = most.max(pieces.len());
@@ -58,17 +65,32 @@ async fn the_text_of_a_stream_comes_in_pieces() {
 #[tokio::test]
 async fn a_run_that_is_not_completed_is_an_error_that_keeps_what_was_said() {
     let reply = || say("Looking.").calls([call("Glob", json!({"pattern": "*.none"}))]);
-    let error = scripted("Look", [reply(), reply(), reply()]).max_turns(1).await.unwrap_err();
+    let error = scripted("Look", [reply(), reply(), reply()])
+        .max_turns(1)
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), ErrorCode::LimitReached);
-    assert!(error.partial().is_some_and(|said| said.contains("Looking.")), "{error:?}");
+    assert!(
+        error
+            .partial()
+            .is_some_and(|said| said.contains("Looking.")),
+        "{error:?}"
+    );
 
-    let outcome = scripted("Look", [reply(), reply()]).max_turns(1).stream().outcome().await.unwrap();
+    let outcome = scripted("Look", [reply(), reply()])
+        .max_turns(1)
+        .stream()
+        .outcome()
+        .await
+        .unwrap();
     assert_eq!(outcome.status, RunStatus::MaxTurns);
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_provider_is_told_with_its_code() {
-    let error = scripted("Hi", [fail(FaultKind::Unauthorized)]).await.unwrap_err();
+    let error = scripted("Hi", [fail(ScriptedFailureKind::Unauthorized)])
+        .await
+        .unwrap_err();
     assert_eq!(error.code(), ErrorCode::Unauthorized);
     assert!(!error.is_retryable());
 }
@@ -76,25 +98,41 @@ async fn a_refusal_of_the_provider_is_told_with_its_code() {
 #[tokio::test]
 async fn a_definition_can_be_applied_to_the_main_session() {
     let model = script([say("Looks good.").agent("code-reviewer")]);
-    let reviewer = Agent::new("code-reviewer").prompt("You review code.").tools(["Read"]);
-    let answer = rooftree::query("Review it").provider("scripted", model.clone()).agent(reviewer);
+    let reviewer = Agent::new("code-reviewer")
+        .prompt("You review code.")
+        .tools(["Read"]);
+    let answer = rooftree::query("Review it")
+        .provider("scripted", model.clone())
+        .agent(reviewer);
     let answer = answer.main_agent("code-reviewer").await.unwrap();
     assert_eq!(answer.text, "Looks good.");
     let requests = model.requests();
     let request = requests.first().unwrap();
     assert!(request.system.contains("You review code."));
-    let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let tools: Vec<&str> = request
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
     assert_eq!(tools, ["Read"]);
 }
 
 #[tokio::test]
 async fn tools_of_a_query_are_the_only_ones_there_are() {
     let model = script([say("ok")]);
-    let asked =
-        rooftree::query("Hi").provider("scripted", model.clone()).tools(["Read", "G*"]).deny_tools(["Grep"]);
+    let asked = rooftree::query("Hi")
+        .provider("scripted", model.clone())
+        .tools(["Read", "G*"])
+        .deny_tools(["Grep"]);
     asked.await.unwrap();
     let requests = model.requests();
-    let tools: Vec<&str> = requests.first().unwrap().tools.iter().map(|tool| tool.name.as_str()).collect();
+    let tools: Vec<&str> = requests
+        .first()
+        .unwrap()
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
     assert_eq!(tools, ["Read", "Glob"]);
 }
 

@@ -6,14 +6,19 @@ use futures::StreamExt;
 use rooftree::{
     ErrorCode, EventBody, RunStatus, Runtime, SqliteStore, Storage, Store,
     protocol::event::RunMode,
-    testing::{Entry, call, say},
+    testing::{ScriptEntry, call, say},
 };
 use serde_json::json;
 
-use crate::desk::{helper, script};
+use crate::fixture::{helper, script};
 
-async fn runtime(entries: impl IntoIterator<Item = Entry>) -> Runtime {
-    Runtime::builder().provider("scripted", script(entries)).agent(helper()).build().await.unwrap()
+async fn runtime(entries: impl IntoIterator<Item = ScriptEntry>) -> Runtime {
+    Runtime::builder()
+        .provider("scripted", script(entries))
+        .agent(helper())
+        .build()
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
@@ -33,7 +38,8 @@ async fn a_session_is_found_again_in_its_file() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("agents.db");
     let build = || {
-        let builder = Runtime::builder().provider("scripted", script([say("Hello."), say("Again.")]));
+        let builder =
+            Runtime::builder().provider("scripted", script([say("Hello."), say("Again.")]));
         builder.store(&file).build()
     };
     let runtime = build().await.unwrap();
@@ -47,8 +53,20 @@ async fn a_session_is_found_again_in_its_file() {
     let found = runtime.session("lead").latest_or_create().await.unwrap();
     assert_eq!(found.id(), session.id());
     let same = runtime.session("lead").id(session.id()).await.unwrap();
-    assert_eq!(same.send("Hi again").await.unwrap().result().await.unwrap().text, "Again.");
-    assert!(runtime.session("helper").id(session.id()).await.is_err(), "it is not the helper's");
+    assert_eq!(
+        same.send("Hi again")
+            .await
+            .unwrap()
+            .result()
+            .await
+            .unwrap()
+            .text,
+        "Again."
+    );
+    assert!(
+        runtime.session("helper").id(session.id()).await.is_err(),
+        "it is not the helper's"
+    );
     let other = runtime.session("lead").create().await.unwrap();
     assert_ne!(other.id(), session.id());
     runtime.stop().await;
@@ -80,9 +98,18 @@ async fn a_store_is_a_path_or_one_that_is_open() {
 #[tokio::test]
 async fn a_run_is_stopped_and_says_so() {
     let endless = say("").calls([call("Bash", json!({"command": "sleep 600"}))]);
-    let builder = Runtime::builder().provider("scripted", script([endless])).allow("Bash");
+    let builder = Runtime::builder()
+        .provider("scripted", script([endless]))
+        .allow("Bash");
     let runtime = builder.build().await.unwrap();
-    let mut run = runtime.session("lead").create().await.unwrap().send("Go").await.unwrap();
+    let mut run = runtime
+        .session("lead")
+        .create()
+        .await
+        .unwrap()
+        .send("Go")
+        .await
+        .unwrap();
     while let Some(event) = run.next().await {
         if let EventBody::ToolStarted { .. } = event.unwrap().body {
             run.cancel().await.unwrap();
@@ -96,8 +123,15 @@ async fn a_run_is_stopped_and_says_so() {
 async fn another_agent_is_asked_and_awaited_or_left_in_background() {
     let runtime = runtime([say("Helped.").agent("helper")]).await;
     let session = runtime.session("lead").create().await.unwrap();
-    assert_eq!(session.delegate("helper", "Help").await.unwrap().text, "Helped.");
-    let run = session.delegate("helper", "Help").background().await.unwrap();
+    assert_eq!(
+        session.delegate("helper", "Help").await.unwrap().text,
+        "Helped."
+    );
+    let run = session
+        .delegate("helper", "Help")
+        .background()
+        .await
+        .unwrap();
     assert_ne!(run.session(), session.id());
     assert_eq!(run.outcome().await.unwrap().text, "Helped.");
     let unknown = session.delegate("nobody", "Help").await.unwrap_err();
@@ -109,10 +143,16 @@ async fn another_agent_is_asked_and_awaited_or_left_in_background() {
 async fn a_run_has_only_its_own_events() {
     let runtime = runtime([say("One."), say("Two.")]).await;
     let session = runtime.session("lead").create().await.unwrap();
-    let (first, second) = (session.send("1").await.unwrap(), session.send("2").await.unwrap());
+    let (first, second) = (
+        session.send("1").await.unwrap(),
+        session.send("2").await.unwrap(),
+    );
     let second_id = second.id().clone();
     let events: Vec<_> = second.map(|event| event.unwrap().run).collect().await;
-    assert!(events.iter().all(|run| run.as_ref() == Some(&second_id)), "{events:?}");
+    assert!(
+        events.iter().all(|run| run.as_ref() == Some(&second_id)),
+        "{events:?}"
+    );
     assert_eq!(first.result().await.unwrap().text, "One.");
     runtime.stop().await;
 }
@@ -126,7 +166,13 @@ async fn events_of_a_session_are_read_from_any_number_on() {
     let first: Vec<_> = events.take(2).map(Result::unwrap).collect().await;
     let ids: Vec<_> = first.iter().map(|event| event.id).collect();
     assert_eq!(ids, [Some(2), Some(3)]);
-    assert!(matches!(first.first().unwrap().body, EventBody::RunStarted { mode: RunMode::Main, .. }));
+    assert!(matches!(
+        first.first().unwrap().body,
+        EventBody::RunStarted {
+            mode: RunMode::Main,
+            ..
+        }
+    ));
     runtime.stop().await;
 }
 

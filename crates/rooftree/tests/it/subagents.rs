@@ -2,10 +2,10 @@
 
 use rooftree::{
     Agent, EventBody, RunStatus,
-    testing::{Scripted, assert_events, say},
+    testing::{ScriptedModel, assert_events, say},
 };
 
-use crate::desk::{Notes, background, helper, script, scripted, task};
+use crate::fixture::{Notes, background, helper, script, scripted, task};
 
 #[tokio::test]
 async fn a_stream_shows_a_sub_agent_before_its_result_is_told() {
@@ -14,7 +14,12 @@ async fn a_stream_shows_a_sub_agent_before_its_result_is_told() {
         say("Done.").agent("lead"),
         say("Here is help.").agent("helper"),
     ];
-    let events = scripted("Go", entries).agent(helper()).stream().all().await.unwrap();
+    let events = scripted("Go", entries)
+        .agent(helper())
+        .stream()
+        .all()
+        .await
+        .unwrap();
     assert_events!(
         events,
         [
@@ -26,13 +31,19 @@ async fn a_stream_shows_a_sub_agent_before_its_result_is_told() {
         ],
         only RunStarted { .. } | RunCompleted(_) | ToolCompleted(_),
     );
-    assert!(events.iter().all(|event| event.parent_run.is_some() == (event.agent == "helper")));
+    assert!(
+        events
+            .iter()
+            .all(|event| event.parent_run.is_some() == (event.agent == "helper"))
+    );
 }
 
 #[tokio::test]
 async fn each_sub_agent_is_told_when_it_starts_and_when_it_stops() {
     let entries = [
-        say("").calls([task("helper", "One"), task("helper", "Two")]).agent("lead"),
+        say("")
+            .calls([task("helper", "One"), task("helper", "Two")])
+            .agent("lead"),
         say("Both done.").agent("lead"),
         say("Helped.").agent("helper"),
     ];
@@ -65,7 +76,9 @@ async fn each_sub_agent_is_told_when_it_starts_and_when_it_stops() {
 #[tokio::test]
 async fn a_query_waits_for_what_it_started_in_background() {
     let entries = [
-        say("").calls([background("helper", "Take your time")]).agent("lead"),
+        say("")
+            .calls([background("helper", "Take your time")])
+            .agent("lead"),
         say("Still told.").agent("lead").times(9),
         say("Slowly done.").agent("helper"),
     ];
@@ -79,15 +92,23 @@ async fn a_query_waits_for_what_it_started_in_background() {
         }
     }
     let helped = told.iter().position(|text| text == "Slowly done.").unwrap();
-    let news = told.iter().position(|text| text.contains("Slowly done.") && text.contains("helper"));
-    assert!(news.is_some_and(|news| news > helped), "the lead was told before the query ended: {told:?}");
+    let news = told
+        .iter()
+        .position(|text| text.contains("Slowly done.") && text.contains("helper"));
+    assert!(
+        news.is_some_and(|news| news > helped),
+        "the lead was told before the query ended: {told:?}"
+    );
     assert_eq!(run.outcome().await.unwrap().status, RunStatus::Completed);
 }
 
 #[tokio::test]
 async fn each_agent_thinks_with_a_model_of_its_own_provider() {
-    let (one, two): (Scripted, Scripted) = (
-        script([say("").calls([task("second", "Go on"), task("third", "Go on")]), say("All said.")]),
+    let (one, two): (ScriptedModel, ScriptedModel) = (
+        script([
+            say("").calls([task("second", "Go on"), task("third", "Go on")]),
+            say("All said."),
+        ]),
         script([say("Second.")]),
     );
     let three = script([say("Third.")]);
@@ -96,12 +117,28 @@ async fn each_agent_thinks_with_a_model_of_its_own_provider() {
         .provider("second", two.clone())
         .provider("third", three.clone())
         .model("first/main")
-        .agent(Agent::new("second").describe("The second.").model("second/small"))
-        .agent(Agent::new("third").describe("The third.").provider("third").model("tiny"))
+        .agent(
+            Agent::new("second")
+                .describe("The second.")
+                .model("second/small"),
+        )
+        .agent(
+            Agent::new("third")
+                .describe("The third.")
+                .provider("third")
+                .model("tiny"),
+        )
         .await
         .unwrap();
     assert_eq!(answer.text, "All said.");
-    assert_eq!((one.requests().len(), two.requests().len(), three.requests().len()), (2, 1, 1));
+    assert_eq!(
+        (
+            one.requests().len(),
+            two.requests().len(),
+            three.requests().len()
+        ),
+        (2, 1, 1)
+    );
     assert_eq!(three.requests().first().unwrap().model, "tiny");
 }
 
@@ -109,7 +146,11 @@ async fn each_agent_thinks_with_a_model_of_its_own_provider() {
 async fn agents_are_read_from_files_and_a_wrong_file_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("scribe.md");
-    std::fs::write(&file, "---\ndescription: Writes things down\ntools: [Read]\n---\nYou write.\n").unwrap();
+    std::fs::write(
+        &file,
+        "---\ndescription: Writes things down\ntools: [Read]\n---\nYou write.\n",
+    )
+    .unwrap();
     let entries = || {
         [
             say("").calls([task("scribe", "Note it")]).agent("lead"),
@@ -117,10 +158,21 @@ async fn agents_are_read_from_files_and_a_wrong_file_is_an_error() {
             say("ok").agent("scribe"),
         ]
     };
-    let answer = scripted("Go", entries()).agents_dir(directory.path()).await.unwrap();
+    let answer = scripted("Go", entries())
+        .agents_dir(directory.path())
+        .await
+        .unwrap();
     assert_eq!(answer.to_string(), "Noted.");
     std::fs::write(&file, "---\ntools: [Reed]\n---\nx\n").unwrap();
-    let error = scripted("Go", entries()).agents_dir(directory.path()).await.unwrap_err();
+    let error = scripted("Go", entries())
+        .agents_dir(directory.path())
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("Reed"), "{error}");
-    assert!(scripted("Go", entries()).agents_dir(directory.path().join("none")).await.is_err());
+    assert!(
+        scripted("Go", entries())
+            .agents_dir(directory.path().join("none"))
+            .await
+            .is_err()
+    );
 }

@@ -9,75 +9,84 @@ use std::collections::VecDeque;
 use rooftree_protocol::{ErrorCode, EventBody, Outcome, ToolCall};
 
 use super::{
-    Agent, batch,
-    call::{Prepared, leave, not_made},
-    check::{Checked, consult, refusal},
-    hook_points::{self, Said},
-    limits::End,
+    AgentActor, batch,
+    call::{PreparedCall, not_made, record_cancelled},
+    check::{CheckedCall, check_with_hooks, refusal},
+    hook_points::{self, CallHookAnswers},
+    limits::RunEndReason,
     permission,
-    permission::Permitted,
+    permission::PermissionOutcome,
     take::is_steered,
 };
 use crate::Error;
 
 /// Makes the calls; says if the run must end for something that came meanwhile.
-pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Option<End>, Error> {
+pub(super) async fn act(
+    agent: &mut AgentActor,
+    calls: Vec<ToolCall>,
+) -> Result<Option<RunEndReason>, Error> {
     let mut rest = VecDeque::from(calls);
-    let (mut said, mut used) = (Said::default(), Vec::new());
+    let (mut said, mut used) = (CallHookAnswers::default(), Vec::new());
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
-            leave(agent, rest, "cancelled: steered");
+            record_cancelled(agent, rest, "cancelled: steered");
             return Ok(None);
         }
         if let Some(end) = agent.ending.take() {
             rest.push_front(call);
-            leave(agent, rest, "[cancelled]");
+            record_cancelled(agent, rest, "[cancelled]");
             return Ok(Some(end));
         }
         // A call before this one may have changed what is allowed, and so may people.
         agent.renew_policy().await?;
-        let ended = match consult(agent, &call, &mut said).await? {
-            Checked::Refused(record) => {
+        let ended = match check_with_hooks(agent, &call, &mut said).await? {
+            CheckedCall::Refused(record) => {
                 hook_points::refused(agent, None, &record);
                 agent.note(EventBody::ToolCompleted(*record));
                 None
             }
-            Checked::Ended => {
+            CheckedCall::Ended => {
                 rest.push_front(call);
                 agent.ending.take()
             }
-            Checked::Ready(first) => {
+            CheckedCall::Ready(first) => {
                 let calls = together(agent, first, &mut rest, &mut said).await?;
                 batch::run(agent, calls, &mut used).await?
             }
-            Checked::Ask(mut prepared, reason) => match permission::ask(agent, &prepared, reason).await? {
-                Permitted::Yes(by) => {
-                    prepared.permitted_by(by);
-                    batch::run(agent, vec![prepared], &mut used).await?
+            CheckedCall::Ask(mut prepared, reason) => {
+                match permission::ask(agent, &prepared, reason).await? {
+                    PermissionOutcome::Yes(by) => {
+                        prepared.permitted_by(by);
+                        batch::run(agent, vec![prepared], &mut used).await?
+                    }
+                    PermissionOutcome::No(words) => {
+                        let record = refusal(&prepared, words);
+                        hook_points::refused(agent, Some(&prepared), &record);
+                        agent.note(EventBody::ToolCompleted(record));
+                        None
+                    }
+                    PermissionOutcome::Vain(words) => {
+                        let record = not_made(
+                            &call,
+                            &prepared.title,
+                            Outcome::Failed(ErrorCode::ToolFailed),
+                            words,
+                        );
+                        agent.note(EventBody::ToolCompleted(record));
+                        None
+                    }
+                    PermissionOutcome::Ended(end) => {
+                        rest.push_front(call);
+                        Some(end)
+                    }
                 }
-                Permitted::No(words) => {
-                    let record = refusal(&prepared, words);
-                    hook_points::refused(agent, Some(&prepared), &record);
-                    agent.note(EventBody::ToolCompleted(record));
-                    None
-                }
-                Permitted::Vain(words) => {
-                    let record =
-                        not_made(&call, &prepared.title, Outcome::Failed(ErrorCode::ToolFailed), words);
-                    agent.note(EventBody::ToolCompleted(record));
-                    None
-                }
-                Permitted::Ended(end) => {
-                    rest.push_front(call);
-                    Some(end)
-                }
-            },
+            }
         };
         if let Some(end) = ended {
             // A paused run makes its remaining calls when it goes on.
-            if end != End::Paused {
-                leave(agent, rest, "[cancelled]");
+            if end != RunEndReason::Paused {
+                record_cancelled(agent, rest, "[cancelled]");
             }
             return Ok(Some(end));
         }
@@ -88,16 +97,18 @@ pub(super) async fn act(agent: &mut Agent, calls: Vec<ToolCall>) -> Result<Optio
 
 /// The first call and those after it that may run at the same time.
 async fn together(
-    agent: &mut Agent,
-    first: Prepared,
+    agent: &mut AgentActor,
+    first: PreparedCall,
     rest: &mut VecDeque<ToolCall>,
-    said: &mut Said,
-) -> Result<Vec<Prepared>, Error> {
+    said: &mut CallHookAnswers,
+) -> Result<Vec<PreparedCall>, Error> {
     let mut batch = vec![first];
-    while batch.iter().all(Prepared::is_concurrent) && batch.len() < agent.kit.limits.concurrent_calls {
+    while batch.iter().all(PreparedCall::is_concurrent)
+        && batch.len() < agent.kit.limits.concurrent_calls
+    {
         let Some(next) = rest.front() else { break };
-        match consult(agent, next, said).await? {
-            Checked::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
+        match check_with_hooks(agent, next, said).await? {
+            CheckedCall::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
             _ => break,
         }
         rest.pop_front();

@@ -7,64 +7,71 @@ use rooftree_protocol::{
     CallId, EventBody, Usage,
     event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason},
 };
-use rooftree_providers::{Chunk, Error as ProviderError, Model, ModelMessage, Reply, Request};
+use rooftree_providers::{
+    Error as ProviderError, Model, ModelMessage, ModelReply, ModelRequest, ReplyChunk,
+};
 
-use super::{Agent, budget, journal::Commit, limits::End, patience, patience::Patience, prompt, strict};
-use crate::{Error, governor::Pass, secrets::Held};
+use super::{
+    AgentActor, budget, journal::JournalCommit, limits::RunEndReason, prompt, retry,
+    retry::RetryState, strict,
+};
+use crate::{Error, rate_limiter::RequestPermit, secrets::StreamRedactor};
 
 /// How one attempt went.
-pub(super) enum Attempt {
-    Reply(Reply),
+pub(super) enum ModelAttempt {
+    Reply(ModelReply),
     Failed(ProviderError),
-    Ended(End, String),
+    Ended(RunEndReason, String),
 }
 
 /// Who hears the reply while it comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Audience {
+pub(super) enum ReplyAudience {
     Watchers,
     Nobody,
 }
 
 /// Asks until there is a reply, which is kept; or says how the run ends without one.
-pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
+pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
     let model = match &agent.model {
         Ok(model) => model.clone(),
-        Err(problem) => return Ok(Some(End::Failed(problem.clone()))),
+        Err(problem) => return Ok(Some(RunEndReason::Failed(problem.clone()))),
     };
-    if let Some(end) = patience::wait_on(agent).await? {
+    if let Some(end) = retry::resume_wait(agent).await? {
         return Ok(Some(end));
     }
     load_media(agent).await?;
-    let mut patience = Patience::new(model, &agent.world);
+    let mut patience = RetryState::new(model, &agent.world);
     loop {
         let model = patience.model().clone();
-        if let Some(end) = strict::refusal(agent, &model).or_else(|| budget::exhausted(agent, &model)) {
+        if let Some(end) =
+            strict::refusal(agent, &model).or_else(|| budget::exhausted(agent, &model))
+        {
             return Ok(Some(end));
         }
-        let pass = match patience::admit(agent, &model).await? {
+        let pass = match retry::acquire_permit(agent, &model).await? {
             Ok(pass) => pass,
             Err(end) => return Ok(Some(end)),
         };
         let request = prompt::request(agent, &model, patience.attempt());
-        match answer(agent, &model, request, Audience::Watchers).await? {
-            Attempt::Reply(reply) => {
+        match answer(agent, &model, request, ReplyAudience::Watchers).await? {
+            ModelAttempt::Reply(reply) => {
                 pass.answered();
-                keep(agent, &model, reply);
+                record_reply(agent, &model, reply);
                 return Ok(None);
             }
-            Attempt::Ended(end, said) => {
+            ModelAttempt::Ended(end, said) => {
                 // A paused run asks anew when it goes on; half a reply would stand in for the whole.
-                if end != End::Paused {
+                if end != RunEndReason::Paused {
                     keep_partial(agent, &model, said);
                 }
                 return Ok(Some(end));
             }
-            Attempt::Failed(ProviderError::TooLong { limit }) => {
+            ModelAttempt::Failed(ProviderError::TooLong { limit }) => {
                 agent.refused_as_too_long(limit);
                 return Ok(None);
             }
-            Attempt::Failed(error) => {
+            ModelAttempt::Failed(error) => {
                 if let Some(end) = try_again(agent, &mut patience, pass, error).await? {
                     return Ok(Some(end));
                 }
@@ -75,20 +82,20 @@ pub(super) async fn ask(agent: &mut Agent) -> Result<Option<End>, Error> {
 
 /// Waits, or turns to another model; ends the run if neither helps.
 async fn try_again(
-    agent: &mut Agent,
-    patience: &mut Patience,
-    pass: Pass,
+    agent: &mut AgentActor,
+    patience: &mut RetryState,
+    pass: RequestPermit,
     error: ProviderError,
-) -> Result<Option<End>, Error> {
+) -> Result<Option<RunEndReason>, Error> {
     match patience.after(&error, agent.kit.limits.retries, agent.world.entropy()) {
-        patience::Then::Wait(pause) => {
+        retry::RetryDecision::Wait(pause) => {
             if matches!(error, ProviderError::RateLimited { .. }) {
                 pass.refused(agent.world.now(), pause);
             }
             drop(pass);
-            patience::wait(agent, &error, pause).await
+            retry::wait(agent, &error, pause).await
         }
-        patience::Then::TurnTo(model) => {
+        retry::RetryDecision::TurnTo(model) => {
             let message = format!("{error}; asking {} for this turn", model.choice);
             agent.note(EventBody::Notice {
                 level: NoticeLevel::Warning,
@@ -98,29 +105,31 @@ async fn try_again(
             });
             Ok(None)
         }
-        patience::Then::GiveUp => Ok(Some(End::Failed(error.problem()))),
+        retry::RetryDecision::GiveUp => Ok(Some(RunEndReason::Failed(error.problem()))),
     }
 }
 
 /// Streams one answer. Whatever breaks in is heeded.
 pub(super) async fn answer(
-    agent: &mut Agent,
+    agent: &mut AgentActor,
     model: &Model,
-    request: Request,
-    audience: Audience,
-) -> Result<Attempt, Error> {
-    rooftree_store::failpoint::note("asked", || format!("{} {}", replies_in(&request), agent.session.id));
+    request: ModelRequest,
+    audience: ReplyAudience,
+) -> Result<ModelAttempt, Error> {
+    rooftree_store::failpoint::note("asked", || {
+        format!("{} {}", replies_in(&request), agent.session.id)
+    });
     let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach_at("model.asked", agent.depth());
     let mut interruption = agent.interruption();
-    let mut said = Said::default();
+    let mut said = PartialReply::default();
     loop {
         let chunk = tokio::select! {
             biased;
             came = &mut interruption => {
-                if let Some(end) = agent.heed(came)? {
+                if let Some(end) = agent.apply_interruption(came)? {
                     said.tell_rest(agent);
-                    return Ok(Attempt::Ended(end, said.text));
+                    return Ok(ModelAttempt::Ended(end, said.text));
                 }
                 interruption = agent.interruption();
                 continue;
@@ -128,61 +137,74 @@ pub(super) async fn answer(
             chunk = stream.next() => chunk,
         };
         match chunk {
-            Some(Ok(Chunk::Reply(reply))) => {
+            Some(Ok(ReplyChunk::Reply(reply))) => {
                 said.tell_rest(agent);
-                return Ok(Attempt::Reply(reply));
+                return Ok(ModelAttempt::Reply(reply));
             }
-            Some(Ok(delta)) if audience == Audience::Watchers => said.tell(agent, delta),
+            Some(Ok(delta)) if audience == ReplyAudience::Watchers => said.tell(agent, delta),
             Some(Ok(_)) => {}
-            Some(Err(error)) => return Ok(Attempt::Failed(error)),
-            None => return Ok(Attempt::Failed(ProviderError::Broken("the stream ended early".into()))),
+            Some(Err(error)) => return Ok(ModelAttempt::Failed(error)),
+            None => {
+                return Ok(ModelAttempt::Failed(ProviderError::Broken(
+                    "the stream ended early".into(),
+                )));
+            }
         }
     }
 }
 
 /// What has come of a reply so far.
 #[derive(Default)]
-struct Said {
+struct PartialReply {
     text: String,
     /// What could be the beginning of a secret is not told before it is clear that it is none.
-    held: Held,
-    thoughts: Held,
+    held: StreamRedactor,
+    thoughts: StreamRedactor,
 }
 
-impl Said {
-    fn tell(&mut self, agent: &mut Agent, delta: Chunk) {
+impl PartialReply {
+    fn tell(&mut self, agent: &mut AgentActor, delta: ReplyChunk) {
         match delta {
-            Chunk::Text(text) => {
+            ReplyChunk::Text(text) => {
                 self.tell_thoughts(agent);
                 self.text.push_str(&text);
                 let text = self.held.push(agent.world.secrets(), &text);
                 say(agent, text, |text| EventBody::MessageDelta { text });
             }
-            Chunk::Thinking(text) => {
+            ReplyChunk::Thinking(text) => {
                 let text = self.thoughts.push(agent.world.secrets(), &text);
                 say(agent, text, |text| EventBody::ThinkingDelta { text });
             }
-            Chunk::Note { level, code, message } => {
-                agent.note(EventBody::Notice { level, code: code.into_owned(), message, hint: None });
+            ReplyChunk::Note {
+                level,
+                code,
+                message,
+            } => {
+                agent.note(EventBody::Notice {
+                    level,
+                    code: code.into_owned(),
+                    message,
+                    hint: None,
+                });
             }
-            Chunk::ToolInput { .. } | Chunk::Reply(_) => {}
+            ReplyChunk::ToolInput { .. } | ReplyChunk::Reply(_) => {}
         }
     }
 
-    fn tell_thoughts(&mut self, agent: &Agent) {
+    fn tell_thoughts(&mut self, agent: &AgentActor) {
         let text = self.thoughts.finish(agent.world.secrets());
         say(agent, text, |text| EventBody::ThinkingDelta { text });
     }
 
     /// Nothing more comes.
-    fn tell_rest(&mut self, agent: &Agent) {
+    fn tell_rest(&mut self, agent: &AgentActor) {
         self.tell_thoughts(agent);
         let text = self.held.finish(agent.world.secrets());
         say(agent, text, |text| EventBody::MessageDelta { text });
     }
 }
 
-fn say(agent: &Agent, text: String, body: impl FnOnce(String) -> EventBody) {
+fn say(agent: &AgentActor, text: String, body: impl FnOnce(String) -> EventBody) {
     if !text.is_empty() {
         agent.say(body(text));
     }
@@ -190,7 +212,7 @@ fn say(agent: &Agent, text: String, body: impl FnOnce(String) -> EventBody) {
 
 /// Gets the bytes of the images and files in the conversation: the newest ones, as many as one request
 /// may carry. The others are told in words.
-async fn load_media(agent: &mut Agent) -> Result<(), Error> {
+async fn load_media(agent: &mut AgentActor) -> Result<(), Error> {
     let mut room = agent.kit.limits.media_bytes;
     let mut media = HashMap::new();
     for blob in agent.history.images().iter().rev() {
@@ -200,23 +222,30 @@ async fn load_media(agent: &mut Agent) -> Result<(), Error> {
             None => agent.world.store().blob(blob).await?.map(Arc::<[u8]>::from),
         };
         let Some(bytes) = bytes else { continue };
-        let Some(left) = room.checked_sub(bytes.len() as u64) else { break };
+        let Some(left) = room.checked_sub(bytes.len() as u64) else {
+            break;
+        };
         room = left;
         media.insert(blob.clone(), bytes);
     }
-    if media.len() != agent.media.len() || media.keys().any(|blob| !agent.media.contains_key(blob)) {
+    if media.len() != agent.media.len() || media.keys().any(|blob| !agent.media.contains_key(blob))
+    {
         agent.media = Arc::new(media);
     }
     Ok(())
 }
 
 /// How many of its own replies the model is shown: which one it is asked for, as seen by the model.
-fn replies_in(request: &Request) -> usize {
-    request.messages.iter().filter(|message| matches!(***message, ModelMessage::Assistant { .. })).count()
+fn replies_in(request: &ModelRequest) -> usize {
+    request
+        .messages
+        .iter()
+        .filter(|message| matches!(***message, ModelMessage::Assistant { .. }))
+        .count()
 }
 
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.
-fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
+fn record_reply(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
     let estimate = prompt::estimate(agent);
     agent.window.calibrate(estimate, reply.usage.input);
     agent.refusals = 0;
@@ -224,7 +253,12 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
         let message = format!("{} does not get {}", model.choice, reply.dropped.join(", "));
         agent.dropped.clone_from(&reply.dropped);
         let code = "not_carried_over".into();
-        agent.note(EventBody::Notice { level: NoticeLevel::Info, code, message, hint: None });
+        agent.note(EventBody::Notice {
+            level: NoticeLevel::Info,
+            code,
+            message,
+            hint: None,
+        });
     }
     let mut parts = reply.parts;
     for part in &mut parts {
@@ -232,28 +266,67 @@ fn keep(agent: &mut Agent, model: &Model, reply: Reply) {
             call.id = CallId::from_entropy(agent.world.entropy());
         }
     }
-    record(agent, model, Reply { parts, usage: model.charge(reply.usage), ..reply });
-    let (used, limit) = (agent.window.tokens(prompt::estimate(agent)), agent.window.limit);
+    record(
+        agent,
+        model,
+        ModelReply {
+            parts,
+            usage: model.charge(reply.usage),
+            ..reply
+        },
+    );
+    let (used, limit) = (
+        agent.window.tokens(prompt::estimate(agent)),
+        agent.window.limit,
+    );
     agent.say(EventBody::ContextUsage { used, limit });
 }
 
 /// Keeps what had been said when the model was cut short.
-fn keep_partial(agent: &mut Agent, model: &Model, said: String) {
+fn keep_partial(agent: &mut AgentActor, model: &Model, said: String) {
     if !said.trim().is_empty() {
         let (parts, stop) = (vec![ReplyPart::Text { text: said }], StopReason::Cancelled);
-        record(agent, model, Reply { parts, stop, usage: Usage::none(), request: None, dropped: Vec::new() });
+        record(
+            agent,
+            model,
+            ModelReply {
+                parts,
+                stop,
+                usage: Usage::none(),
+                request: None,
+                dropped: Vec::new(),
+            },
+        );
     }
 }
 
-fn record(agent: &mut Agent, model: &Model, reply: Reply) {
+fn record(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
     let texts = reply.parts.iter().filter_map(|part| match part {
         ReplyPart::Text { text } => Some(text.as_str()),
         _ => None,
     });
     let text: String = texts.collect();
     let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
-    let Reply { parts, stop, usage, request, .. } = reply;
-    let reply = ReplyRecord { text, parts, model: model.choice.to_string(), stop, usage, request };
+    let ModelReply {
+        parts,
+        stop,
+        usage,
+        request,
+        ..
+    } = reply;
+    let reply = ReplyRecord {
+        text,
+        parts,
+        model: model.choice.to_string(),
+        stop,
+        usage,
+        request,
+    };
     let bodies = vec![EventBody::MessageCompleted(reply)];
-    agent.append(Commit { bodies, snippet, run: agent.run_id(), ..Commit::default() });
+    agent.append(JournalCommit {
+        bodies,
+        snippet,
+        run: agent.run_id(),
+        ..JournalCommit::default()
+    });
 }

@@ -7,31 +7,47 @@
 use rooftree_protocol::{EventBody, Usage, event::NoticeLevel};
 use rooftree_providers::Model;
 
-use super::{Agent, limits::End, prompt};
+use super::{AgentActor, limits::RunEndReason, prompt};
 
 /// Tokens of an answer when none has come yet.
 const FIRST_ANSWER: u64 = 500;
 
 /// What is left of the run's money, if that is bounded.
-pub(super) fn left(agent: &Agent) -> Option<f64> {
+pub(super) fn left(agent: &AgentActor) -> Option<f64> {
     let allowed = agent.kit.limits.max_cost_usd?;
     Some((allowed - spent(agent)).max(0.0))
 }
 
 /// What the run has cost, with what it delegated and what is set aside for tasks at work.
-fn spent(agent: &Agent) -> f64 {
-    let set_aside: f64 = agent.history.tasks().iter().filter_map(|task| task.share).sum();
-    set_aside + agent.history.run().map_or(0.0, |run| run.usage.cost_usd + run.delegated.cost_usd)
+fn spent(agent: &AgentActor) -> f64 {
+    let set_aside: f64 = agent
+        .history
+        .tasks()
+        .iter()
+        .filter_map(|task| task.share)
+        .sum();
+    set_aside
+        + agent
+            .history
+            .run()
+            .map_or(0.0, |run| run.usage.cost_usd + run.delegated.cost_usd)
 }
 
 /// Says that the run must end, and why, if the next question does not fit its budget.
-pub(super) fn exhausted(agent: &mut Agent, model: &Model) -> Option<End> {
+pub(super) fn exhausted(agent: &mut AgentActor, model: &Model) -> Option<RunEndReason> {
     let allowed = agent.kit.limits.max_cost_usd?;
     let run = agent.history.run()?;
     let spent = spent(agent);
-    let answer = run.usage.output.checked_div(u64::from(run.turns)).unwrap_or(FIRST_ANSWER);
-    let question =
-        Usage { input: agent.window.tokens(prompt::estimate(agent)), output: answer, ..Usage::default() };
+    let answer = run
+        .usage
+        .output
+        .checked_div(u64::from(run.turns))
+        .unwrap_or(FIRST_ANSWER);
+    let question = Usage {
+        input: agent.window.tokens(prompt::estimate(agent)),
+        output: answer,
+        ..Usage::default()
+    };
     let next = model.charge(question).cost_usd;
     let is_something_left = spent < allowed || spent == 0.0;
     if is_something_left && spent + next <= allowed {
@@ -45,5 +61,5 @@ pub(super) fn exhausted(agent: &mut Agent, model: &Model) -> Option<End> {
         ),
         hint: Some("send another message to go on, or raise --max-cost".into()),
     });
-    Some(End::Budget)
+    Some(RunEndReason::Budget)
 }

@@ -8,16 +8,20 @@ use std::{
 use rooftree_protocol::{
     CallId, Effect, EventBody, Outcome, Part, Repeat, RunId, ToolCall, event::ToolRecord,
 };
-use rooftree_tools::{Confining, Reach, Tool, ToolContext, tool::Progress, toolset::Found};
+use rooftree_tools::{
+    CallReach, SandboxConfig, Tool, ToolContext, tool::ProgressCallback, toolset::ToolLookup,
+};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, journal::Teller};
-use crate::{Secrets, caller::Caller, memory, post_turn::PostTurn, secrets::Held, workspace};
+use super::{AgentActor, journal::EventPublisher};
+use crate::{
+    SecretRedactor, caller::Caller, memory, post_turn::PostTurn, secrets::StreamRedactor, workspace,
+};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
-pub(super) struct Prepared {
+pub(super) struct PreparedCall {
     pub(super) call: ToolCall,
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Value,
@@ -25,18 +29,22 @@ pub(super) struct Prepared {
     pub(super) repeat: Repeat,
     pub(super) title: String,
     /// The files it was judged by, and may touch.
-    pub(super) reach: Reach,
+    pub(super) reach: CallReach,
     /// What lets it happen, in words.
     pub(super) permitted: String,
     /// The call it is made from inside of.
     pub(super) inside: Option<CallId>,
 }
 
-impl Prepared {
+impl PreparedCall {
     /// Notes who or what lets it happen, beside what is known about it already.
     pub(super) fn permitted_by(&mut self, by: String) {
         let before = std::mem::take(&mut self.permitted);
-        self.permitted = if before.is_empty() { by } else { format!("{by}; {before}") };
+        self.permitted = if before.is_empty() {
+            by
+        } else {
+            format!("{by}; {before}")
+        };
     }
 
     pub(super) fn is_concurrent(&self) -> bool {
@@ -46,8 +54,8 @@ impl Prepared {
 
 /// What a tool is given besides its arguments.
 pub(super) fn context(
-    agent: &Agent,
-    one: &Prepared,
+    agent: &AgentActor,
+    one: &PreparedCall,
     cancel: CancellationToken,
     turn: PostTurn,
 ) -> ToolContext {
@@ -77,31 +85,49 @@ pub(super) fn context(
 }
 
 /// How what this agent runs is confined, as it is now.
-pub(super) fn confining(agent: &Agent) -> Confining {
+pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let options = &agent.world.options;
     let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
     let copy = workspace::copied_from(cwd, &options.workspaces);
     let shared = shared(agent, copy.is_some()).into();
-    let confining = options.sandbox.with(confinement, agent.policy.unreadable(cwd));
-    Confining { shared, copy, ..confining }
+    let confining = options
+        .sandbox
+        .with(confinement, agent.policy.unreadable(cwd));
+    SandboxConfig {
+        shared,
+        copy,
+        ..confining
+    }
 }
 
 /// Directories of our own that file tools of this agent may read: its skills, its memory, its `/tmp`, and the
 /// working copies of children, unless it works in one.
-fn shared(agent: &Agent, is_in_copy: bool) -> Vec<PathBuf> {
+fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
     let options = &agent.world.options;
-    let skills = agent.surroundings.skills.iter().map(|skill| skill.directory.clone());
+    let skills = agent
+        .surroundings
+        .skills
+        .iter()
+        .map(|skill| skill.directory.clone());
     let memory = memory::directory(&agent.kit.definition, &options.memory, &agent.session.cwd);
-    let temporary = options.sandbox.scratch.as_ref().map(|place| place.join(agent.session.id.as_str()));
+    let temporary = options
+        .sandbox
+        .scratch
+        .as_ref()
+        .map(|place| place.join(agent.session.id.as_str()));
     let copies = Some(options.workspaces.directory.clone()).filter(|_| !is_in_copy);
-    skills.chain(memory).chain(temporary).chain(copies).collect()
+    skills
+        .chain(memory)
+        .chain(temporary)
+        .chain(copies)
+        .collect()
 }
 
 /// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
 /// or when the tool has ended.
-fn progress(agent: &Agent, call: &CallId) -> Progress {
-    let telling = Telling {
+fn progress(agent: &AgentActor, call: &CallId) -> ProgressCallback {
+    let telling = ProgressReporter {
         teller: agent.journal.teller().clone(),
         run: agent.run_id(),
         call: call.clone(),
@@ -111,40 +137,53 @@ fn progress(agent: &Agent, call: &CallId) -> Progress {
     Arc::new(move |text| telling.tell(|held, secrets| held.push(secrets, text)))
 }
 
-struct Telling {
-    teller: Teller,
+struct ProgressReporter {
+    teller: EventPublisher,
     run: Option<RunId>,
     call: CallId,
-    secrets: Arc<Secrets>,
-    held: Mutex<Held>,
+    secrets: Arc<SecretRedactor>,
+    held: Mutex<StreamRedactor>,
 }
 
-impl Telling {
-    fn tell(&self, next: impl FnOnce(&mut Held, &Secrets) -> String) {
+impl ProgressReporter {
+    fn tell(&self, next: impl FnOnce(&mut StreamRedactor, &SecretRedactor) -> String) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let text = next(&mut held, &self.secrets);
         if !text.is_empty() {
-            self.teller.say(self.run.clone(), EventBody::ToolOutput { call: self.call.clone(), text });
+            self.teller.say(
+                self.run.clone(),
+                EventBody::ToolOutput {
+                    call: self.call.clone(),
+                    text,
+                },
+            );
         }
     }
 }
 
-impl Drop for Telling {
+impl Drop for ProgressReporter {
     fn drop(&mut self) {
-        self.tell(Held::finish);
+        self.tell(StreamRedactor::finish);
     }
 }
 
 /// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
-fn called_by(agent: &Agent, one: &Prepared, turn: PostTurn) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
+fn called_by(
+    agent: &AgentActor,
+    one: &PreparedCall,
+    turn: PostTurn,
+) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
     let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
-    let asks = |open: &&super::history::OpenCall| matches!(agent.kit.toolset.find(&open.call.tool), Found::Tool(tool) if tool.spec().name == "Task");
+    let asks = |open: &&super::history::OpenToolCall| matches!(agent.kit.toolset.find(&open.call.tool), ToolLookup::Tool(tool) if tool.spec().name == "Task");
     let delegations = agent.history.open_calls().filter(asks).count();
-    Some(Arc::new(Caller { turn, ..caller(agent, run, delegations) }))
+    Some(Arc::new(Caller {
+        turn,
+        ..caller(agent, run, delegations)
+    }))
 }
 
 /// An agent in the middle of a run that delegates to so many at once.
-pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
+pub(super) fn caller(agent: &AgentActor, run: RunId, delegations: usize) -> Caller {
     Caller {
         world: agent.world.clone(),
         session: agent.journal.session().clone(),
@@ -155,7 +194,10 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
         confinement: agent.confinement(),
         outside: agent.history.outside().is_some(),
         has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
-        is_directed: agent.history.run().is_some_and(|run| run.is_directed && run.turns == 1),
+        is_directed: agent
+            .history
+            .run()
+            .is_some_and(|run| run.is_directed && run.turns == 1),
         model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
@@ -166,7 +208,11 @@ pub(super) fn caller(agent: &Agent, run: RunId, delegations: usize) -> Caller {
 }
 
 /// Gives calls that will not be made a result that says so.
-pub(super) fn leave(agent: &mut Agent, calls: impl IntoIterator<Item = ToolCall>, words: &str) {
+pub(super) fn record_cancelled(
+    agent: &mut AgentActor,
+    calls: impl IntoIterator<Item = ToolCall>,
+    words: &str,
+) {
     for call in calls {
         let record = not_made(&call, &call.tool, Outcome::Cancelled, words.to_owned());
         agent.note(EventBody::ToolCompleted(record));
@@ -174,7 +220,12 @@ pub(super) fn leave(agent: &mut Agent, calls: impl IntoIterator<Item = ToolCall>
 }
 
 /// The record of a call that was not made.
-pub(super) fn not_made(call: &ToolCall, title: &str, outcome: Outcome, words: String) -> ToolRecord {
+pub(super) fn not_made(
+    call: &ToolCall,
+    title: &str,
+    outcome: Outcome,
+    words: String,
+) -> ToolRecord {
     ToolRecord {
         call: call.id.clone(),
         tool: call.tool.clone(),

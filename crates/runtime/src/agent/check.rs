@@ -4,38 +4,38 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{Judged, Verdict, toolset::Found};
+use rooftree_tools::{PolicyRequest, PolicyVerdict, toolset::ToolLookup};
 use serde_json::Value;
 
 use super::{
-    Agent,
-    call::{Prepared, confining, not_made},
-    hook_points::{self, Said},
+    AgentActor,
+    call::{PreparedCall, confining, not_made},
+    hook_points::{self, CallHookAnswers},
     permission::is_asked_by_mode,
 };
 use crate::{
     Error,
-    effective::{self, Ruling},
-    hooks::{self, Answer},
-    kit::{ONLY_ABOVE, ONLY_FIRST},
+    effective_rights::{self, CallRuling},
+    hooks::{self, HookAnswer},
+    resolved_agent::{ONLY_ABOVE, ONLY_FIRST},
 };
 
 /// What the checks say about a call.
-pub(super) enum Checked {
-    Ready(Prepared),
-    Ask(Prepared, String),
+pub(super) enum CheckedCall {
+    Ready(PreparedCall),
+    Ask(PreparedCall, String),
     Refused(Box<ToolRecord>),
     /// Nothing: the run must end first, and `agent.ending` says how.
     Ended,
 }
 
 /// What scope and policy say.
-fn check(agent: &Agent, call: &ToolCall) -> Checked {
+fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
     let refused = |outcome, words: String| {
         let title = call.tool.clone();
-        Checked::Refused(Box::new(not_made(call, &title, outcome, words)))
+        CheckedCall::Refused(Box::new(not_made(call, &title, outcome, words)))
     };
-    let Found::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
+    let ToolLookup::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
         let (code, words) = unknown_tool(agent, &call.tool);
         return refused(Outcome::Failed(code), words);
     };
@@ -45,35 +45,53 @@ fn check(agent: &Agent, call: &ToolCall) -> Checked {
     };
     let (effect, repeat, title) = (tool.effect(&input), tool.repeat(&input), tool.title(&input));
     let (name, subject) = (tool.ruled_as(&input), tool.subject(&input));
-    let about = Judged {
+    let about = PolicyRequest {
         tool: &name,
         subject: subject.as_deref(),
         input: Some(&input),
         effect,
         cwd: &agent.session.cwd,
     };
-    let ruling = effective::judge(&agent.policy, &confining(agent), tool.as_ref(), &about);
-    let Ruling { reach, verdict, .. } = ruling;
+    let ruling = effective_rights::judge(&agent.policy, &confining(agent), tool.as_ref(), &about);
+    let CallRuling { reach, verdict, .. } = ruling;
     let (call, permitted) = (call.clone(), String::new());
-    let mut prepared = Prepared { call, tool, input, effect, repeat, title, reach, permitted, inside: None };
+    let mut prepared = PreparedCall {
+        call,
+        tool,
+        input,
+        effect,
+        repeat,
+        title,
+        reach,
+        permitted,
+        inside: None,
+    };
     match verdict {
-        Verdict::Allow(reason) => {
+        PolicyVerdict::Allow(reason) => {
             prepared.permitted = reason;
-            Checked::Ready(prepared)
+            CheckedCall::Ready(prepared)
         }
-        Verdict::Ask(reason) => Checked::Ask(prepared, reason),
-        Verdict::Deny(reason) => Checked::Refused(Box::new(refusal(&prepared, format!("[denied] {reason}")))),
+        PolicyVerdict::Ask(reason) => CheckedCall::Ask(prepared, reason),
+        PolicyVerdict::Deny(reason) => {
+            CheckedCall::Refused(Box::new(refusal(&prepared, format!("[denied] {reason}"))))
+        }
     }
 }
 
 /// What the checks say, and what hooks make of it.
-pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said) -> Result<Checked, Error> {
+pub(super) async fn check_with_hooks(
+    agent: &mut AgentActor,
+    call: &ToolCall,
+    said: &mut CallHookAnswers,
+) -> Result<CheckedCall, Error> {
     let checked = check(agent, call);
     let one = match &checked {
-        Checked::Ready(one) | Checked::Ask(one, _) if hook_points::has_say(agent) => one,
+        CheckedCall::Ready(one) | CheckedCall::Ask(one, _) if hook_points::has_say(agent) => one,
         _ => return Ok(checked),
     };
-    let Some(mut answer) = said.about(agent, one).await? else { return Ok(Checked::Ended) };
+    let Some(mut answer) = said.about(agent, one).await? else {
+        return Ok(CheckedCall::Ended);
+    };
     let checked = match answer.input.take() {
         Some(input) => rewritten(agent, one, input),
         None => checked,
@@ -82,38 +100,49 @@ pub(super) async fn consult(agent: &mut Agent, call: &ToolCall, said: &mut Said)
 }
 
 /// What the checks say about arguments a hook has put in place of the model's: all of them, again.
-fn rewritten(agent: &Agent, one: &Prepared, input: Value) -> Checked {
-    let call = ToolCall { tool: one.tool.spec().name.clone(), input, ..one.call.clone() };
+fn rewritten(agent: &AgentActor, one: &PreparedCall, input: Value) -> CheckedCall {
+    let call = ToolCall {
+        tool: one.tool.spec().name.clone(),
+        input,
+        ..one.call.clone()
+    };
     let mut checked = check(agent, &call);
-    if let Checked::Ready(one) | Checked::Ask(one, _) = &mut checked {
+    if let CheckedCall::Ready(one) | CheckedCall::Ask(one, _) = &mut checked {
         one.permitted_by("a hook has rewritten it".into());
     }
     checked
 }
 
 /// Invariant: a hook only narrows. Its yes counts where nothing but the mode wants a person to be asked.
-fn judged(agent: &Agent, checked: Checked, answer: Answer) -> Checked {
+fn judged(agent: &AgentActor, checked: CheckedCall, answer: HookAnswer) -> CheckedCall {
     match (answer.verdict, checked) {
-        (hooks::Verdict::Deny(why), Checked::Ready(one) | Checked::Ask(one, _)) => {
-            Checked::Refused(Box::new(refusal(&one, format!("[denied] {why}"))))
+        (hooks::HookVerdict::Deny(why), CheckedCall::Ready(one) | CheckedCall::Ask(one, _)) => {
+            CheckedCall::Refused(Box::new(refusal(&one, format!("[denied] {why}"))))
         }
-        (hooks::Verdict::Ask, Checked::Ready(one)) => {
-            let why = answer.because.map_or_else(String::new, |why| format!(": {why}"));
-            Checked::Ask(one, format!("a hook wants somebody to be asked about it{why}"))
+        (hooks::HookVerdict::Ask, CheckedCall::Ready(one)) => {
+            let why = answer
+                .because
+                .map_or_else(String::new, |why| format!(": {why}"));
+            CheckedCall::Ask(
+                one,
+                format!("a hook wants somebody to be asked about it{why}"),
+            )
         }
-        (hooks::Verdict::Allow, Checked::Ask(mut one, reason))
+        (hooks::HookVerdict::Allow, CheckedCall::Ask(mut one, reason))
             if answer.permits && is_asked_by_mode(agent, &one, &reason) =>
         {
-            let why = answer.because.map_or_else(String::new, |why| format!(": {why}"));
+            let why = answer
+                .because
+                .map_or_else(String::new, |why| format!(": {why}"));
             one.permitted_by(format!("a hook answers for the user{why}"));
-            Checked::Ready(one)
+            CheckedCall::Ready(one)
         }
         (_, checked) => checked,
     }
 }
 
-fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
-    let exists = matches!(agent.world.options.tools.find(name), Found::Tool(_));
+fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
+    let exists = matches!(agent.world.options.tools.find(name), ToolLookup::Tool(_));
     let there_are = agent.kit.toolset.names().join(", ");
     if let Some(words) = not_inside(agent, name) {
         return (ErrorCode::ToolNotAllowed, words);
@@ -132,8 +161,10 @@ fn unknown_tool(agent: &Agent, name: &str) -> (ErrorCode, String) {
 }
 
 /// What to say about a tool that only agents further up have.
-fn not_inside(agent: &Agent, name: &str) -> Option<String> {
-    let Found::Tool(tool) = agent.world.options.tools.find(name) else { return None };
+fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
+    let ToolLookup::Tool(tool) = agent.world.options.tools.find(name) else {
+        return None;
+    };
     let name = tool.spec().name.as_str();
     agent.mandate.as_ref()?;
     if ONLY_ABOVE.contains(&name) {
@@ -149,7 +180,10 @@ fn not_inside(agent: &Agent, name: &str) -> Option<String> {
     }
 }
 
-pub(super) fn refusal(one: &Prepared, words: String) -> ToolRecord {
+pub(super) fn refusal(one: &PreparedCall, words: String) -> ToolRecord {
     let record = not_made(&one.call, &one.title, Outcome::Denied, words);
-    ToolRecord { tool: one.tool.spec().name.clone(), ..record }
+    ToolRecord {
+        tool: one.tool.spec().name.clone(),
+        ..record
+    }
 }

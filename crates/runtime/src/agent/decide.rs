@@ -5,11 +5,11 @@
 
 use rooftree_protocol::{ErrorCode, Limits, Outcome, Problem, ToolCall, event::StopReason};
 
-use super::{History, limits::End};
+use super::{History, limits::RunEndReason};
 
 /// What a run does next.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Next {
+pub(crate) enum NextStep {
     /// Ask the model.
     Ask,
     /// Make these calls.
@@ -17,14 +17,14 @@ pub(crate) enum Next {
     /// Have the work checked.
     Verify,
     /// Make the context smaller in this way.
-    Compact(Squeeze),
+    Compact(CompactionStep),
     /// End.
-    End(End),
+    End(RunEndReason),
 }
 
 /// How much room the model's window has for the next question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum WindowRoom {
     /// Enough.
     Plenty,
     /// Little: it is time to make the context smaller.
@@ -35,7 +35,7 @@ pub(crate) enum Room {
 
 /// Whether somebody checks the work when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Checking {
+pub(crate) enum Verification {
     /// The definition names verifiers.
     Wanted,
     /// Nobody does.
@@ -44,7 +44,7 @@ pub(crate) enum Checking {
 
 /// The ways to get room, from the gentlest to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Squeeze {
+pub(crate) enum CompactionStep {
     /// Summarise what is older.
     Summarise,
     /// Cut older tool results.
@@ -54,71 +54,87 @@ pub(crate) enum Squeeze {
 }
 
 /// What follows this history.
-pub(crate) fn decide(history: &History, limits: &Limits, room: Room, checking: Checking) -> Next {
+pub(crate) fn decide(
+    history: &History,
+    limits: &Limits,
+    room: WindowRoom,
+    checking: Verification,
+) -> NextStep {
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
-    let (turns, identical) = history.run().map_or((0, 0), |run| (run.turns, run.identical));
+    let (turns, identical) = history
+        .run()
+        .map_or((0, 0), |run| (run.turns, run.identical));
     let cut_off = history.run().map_or(0, |run| run.cut_off);
     if turns > limits.max_turns {
         // The one turn more, which was for saying how far it got.
-        return Next::End(End::MaxTurns);
+        return NextStep::End(RunEndReason::MaxTurns);
     }
     if !open.is_empty() {
         if identical > limits.identical_calls {
-            return Next::End(End::Failed(going_in_circles(&open, identical)));
+            return NextStep::End(RunEndReason::Failed(going_in_circles(&open, identical)));
         }
-        return Next::Act(open);
+        return NextStep::Act(open);
     }
     match history.last_reply() {
-        Some(StopReason::Refused) => Next::End(End::Failed(
+        Some(StopReason::Refused) => NextStep::End(RunEndReason::Failed(
             Problem::new(ErrorCode::ProviderRefused, "the model refused to go on")
                 .fix("put the request differently, or use another model"),
         )),
-        Some(StopReason::MaxOutput) if cut_off <= limits.continuations && turns < limits.max_turns => {
+        Some(StopReason::MaxOutput)
+            if cut_off <= limits.continuations && turns < limits.max_turns =>
+        {
             ask(history, room)
         }
         // No continuation is left: what was said so far must not look like the whole answer.
-        Some(StopReason::MaxOutput) => Next::End(End::Truncated),
+        Some(StopReason::MaxOutput) => NextStep::End(RunEndReason::Truncated),
         // Kept when the run was stopped, by a process that was gone before it could settle.
-        Some(StopReason::Cancelled) => Next::End(End::Cancelled),
-        Some(_) if checking == Checking::Wanted && !history.is_checked() => Next::Verify,
-        Some(_) => Next::End(End::Completed),
-        None if history.is_made() => Next::End(made(history)),
-        None if turns >= limits.max_turns && !history.has_last_word(limits) => Next::End(End::MaxTurns),
+        Some(StopReason::Cancelled) => NextStep::End(RunEndReason::Cancelled),
+        Some(_) if checking == Verification::Wanted && !history.is_checked() => NextStep::Verify,
+        Some(_) => NextStep::End(RunEndReason::Completed),
+        None if history.is_made() => NextStep::End(made(history)),
+        None if turns >= limits.max_turns && !history.has_last_word(limits) => {
+            NextStep::End(RunEndReason::MaxTurns)
+        }
         None => ask(history, room),
     }
 }
 
 /// How a run ends that was to make one call: as the call did.
-fn made(history: &History) -> End {
+fn made(history: &History) -> RunEndReason {
     let (outcome, words) = match history.run() {
         Some(run) => (run.last_outcome.unwrap_or(Outcome::Done), run.text.as_str()),
         None => (Outcome::Done, ""),
     };
     let code = match outcome {
-        Outcome::Done => return End::Completed,
-        Outcome::Cancelled => return End::Cancelled,
+        Outcome::Done => return RunEndReason::Completed,
+        Outcome::Cancelled => return RunEndReason::Cancelled,
         Outcome::Failed(code) => code,
         Outcome::Denied => ErrorCode::ToolDenied,
         Outcome::Unknown => ErrorCode::ToolFailed,
     };
-    End::Failed(Problem::new(code, words.lines().next().unwrap_or_default()))
+    RunEndReason::Failed(Problem::new(code, words.lines().next().unwrap_or_default()))
 }
 
 /// Asks, or makes room first. Bounded: each way is tried once per question, then it is over.
-fn ask(history: &History, room: Room) -> Next {
+fn ask(history: &History, room: WindowRoom) -> NextStep {
     match room {
-        Room::Tight if history.shrunk() == 0 && history.is_shrinkable() => Next::Compact(Squeeze::Summarise),
-        Room::Plenty | Room::Tight => Next::Ask,
-        Room::None(refusals) if refusals <= history.shrunk() => Next::Ask,
-        Room::None(refusals) => match refusals {
-            1 if history.is_shrinkable() => Next::Compact(Squeeze::Summarise),
-            2 if history.is_shrinkable() => Next::Compact(Squeeze::Trim),
+        WindowRoom::Tight if history.shrunk() == 0 && history.is_shrinkable() => {
+            NextStep::Compact(CompactionStep::Summarise)
+        }
+        WindowRoom::Plenty | WindowRoom::Tight => NextStep::Ask,
+        WindowRoom::None(refusals) if refusals <= history.shrunk() => NextStep::Ask,
+        WindowRoom::None(refusals) => match refusals {
+            1 if history.is_shrinkable() => NextStep::Compact(CompactionStep::Summarise),
+            2 if history.is_shrinkable() => NextStep::Compact(CompactionStep::Trim),
             // With nothing but the request left, starting anew would change nothing.
-            1..=3 if history.is_shrinkable() => Next::Compact(Squeeze::StartOver),
-            _ => Next::End(End::Failed(
-                Problem::new(ErrorCode::ContextTooLong, "the request does not fit the model's window")
-                    .cause("it is too long by itself: nothing is left that could be taken away")
-                    .fix("make the request shorter, or use a model with a larger window"),
+            1..=3 if history.is_shrinkable() => NextStep::Compact(CompactionStep::StartOver),
+            _ => NextStep::End(RunEndReason::Failed(
+                Problem::new(
+                    ErrorCode::ContextTooLong,
+                    "the request does not fit the model's window",
+                )
+                .cause("it is too long by itself: nothing is left that could be taken away")
+                .fix("make the request shorter, or use a model with a larger window"),
             )),
         },
     }
@@ -142,51 +158,97 @@ mod tests {
 
     #[test]
     fn a_table_of_histories_and_what_follows() {
-        let limits = Limits { max_turns: 2, identical_calls: 1, ..Limits::default() };
+        let limits = Limits {
+            max_turns: 2,
+            identical_calls: 1,
+            ..Limits::default()
+        };
         let next = |events: Vec<rooftree_protocol::Event>| {
-            decide(&folded(&events), &limits, Room::Plenty, Checking::No)
+            decide(
+                &folded(&events),
+                &limits,
+                WindowRoom::Plenty,
+                Verification::No,
+            )
         };
 
-        assert_eq!(next(vec![started(), user("hi")]), Next::Ask);
-        assert_eq!(next(vec![started(), user("hi"), reply("done", &[])]), Next::End(End::Completed));
+        assert_eq!(next(vec![started(), user("hi")]), NextStep::Ask);
+        assert_eq!(
+            next(vec![started(), user("hi"), reply("done", &[])]),
+            NextStep::End(RunEndReason::Completed)
+        );
         let called = vec![started(), user("hi"), reply("", &["a", "b"])];
-        assert!(matches!(next(called.clone()), Next::Act(calls) if calls.len() == 2));
+        assert!(matches!(next(called.clone()), NextStep::Act(calls) if calls.len() == 2));
         let half = [called.clone(), vec![result("a")]].concat();
-        assert!(matches!(next(half.clone()), Next::Act(calls) if calls.len() == 1));
+        assert!(matches!(next(half.clone()), NextStep::Act(calls) if calls.len() == 1));
         let whole = [half, vec![result("b")]].concat();
-        assert_eq!(next(whole.clone()), Next::Ask);
+        assert_eq!(next(whole.clone()), NextStep::Ask);
         let again = [whole, vec![reply("", &["a", "b"])]].concat();
-        assert!(matches!(next(again), Next::End(End::Failed(_))));
-        let used_up =
-            vec![started(), user("x"), reply("", &["a"]), result("a"), reply("", &["c"]), result("c")];
-        assert_eq!(next(used_up), Next::End(End::MaxTurns));
-        let said_at_the_limit =
-            vec![started(), user("x"), reply("", &["a"]), result("a"), reply("done", &[])];
-        assert_eq!(next(said_at_the_limit), Next::End(End::Completed));
-        assert_eq!(next(vec![started(), user("x"), cut_short("do")]), Next::End(End::Cancelled));
+        assert!(matches!(
+            next(again),
+            NextStep::End(RunEndReason::Failed(_))
+        ));
+        let used_up = vec![
+            started(),
+            user("x"),
+            reply("", &["a"]),
+            result("a"),
+            reply("", &["c"]),
+            result("c"),
+        ];
+        assert_eq!(next(used_up), NextStep::End(RunEndReason::MaxTurns));
+        let said_at_the_limit = vec![
+            started(),
+            user("x"),
+            reply("", &["a"]),
+            result("a"),
+            reply("done", &[]),
+        ];
+        assert_eq!(
+            next(said_at_the_limit),
+            NextStep::End(RunEndReason::Completed)
+        );
+        assert_eq!(
+            next(vec![started(), user("x"), cut_short("do")]),
+            NextStep::End(RunEndReason::Cancelled)
+        );
     }
 
     #[test]
     fn a_run_that_was_to_make_one_call_ends_as_the_call_does() {
         let next = |events: Vec<rooftree_protocol::Event>| {
-            decide(&folded(&events), &Limits::default(), Room::Plenty, Checking::Wanted)
+            decide(
+                &folded(&events),
+                &Limits::default(),
+                WindowRoom::Plenty,
+                Verification::Wanted,
+            )
         };
         let called = vec![started(), directed("a"), reply("", &["a"])];
-        assert!(matches!(next(called.clone()), Next::Act(calls) if calls.len() == 1));
+        assert!(matches!(next(called.clone()), NextStep::Act(calls) if calls.len() == 1));
         let made = [called.clone(), vec![result("a")]].concat();
-        assert_eq!(next(made.clone()), Next::End(End::Completed));
-        assert_eq!(folded(&made).run().map(|run| run.text.as_str()), Some("result of a"));
+        assert_eq!(next(made.clone()), NextStep::End(RunEndReason::Completed));
+        assert_eq!(
+            folded(&made).run().map(|run| run.text.as_str()),
+            Some("result of a")
+        );
         let mut failed = result("a");
         if let rooftree_protocol::EventBody::ToolCompleted(record) = &mut failed.body {
             record.outcome = Outcome::Denied;
         }
-        assert!(matches!(next([called, vec![failed]].concat()), Next::End(End::Failed(problem))
-            if problem.code == ErrorCode::ToolDenied));
+        assert!(
+            matches!(next([called, vec![failed]].concat()), NextStep::End(RunEndReason::Failed(problem))
+            if problem.code == ErrorCode::ToolDenied)
+        );
         let mut steering = user("and then?");
         if let rooftree_protocol::EventBody::MessageUser { lane, .. } = &mut steering.body {
             *lane = rooftree_protocol::Lane::Boundary;
         }
         let steered = [made, vec![steering]].concat();
-        assert_eq!(next(steered), Next::Ask, "whoever says something is answered");
+        assert_eq!(
+            next(steered),
+            NextStep::Ask,
+            "whoever says something is answered"
+        );
     }
 }

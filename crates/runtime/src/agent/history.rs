@@ -4,44 +4,44 @@
 //! that was not fold to the same history.
 //! Invariant: in `messages()` every call has exactly one result, right after its reply.
 
-mod readings;
-mod shaped;
-mod shrinking;
-mod taking;
+mod apply_event;
+mod compaction;
+mod message_edits;
+mod queries;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, MessageId, Part, PermissionMode, Repeat, RunId, Todo, ToolCall,
-    ToolKind, ToolResult,
+    BlobId, CallId, Event, EventBody, Lane, MessageId, Part, PermissionMode, Repeat, RunId, Todo,
+    ToolCall, ToolKind, ToolResult,
     event::{ClearReason, StopReason, TaskNote, WaitReason},
 };
 use rooftree_providers::ModelMessage;
 
-pub(crate) use self::shaped::INTERRUPTED;
-use self::shaped::{go_on, images_in, results_of, trimmed};
+pub(crate) use self::message_edits::INTERRUPTED;
+use self::message_edits::{go_on, images_in, results_of, trimmed};
 use super::run_view::RunView;
-use crate::Mark;
+use crate::MessageMark;
 
 /// What a session's events amount to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// What messages of the runtime are marked with.
-    mark: Mark,
+    mark: MessageMark,
     /// Shared with the request that is under way, so that a turn costs the same however long
     /// the conversation is. Requests are gone before something is added; if one is not, it
     /// keeps what it had.
     messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Calls of the last reply, until all have results.
-    open: Vec<OpenCall>,
+    open: Vec<OpenToolCall>,
     /// Calls made from inside those that are under way: the model reads nothing of them.
-    inner: Vec<OpenCall>,
+    inner: Vec<OpenToolCall>,
     last_stop: Option<StopReason>,
     run: Option<RunView>,
     todos: Arc<[Todo]>,
     estimate: u64,
     images: Vec<BlobId>,
-    taken: Taken,
+    taken: LanePositions,
     /// The last thing somebody asked for, whatever became of the rest.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
@@ -67,12 +67,12 @@ pub struct History {
 
 /// The last message taken from each lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Taken {
+struct LanePositions {
     mail: u64,
     boundary: u64,
 }
 
-impl Taken {
+impl LanePositions {
     fn note(&mut self, lane: Lane, position: u64) {
         match lane {
             Lane::Mail => self.mail = position,
@@ -92,7 +92,7 @@ pub struct ChangedMode {
 
 /// A call and how far it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OpenCall {
+pub struct OpenToolCall {
     /// The call.
     pub call: ToolCall,
     /// What may be done again, if it was started.
@@ -107,38 +107,65 @@ pub struct OpenCall {
 
 impl History {
     /// A history whose messages of the runtime carry this mark.
-    pub fn marked(mark: Mark) -> Self {
-        Self { mark, ..Self::default() }
+    pub fn marked(mark: MessageMark) -> Self {
+        Self {
+            mark,
+            ..Self::default()
+        }
     }
 
     /// Takes one event in.
     pub fn apply(&mut self, event: &Event) {
         match &event.body {
-            EventBody::SessionOpened { forked_from: Some(_), .. } => {
+            EventBody::SessionOpened {
+                forked_from: Some(_),
+                ..
+            } => {
                 self.close_open("forked here");
                 self.inner.clear();
                 self.run = None;
-                self.taken = Taken::default();
+                self.taken = LanePositions::default();
                 // They will be told to the session that started them.
                 (self.tasks, self.told) = (Vec::new(), Vec::new());
             }
-            EventBody::SessionCleared { reason: ClearReason::Asked } => self.clear(),
-            EventBody::SessionCleared { reason: ClearReason::Emergency } => self.start_over(),
+            EventBody::SessionCleared {
+                reason: ClearReason::Asked,
+            } => self.clear(),
+            EventBody::SessionCleared {
+                reason: ClearReason::Emergency,
+            } => self.start_over(),
             EventBody::ContextCompacted(compaction) => self.shrink(compaction),
-            EventBody::RunStarted { mode, message, title, policy, bounds, .. } => {
+            EventBody::RunStarted {
+                mode,
+                message,
+                title,
+                policy,
+                bounds,
+                ..
+            } => {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
-                    (run.title, run.policy, run.began) = (title.clone(), policy.clone(), policy.clone());
+                    (run.title, run.policy, run.began) =
+                        (title.clone(), policy.clone(), policy.clone());
                     run.bounds.clone_from(bounds);
                     run
                 });
             }
-            EventBody::InboxDelivered { task, lane, position, .. } => {
+            EventBody::InboxDelivered {
+                task,
+                lane,
+                position,
+                ..
+            } => {
                 self.taken.note(*lane, *position);
                 self.told.retain(|told| told != task);
             }
-            EventBody::MessageUser { message, lane, position } => {
+            EventBody::MessageUser {
+                message,
+                lane,
+                position,
+            } => {
                 self.take_message(message, *lane, *position);
             }
             EventBody::MessageCompleted(reply) => {
@@ -147,23 +174,38 @@ impl History {
             }
             EventBody::ToolStarted { .. } => self.take_intent(&event.body),
             EventBody::ToolCompleted(record) => self.take_result(record),
-            EventBody::RunWaiting { reason: WaitReason::RateLimit | WaitReason::Retry, until, .. } => {
+            EventBody::RunWaiting {
+                reason: WaitReason::RateLimit | WaitReason::Retry,
+                until,
+                ..
+            } => {
                 self.set_waiting(*until);
             }
             EventBody::RunWaiting { told, .. } => self.set_told(told.clone()),
             EventBody::RunResumed { .. } => self.set_waiting(None),
-            EventBody::PermissionRequested { id, call, digest, until, .. } => {
+            EventBody::PermissionRequested {
+                id,
+                call,
+                digest,
+                until,
+                ..
+            } => {
                 self.note_asked(id.as_str(), call, digest, *until);
             }
             EventBody::PermissionResolved { id, answer, .. } => {
                 self.note_settled(id.as_str(), Some(answer));
             }
-            EventBody::QuestionRequested { id, call, until, .. } => {
+            EventBody::QuestionRequested {
+                id, call, until, ..
+            } => {
                 self.note_asked(id.as_str(), call, "", *until);
             }
             EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
             EventBody::ModeChanged { mode, by } => {
-                self.mode = mode.map(|mode| ChangedMode { mode, is_wish: by == "user" });
+                self.mode = mode.map(|mode| ChangedMode {
+                    mode,
+                    is_wish: by == "user",
+                });
             }
             EventBody::PolicyChanged(policy) => self.hold_to(policy),
             EventBody::HookSaid(note) => self.hear_hook(note),

@@ -4,9 +4,9 @@
 //! effect is not kept, and is asked for again after a crash. Without hooks every point is a look at
 //! an empty list.
 
-mod asking;
-mod compacting;
-mod life;
+mod compaction;
+mod lifecycle;
+mod questions;
 mod tools;
 
 use std::{collections::HashSet, pin::pin};
@@ -18,23 +18,25 @@ use rooftree_protocol::{
 use serde_json::{Map, Value};
 
 use super::{
-    Agent,
-    call::{Prepared, confining},
-    limits::End,
+    AgentActor,
+    call::{PreparedCall, confining},
+    limits::RunEndReason,
 };
 use crate::{
     Error,
-    hooks::{self, Answer, Ground, Hook, Occasion, Point, Wait},
+    hooks::{self, ConfiguredHook, HookAnswer, HookPayload, HookPoint, HookRunContext, HookWait},
 };
 
-pub(super) use asking::{elicitation, elicited, notify, permission, server_of};
-pub(super) use compacting::{compacted, puts_off};
-pub(super) use life::{begin, cleared, ended, may_end};
-pub(super) use tools::{Said, Used, after_batch, after_tools, has_say, refused, used};
+pub(super) use compaction::{compacted, puts_off};
+pub(super) use lifecycle::{begin, cleared, ended, may_end};
+pub(super) use questions::{elicitation, elicited, notify, permission, server_of};
+pub(super) use tools::{
+    CallHookAnswers, CompletedToolUse, after_batch, after_tools, has_say, refused, used,
+};
 
 /// What an agent remembers about hooks while it is awake.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct HookState {
     /// Whether the files that its hooks name were looked at.
     has_looked: bool,
     /// Messages that hooks have let pass.
@@ -43,7 +45,7 @@ pub(super) struct Memory {
     put_off: Option<u64>,
 }
 
-impl Memory {
+impl HookState {
     /// Whether a hook wants the context left alone until the next reply.
     pub(super) fn is_put_off(&self, reply_at: u64) -> bool {
         self.put_off == Some(reply_at)
@@ -51,17 +53,17 @@ impl Memory {
 }
 
 /// Whether anybody is asked at this point.
-fn wants(agent: &Agent, point: Point) -> bool {
+fn wants(agent: &AgentActor, point: HookPoint) -> bool {
     agent.world.options.hooks.wants(point) || agent.kit.hooks.iter().any(|hook| hook.point == point)
 }
 
 /// Whether there are hooks at all.
-fn is_any(agent: &Agent) -> bool {
+fn is_any(agent: &AgentActor) -> bool {
     !agent.world.options.hooks.hooks.is_empty() || !agent.kit.hooks.is_empty()
 }
 
-fn occasion(agent: &Agent, point: Point, details: Value) -> Occasion {
-    Occasion {
+fn occasion(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload {
+    HookPayload {
         point,
         session: agent.session.id.clone(),
         root: agent.root(),
@@ -73,44 +75,69 @@ fn occasion(agent: &Agent, point: Point, details: Value) -> Occasion {
         mode: agent.policy.mode,
         names: Vec::new(),
         call: None,
-        details: if let Value::Object(details) = details { details } else { Map::new() },
+        details: if let Value::Object(details) = details {
+            details
+        } else {
+            Map::new()
+        },
     }
 }
 
 /// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
-async fn fire(agent: &mut Agent, occasion: Occasion) -> Result<Option<Answer>, Error> {
+async fn ask_hooks(
+    agent: &mut AgentActor,
+    occasion: HookPayload,
+) -> Result<Option<HookAnswer>, Error> {
     let (ahead, aside) = chosen(agent, &occasion);
     in_background(agent, aside, &occasion);
     if ahead.is_empty() {
-        return Ok(Some(Answer::default()));
+        return Ok(Some(HookAnswer::default()));
     }
     for status in ahead.iter().filter_map(|hook| hook.status.clone()) {
         agent.say(notice(NoticeLevel::Info, "hook_status", status));
     }
-    let asking = hooks::ask(ahead, occasion, ground(agent), agent.world.options.clock.clone());
-    let Some(answer) = unless_interrupted(agent, asking).await? else { return Ok(None) };
-    heed(agent, &answer);
+    let asking = hooks::ask(
+        ahead,
+        occasion,
+        ground(agent),
+        agent.world.options.clock.clone(),
+    );
+    let Some(answer) = unless_interrupted(agent, asking).await? else {
+        return Ok(None);
+    };
+    apply_hook_answer(agent, &answer);
     Ok(Some(answer))
 }
 
 /// Tells hooks in background: whatever they say, the work goes on.
-fn tell(agent: &Agent, occasion: Occasion) {
+fn tell(agent: &AgentActor, occasion: HookPayload) {
     let (ahead, aside) = chosen(agent, &occasion);
     in_background(agent, [ahead, aside].concat(), &occasion);
 }
 
 /// The hooks to be asked: those that are waited for, and the others.
-fn chosen(agent: &Agent, occasion: &Occasion) -> (Vec<Hook>, Vec<Hook>) {
-    let all = agent.world.options.hooks.hooks.iter().chain(&agent.kit.hooks);
-    hooks::asked_on(all, occasion).into_iter().partition(|hook| hook.wait == Wait::Foreground)
+fn chosen(
+    agent: &AgentActor,
+    occasion: &HookPayload,
+) -> (Vec<ConfiguredHook>, Vec<ConfiguredHook>) {
+    let all = agent
+        .world
+        .options
+        .hooks
+        .hooks
+        .iter()
+        .chain(&agent.kit.hooks);
+    hooks::asked_on(all, occasion)
+        .into_iter()
+        .partition(|hook| hook.wait == HookWait::Foreground)
 }
 
 /// What this agent's hooks stand on: they are confined as it is.
-fn ground(agent: &Agent) -> Ground {
+fn ground(agent: &AgentActor) -> HookRunContext {
     agent.world.options.hooks.ground(confining(agent))
 }
 
-fn in_background(agent: &Agent, hooks: Vec<Hook>, occasion: &Occasion) {
+fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, occasion: &HookPayload) {
     if hooks.is_empty() {
         return;
     }
@@ -121,13 +148,20 @@ fn in_background(agent: &Agent, hooks: Vec<Hook>, occasion: &Occasion) {
         let run = occasion.run.clone();
         let answer = hooks::ask(hooks, occasion, ground, world.options.clock.clone()).await;
         for words in answer.notices {
-            world.mention(&session, run.clone(), notice(NoticeLevel::Warning, "hook", words));
+            world.mention(
+                &session,
+                run.clone(),
+                notice(NoticeLevel::Warning, "hook", words),
+            );
         }
     });
 }
 
 /// Waits for something, unless the run must end first: then `agent.ending` says how.
-async fn unless_interrupted<T>(agent: &mut Agent, work: impl Future<Output = T>) -> Result<Option<T>, Error> {
+async fn unless_interrupted<T>(
+    agent: &mut AgentActor,
+    work: impl Future<Output = T>,
+) -> Result<Option<T>, Error> {
     let mut work = pin!(work);
     loop {
         let came = tokio::select! {
@@ -135,7 +169,7 @@ async fn unless_interrupted<T>(agent: &mut Agent, work: impl Future<Output = T>)
             came = agent.interruption() => came,
             done = &mut work => return Ok(Some(done)),
         };
-        if let Some(end) = agent.heed(came)? {
+        if let Some(end) = agent.apply_interruption(came)? {
             agent.ending = Some(end);
             return Ok(None);
         }
@@ -143,7 +177,7 @@ async fn unless_interrupted<T>(agent: &mut Agent, work: impl Future<Output = T>)
 }
 
 /// Tells people what hooks want them to know, and ends the run if one wants that.
-fn heed(agent: &mut Agent, answer: &Answer) {
+fn apply_hook_answer(agent: &mut AgentActor, answer: &HookAnswer) {
     for words in &answer.notices {
         agent.note(notice(NoticeLevel::Warning, "hook", words.clone()));
     }
@@ -153,21 +187,42 @@ fn heed(agent: &mut Agent, answer: &Answer) {
 }
 
 /// How a run ends that a hook has stopped.
-fn stopped(why: &str) -> End {
-    let problem = Problem::new(ErrorCode::ToolDenied, format!("a hook stopped the run: {why}"));
-    End::Failed(problem.fix("rooftree hooks list shows the hooks there are"))
+fn stopped(why: &str) -> RunEndReason {
+    let problem = Problem::new(
+        ErrorCode::ToolDenied,
+        format!("a hook stopped the run: {why}"),
+    );
+    RunEndReason::Failed(problem.fix("rooftree hooks list shows the hooks there are"))
 }
 
 fn notice(level: NoticeLevel, code: &str, message: String) -> EventBody {
-    EventBody::Notice { level, code: code.into(), message, hint: None }
+    EventBody::Notice {
+        level,
+        code: code.into(),
+        message,
+        hint: None,
+    }
 }
 
 /// Keeps what hooks want the model to read, and what they have put off.
-fn keep(agent: &mut Agent, point: Point, about: Option<String>, answer: &Answer) {
-    let texts = answer.refusal().into_iter().chain(answer.context.iter().map(String::as_str));
+fn record_hook_answer(
+    agent: &mut AgentActor,
+    point: HookPoint,
+    about: Option<String>,
+    answer: &HookAnswer,
+) {
+    let texts = answer
+        .refusal()
+        .into_iter()
+        .chain(answer.context.iter().map(String::as_str));
     let text = texts.collect::<Vec<_>>().join("\n\n");
     let blocks = answer.refusal().is_some();
     if blocks || !text.is_empty() {
-        agent.note(EventBody::HookSaid(HookNote { point: point.name().into(), about, blocks, text }));
+        agent.note(EventBody::HookSaid(HookNote {
+            point: point.name().into(),
+            about,
+            blocks,
+            text,
+        }));
     }
 }

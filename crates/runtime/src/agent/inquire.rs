@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    EventBody, Lane, Message, MessageId, Origin, Part, Response, SessionId, Timestamp, event::WaitReason,
+    EventBody, InquiryResponse, Lane, Message, MessageId, Origin, Part, SessionId, Timestamp,
+    event::WaitReason,
 };
-use rooftree_store::{Answered, Inquiry, Post, RuleRow, SessionFilter};
+use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter};
 
-use super::{Agent, hook_points, journal::Commit, limits::End};
-use crate::{Error, world::Asking};
+use super::{AgentActor, hook_points, journal::JournalCommit, limits::RunEndReason};
+use crate::{Error, runtime_context::ApprovalSource};
 
 /// Something to be asked.
-pub(super) struct Ask {
+pub(super) struct NewInquiry {
     pub(super) id: String,
     pub(super) digest: String,
     pub(super) until: Timestamp,
@@ -28,23 +29,26 @@ pub(super) struct Ask {
 }
 
 /// What came of waiting.
-pub(super) enum Heard {
+pub(super) enum InquiryOutcome {
     /// Somebody answered.
-    Answer(Answered),
+    Answer(InquiryAnswer),
     /// Nobody did in time.
     Nothing,
     /// The run must end first.
-    Ended(End),
+    Ended(RunEndReason),
 }
 
 /// Whether there is anybody who could be asked.
-pub(super) fn is_possible(agent: &Agent) -> bool {
-    agent.world.options.asking != Asking::Nobody
+pub(super) fn is_possible(agent: &AgentActor) -> bool {
+    agent.world.options.asking != ApprovalSource::Nobody
 }
 
 /// Asks, unless that was done before.
-pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
-    let is_asked = agent.history.run().is_some_and(|run| run.asked.iter().any(|asked| asked.id == ask.id));
+pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), Error> {
+    let is_asked = agent
+        .history
+        .run()
+        .is_some_and(|run| run.asked.iter().any(|asked| asked.id == ask.id));
     if is_asked {
         return Ok(());
     }
@@ -65,13 +69,18 @@ pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
     let told = foreground(agent).await?;
     let posts = presented(agent, told.clone(), &format!("ask:{}", ask.id), about);
     let (until, detail) = (Some(ask.until), ask.words.clone());
-    let waiting = EventBody::RunWaiting { reason: ask.reason, until, detail, told };
-    agent.append(Commit {
+    let waiting = EventBody::RunWaiting {
+        reason: ask.reason,
+        until,
+        detail,
+        told,
+    };
+    agent.append(JournalCommit {
         bodies: vec![waiting, ask.body.clone()],
         run: agent.run_id(),
         asks: vec![inquiry],
         posts,
-        ..Commit::default()
+        ..JournalCommit::default()
     });
     rooftree_store::failpoint::reach_at("inquiry.asked", agent.depth());
     agent.journal.barrier().await?;
@@ -80,32 +89,40 @@ pub(super) async fn put(agent: &mut Agent, ask: &Ask) -> Result<(), Error> {
 }
 
 /// Waits for the first answer, the end of patience, or an interruption.
-pub(super) async fn wait(agent: &mut Agent, id: &str, until: Timestamp) -> Result<Heard, Error> {
+pub(super) async fn wait(
+    agent: &mut AgentActor,
+    id: &str,
+    until: Timestamp,
+) -> Result<InquiryOutcome, Error> {
     let mut expired = patience(agent, until);
     loop {
         if let Some(answered) = agent.world.store().answered(id).await? {
             rooftree_store::failpoint::reach_at("inquiry.answered", agent.depth());
-            return Ok(Heard::Answer(answered));
+            return Ok(InquiryOutcome::Answer(answered));
         }
         let came = tokio::select! {
             biased;
             came = agent.interruption() => came,
-            () = &mut expired => return Ok(Heard::Nothing),
+            () = &mut expired => return Ok(InquiryOutcome::Nothing),
         };
-        if let Some(end) = agent.heed(came)? {
-            return Ok(Heard::Ended(end));
+        if let Some(end) = agent.apply_interruption(came)? {
+            return Ok(InquiryOutcome::Ended(end));
         }
     }
 }
 
 /// Resolves when it is too late for an answer.
-pub(super) fn patience(agent: &Agent, until: Timestamp) -> BoxFuture<'static, ()> {
-    agent.world.options.clock.sleep(until.since(agent.world.now()))
+pub(super) fn patience(agent: &AgentActor, until: Timestamp) -> BoxFuture<'static, ()> {
+    agent
+        .world
+        .options
+        .clock
+        .sleep(until.since(agent.world.now()))
 }
 
 /// Settles it: the outcome, what follows from it and the news of it are one commit.
 pub(super) async fn settle(
-    agent: &mut Agent,
+    agent: &mut AgentActor,
     id: &str,
     outcome: EventBody,
     rules: Vec<RuleRow>,
@@ -120,15 +137,19 @@ pub(super) async fn settle(
     };
     let about = format!("{}: what it asked is decided: {words}", agent.session.agent);
     // Whoever was told that it is asked is told what was decided.
-    let told = agent.history.run().and_then(|run| run.asked(id)).and_then(|asked| asked.told.clone());
+    let told = agent
+        .history
+        .run()
+        .and_then(|run| run.asked(id))
+        .and_then(|asked| asked.told.clone());
     let posts = presented(agent, told, &format!("answer:{id}"), about);
     let has_rules = !rules.is_empty();
-    agent.append(Commit {
+    agent.append(JournalCommit {
         bodies: vec![outcome, EventBody::RunResumed { reason }],
         run: agent.run_id(),
         rules,
         posts,
-        ..Commit::default()
+        ..JournalCommit::default()
     });
     agent.journal.barrier().await?;
     rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
@@ -140,32 +161,62 @@ pub(super) async fn settle(
 }
 
 /// When an answer of so much patience comes too late.
-pub(super) fn deadline(agent: &Agent) -> Timestamp {
-    agent.world.now().after(Duration::from_secs(agent.kit.limits.permission_ttl_secs))
+pub(super) fn deadline(agent: &AgentActor) -> Timestamp {
+    agent
+        .world
+        .now()
+        .after(Duration::from_secs(agent.kit.limits.permission_ttl_secs))
 }
 
 /// What a delegated run asks is also told, silently, to the session a person talks to: it may be
 /// another one than those above, and the person will ask there what is going on.
-async fn foreground(agent: &Agent) -> Result<Option<SessionId>, Error> {
+async fn foreground(agent: &AgentActor) -> Result<Option<SessionId>, Error> {
     if agent.mandate.is_none() {
         return Ok(None);
     }
-    let filter = SessionFilter { foreground: true, limit: 1, ..SessionFilter::default() };
+    let filter = SessionFilter {
+        foreground: true,
+        limit: 1,
+        ..SessionFilter::default()
+    };
     let front = agent.world.store().sessions(filter).await?.pop();
-    Ok(front.map(|front| front.id).filter(|front| *front != agent.session.id))
+    Ok(front
+        .map(|front| front.id)
+        .filter(|front| *front != agent.session.id))
 }
 
 /// Tells a session, silently, what is asked or decided elsewhere.
-fn presented(agent: &Agent, session: Option<SessionId>, key: &str, words: String) -> Vec<Post> {
-    let Some(session) = session else { return Vec::new() };
+fn presented(
+    agent: &AgentActor,
+    session: Option<SessionId>,
+    key: &str,
+    words: String,
+) -> Vec<InboxPost> {
+    let Some(session) = session else {
+        return Vec::new();
+    };
     let id = MessageId::from_entropy(agent.world.entropy());
-    let origin = Origin::System { about: "approval".into() };
-    let message =
-        Message { silent: true, ..Message::new(id, vec![Part::text(words)], origin, agent.world.now()) };
-    vec![Post { session, lane: Lane::Boundary, key: key.into(), message, capacity: u64::MAX }]
+    let origin = Origin::System {
+        about: "approval".into(),
+    };
+    let message = Message {
+        silent: true,
+        ..Message::new(id, vec![Part::text(words)], origin, agent.world.now())
+    };
+    vec![InboxPost {
+        session,
+        lane: Lane::Boundary,
+        key: key.into(),
+        message,
+        capacity: u64::MAX,
+    }]
 }
 
 /// The permission a response gives; a response of another kind gives none.
-pub(super) fn permission(answered: &Answered) -> Option<&rooftree_protocol::Answer> {
-    if let Response::Permission(answer) = &answered.response { Some(answer) } else { None }
+pub(super) fn permission(answered: &InquiryAnswer) -> Option<&rooftree_protocol::Answer> {
+    if let InquiryResponse::Permission(answer) = &answered.response {
+        Some(answer)
+    } else {
+        None
+    }
 }

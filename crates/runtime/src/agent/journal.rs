@@ -13,7 +13,7 @@ use std::{
 };
 
 use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
-use rooftree_store::{Batch, Claim, Inquiry, Pending, Post, RuleRow, TaskRow};
+use rooftree_store::{AppendBatch, Claim, InboxPost, Inquiry, Pending, RuleRow, TaskRow};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -22,13 +22,13 @@ use tokio::{
 
 use crate::{
     Error,
-    signals::{Signal, Signals},
-    world::{LEASE, World},
+    runtime_context::{LEASE, RuntimeContext},
+    signals::{AgentSignal, SignalQueue},
 };
 
 /// One commit of an agent.
 #[derive(Default)]
-pub(crate) struct Commit {
+pub(crate) struct JournalCommit {
     /// What comes before all else. Not in any run: the one a fork's parent was in is not the fork's.
     pub(crate) opening: Option<EventBody>,
     pub(crate) bodies: Vec<EventBody>,
@@ -38,7 +38,7 @@ pub(crate) struct Commit {
     pub(crate) run: Option<RunId>,
     /// The run that is open afterwards, if that changes.
     pub(crate) opens: Option<Option<RunId>>,
-    pub(crate) posts: Vec<Post>,
+    pub(crate) posts: Vec<InboxPost>,
     pub(crate) tasks: Vec<TaskRow>,
     pub(crate) asks: Vec<Inquiry>,
     pub(crate) rules: Vec<RuleRow>,
@@ -47,12 +47,12 @@ pub(crate) struct Commit {
 }
 
 pub(crate) struct Journal {
-    teller: Teller,
+    teller: EventPublisher,
     claim: Arc<Claim>,
     scribe: JoinHandle<()>,
 }
 
-enum Entry {
+enum JournalJob {
     Written(Pending<()>, Vec<Arc<Event>>),
     /// After so many events.
     Said(u64, Arc<Event>),
@@ -62,25 +62,25 @@ enum Entry {
 
 /// Tells watchers something that is not kept. Cheap to clone, and may outlive the journal.
 #[derive(Clone)]
-pub(crate) struct Teller {
-    world: Arc<World>,
+pub(crate) struct EventPublisher {
+    world: Arc<RuntimeContext>,
     session: Arc<Session>,
     /// The run that delegated the one being worked on.
     parent_run: Option<RunId>,
-    entries: Entries,
+    entries: JournalJobQueue,
     /// The number of the last event that was appended; the journal alone changes it.
     head: Arc<AtomicU64>,
 }
 
 /// The way to the scribe, and how many entries it has not dealt with.
 #[derive(Clone)]
-struct Entries {
-    tx: mpsc::UnboundedSender<Entry>,
+struct JournalJobQueue {
+    tx: mpsc::UnboundedSender<JournalJob>,
     open: Arc<AtomicUsize>,
 }
 
-impl Entries {
-    fn send(&self, entry: Entry) {
+impl JournalJobQueue {
+    fn send(&self, entry: JournalJob) {
         self.open.fetch_add(1, Ordering::AcqRel);
         // A scribe that is gone has said why to the agent.
         let _ = self.tx.send(entry);
@@ -91,9 +91,12 @@ impl Entries {
     }
 }
 
-impl Teller {
+impl EventPublisher {
     fn event(&self, run: Option<RunId>, body: EventBody) -> Event {
-        Event { parent_run: self.parent_run.clone(), ..self.world.event(&self.session, run, body) }
+        Event {
+            parent_run: self.parent_run.clone(),
+            ..self.world.event(&self.session, run, body)
+        }
     }
 
     /// Says it, after all that was appended before.
@@ -104,38 +107,72 @@ impl Teller {
             // Nothing to wait for: most deltas need no scribe.
             self.world.publish_after(head, event);
         } else {
-            self.entries.send(Entry::Said(head, event));
+            self.entries.send(JournalJob::Said(head, event));
         }
     }
 }
 
 impl Journal {
-    pub(crate) fn open(world: Arc<World>, session: Session, claim: Claim, signals: Signals) -> Self {
+    pub(crate) fn open(
+        world: Arc<RuntimeContext>,
+        session: Session,
+        claim: Claim,
+        signals: SignalQueue,
+    ) -> Self {
         let (tx, inbox) = mpsc::unbounded_channel();
-        let entries = Entries { tx, open: Arc::default() };
+        let entries = JournalJobQueue {
+            tx,
+            open: Arc::default(),
+        };
         let (claim, head) = (Arc::new(claim), Arc::new(AtomicU64::new(session.head)));
         let open = entries.open.clone();
-        let scribe = Scribe { world: world.clone(), claim: claim.clone(), signals, open };
+        let scribe = JournalWorker {
+            world: world.clone(),
+            claim: claim.clone(),
+            signals,
+            open,
+        };
         let scribe = tokio::spawn(scribe.work(inbox));
         let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
-        let teller = Teller { world, session: Arc::new(session), parent_run, entries, head };
-        Self { teller, claim, scribe }
+        let teller = EventPublisher {
+            world,
+            session: Arc::new(session),
+            parent_run,
+            entries,
+            head,
+        };
+        Self {
+            teller,
+            claim,
+            scribe,
+        }
     }
 
     /// Queues a commit and returns its events, numbered. They are published once they are kept.
-    pub(crate) fn append(&mut self, commit: Commit) -> Vec<Arc<Event>> {
-        let Teller { world, entries, head, .. } = &self.teller;
+    pub(crate) fn append(&mut self, commit: JournalCommit) -> Vec<Arc<Event>> {
+        let EventPublisher {
+            world,
+            entries,
+            head,
+            ..
+        } = &self.teller;
         let mut number = head.load(Ordering::Acquire);
         let mut events = Vec::with_capacity(commit.bodies.len());
         let opening = commit.opening.into_iter().map(|body| (None, body));
-        let bodies = commit.bodies.into_iter().map(|body| (commit.run.clone(), body));
+        let bodies = commit
+            .bodies
+            .into_iter()
+            .map(|body| (commit.run.clone(), body));
         for (run, body) in opening.chain(bodies) {
             number += 1;
             let event = self.teller.event(run, body);
-            events.push(Arc::new(Event { id: Some(number), ..event }));
+            events.push(Arc::new(Event {
+                id: Some(number),
+                ..event
+            }));
         }
         head.store(number, Ordering::Release);
-        let batch = Batch {
+        let batch = AppendBatch {
             events: Vec::new(),
             taken: commit.taken,
             done: commit.done,
@@ -149,7 +186,7 @@ impl Journal {
             lease: world.now().after(LEASE),
         };
         let pending = world.store().append_shared(&self.claim, &events, batch);
-        entries.send(Entry::Written(pending, events.clone()));
+        entries.send(JournalJob::Written(pending, events.clone()));
         events
     }
 
@@ -169,36 +206,40 @@ impl Journal {
     }
 
     /// A way to tell watchers what is not kept.
-    pub(crate) fn teller(&self) -> &Teller {
+    pub(crate) fn teller(&self) -> &EventPublisher {
         &self.teller
     }
 
     /// Waits until everything appended so far is kept and published.
     pub(crate) async fn barrier(&self) -> Result<(), Error> {
         let (told, wait) = oneshot::channel();
-        self.teller.entries.send(Entry::Barrier(told));
-        wait.await.unwrap_or_else(|_| Err(rooftree_store::Error::Failed("the journal was closed".into())))?;
+        self.teller.entries.send(JournalJob::Barrier(told));
+        wait.await.unwrap_or_else(|_| {
+            Err(rooftree_store::Error::Failed(
+                "the journal was closed".into(),
+            ))
+        })?;
         Ok(())
     }
 
     /// Ends the scribe and gives the claim back to whoever releases it.
     pub(crate) async fn close(self) -> Option<Claim> {
-        self.teller.entries.send(Entry::End);
+        self.teller.entries.send(JournalJob::End);
         let _ = self.scribe.await;
         Arc::into_inner(self.claim)
     }
 }
 
-struct Scribe {
-    world: Arc<World>,
+struct JournalWorker {
+    world: Arc<RuntimeContext>,
     claim: Arc<Claim>,
-    signals: Signals,
+    signals: SignalQueue,
     /// Entries that are not dealt with.
     open: Arc<AtomicUsize>,
 }
 
-impl Scribe {
-    async fn work(self, mut entries: mpsc::UnboundedReceiver<Entry>) {
+impl JournalWorker {
+    async fn work(self, mut entries: mpsc::UnboundedReceiver<JournalJob>) {
         let mut changes = self.world.store().changes();
         let mut broken = None;
         let mut renew_at = Instant::now() + LEASE / 3;
@@ -209,14 +250,14 @@ impl Scribe {
                 biased;
                 entry = entries.recv() => {
                     match entry {
-                        None | Some(Entry::End) => return,
-                        Some(Entry::Written(..)) if broken.is_some() => {}
-                        Some(Entry::Written(pending, events)) => {
+                        None | Some(JournalJob::End) => return,
+                        Some(JournalJob::Written(..)) if broken.is_some() => {}
+                        Some(JournalJob::Written(pending, events)) => {
                             renew_at = Instant::now() + LEASE / 3;
                             broken = self.publish(pending, events).await;
                         }
-                        Some(Entry::Said(head, event)) => self.world.publish_after(head, event),
-                        Some(Entry::Barrier(told)) => {
+                        Some(JournalJob::Said(head, event)) => self.world.publish_after(head, event),
+                        Some(JournalJob::Barrier(told)) => {
                             let _ = told.send(broken.clone().map_or(Ok(()), Err));
                         }
                     }
@@ -234,10 +275,16 @@ impl Scribe {
         }
     }
 
-    async fn publish(&self, pending: Pending<()>, events: Vec<Arc<Event>>) -> Option<rooftree_store::Error> {
+    async fn publish(
+        &self,
+        pending: Pending<()>,
+        events: Vec<Arc<Event>>,
+    ) -> Option<rooftree_store::Error> {
         match pending.await {
             Ok(()) => {
-                events.into_iter().for_each(|event| self.world.publish(event));
+                events
+                    .into_iter()
+                    .for_each(|event| self.world.publish(event));
                 None
             }
             Err(error) => self.give_up(error),
@@ -253,25 +300,30 @@ impl Scribe {
     }
 
     fn give_up(&self, error: rooftree_store::Error) -> Option<rooftree_store::Error> {
-        let _ = self.signals.send(Signal::Broken(error.clone()));
+        let _ = self.signals.send(AgentSignal::Broken(error.clone()));
         Some(error)
     }
 
     /// Another process wrote something: maybe a command for this agent, maybe mail.
     async fn listen(&self) {
         self.world.standing.forget();
-        let commands = self.world.store().take_commands(&self.claim).await.unwrap_or_default();
+        let commands = self
+            .world
+            .store()
+            .take_commands(&self.claim)
+            .await
+            .unwrap_or_default();
         for row in commands {
             let signal = match row.command {
-                Command::Cancel { run, .. } => Signal::Cancel(run),
-                Command::Delete { .. } => Signal::Cancel(None),
-                Command::Clear { .. } => Signal::Clear,
-                Command::StopProcess { process, .. } => Signal::StopProcess(process),
-                _ => Signal::Mail,
+                Command::Cancel { run, .. } => AgentSignal::Cancel(run),
+                Command::Delete { .. } => AgentSignal::Cancel(None),
+                Command::Clear { .. } => AgentSignal::Clear,
+                Command::StopProcess { process, .. } => AgentSignal::StopProcess(process),
+                _ => AgentSignal::Mail,
             };
             let _ = self.signals.send(signal);
         }
-        let _ = self.signals.send(Signal::Mail);
+        let _ = self.signals.send(AgentSignal::Mail);
         // Several commits in a row are one piece of news.
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -8,7 +8,7 @@ use super::History;
 
 /// How a run ends.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum End {
+pub(crate) enum RunEndReason {
     /// The model said it is done.
     Completed,
     /// It used up its turns.
@@ -27,7 +27,7 @@ pub(crate) enum End {
     Paused,
 }
 
-impl End {
+impl RunEndReason {
     /// What the journal says; none if the run is not over.
     pub(crate) fn status(&self) -> Option<RunStatus> {
         match self {
@@ -43,7 +43,11 @@ impl End {
     }
 
     pub(crate) fn problem(self) -> Option<Problem> {
-        if let Self::Failed(problem) = self { Some(problem) } else { None }
+        if let Self::Failed(problem) = self {
+            Some(problem)
+        } else {
+            None
+        }
     }
 }
 
@@ -62,8 +66,8 @@ pub(crate) fn time_left(
 }
 
 /// The notice for a run that used up its turns while tools were still being called.
-pub(crate) fn tool_limit_notice(end: &End, history: &History) -> Option<EventBody> {
-    (*end == End::MaxTurns && history.ends_with_results()).then(|| EventBody::Notice {
+pub(crate) fn tool_limit_notice(end: &RunEndReason, history: &History) -> Option<EventBody> {
+    (*end == RunEndReason::MaxTurns && history.ends_with_results()).then(|| EventBody::Notice {
         level: NoticeLevel::Warning,
         code: "tool_limit".into(),
         message: "Tool execution limit reached.".into(),

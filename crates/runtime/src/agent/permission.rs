@@ -1,56 +1,62 @@
 //! Asks a person about one call. The answer is bound to that very call: what was shown is what is made.
 
 use rooftree_protocol::{
-    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId, QuestionReply,
-    Timestamp,
+    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId,
+    QuestionReply, Timestamp,
     event::{PolicyNote, WaitReason},
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_tools::{Followed, Judged, Layer, Policy, Rule, Verdict};
+use rooftree_tools::{
+    PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
+};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Agent,
-    call::{Prepared, context},
+    AgentActor,
+    call::{PreparedCall, context},
     hook_points,
-    inquire::{self, Ask, Heard},
-    limits::End,
-    run_view::Asked,
+    inquire::{self, InquiryOutcome, NewInquiry},
+    limits::RunEndReason,
+    run_view::RunInquiry,
 };
-use crate::{Error, post_turn::PostTurn, standing};
+use crate::{Error, post_turn::PostTurn, saved_rules};
 
 /// What came of the question.
-pub(super) enum Permitted {
+pub(super) enum PermissionOutcome {
     Yes(String),
     No(String),
     /// Nobody was asked, because it cannot be done anyway.
     Vain(String),
-    Ended(End),
+    Ended(RunEndReason),
 }
 
 /// A question that stands.
-pub(super) struct Question {
+pub(super) struct PermissionQuestion {
     id: PermissionId,
     /// When it is too late for an answer.
     pub(super) until: Timestamp,
-    suggested: Suggested,
+    suggested: SuggestedRule,
 }
 
 /// What came of putting a question.
-pub(super) enum Put {
+pub(super) enum AskOutcome {
     /// It need not be waited for.
-    Settled(Permitted),
+    Settled(PermissionOutcome),
     /// It stands.
-    Stands(Question),
+    Stands(PermissionQuestion),
 }
 
 /// Puts the question, if there is anybody to answer it, and waits for the answer.
-pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Result<Permitted, Error> {
+pub(super) async fn ask(
+    agent: &mut AgentActor,
+    one: &PreparedCall,
+    reason: String,
+) -> Result<PermissionOutcome, Error> {
     match put(agent, one, reason).await? {
-        Put::Settled(permitted) => Ok(permitted),
-        Put::Stands(question) => {
+        AskOutcome::Settled(permitted) => Ok(permitted),
+        AskOutcome::Stands(question) => {
             let heard = inquire::wait(agent, question.id.as_str(), question.until).await?;
             conclude(agent, &question, heard).await
         }
@@ -58,40 +64,55 @@ pub(super) async fn ask(agent: &mut Agent, one: &Prepared, reason: String) -> Re
 }
 
 /// Puts the question, if there is anybody to answer it; one that was put before still stands.
-pub(super) async fn put(agent: &mut Agent, one: &Prepared, reason: String) -> Result<Put, Error> {
-    let id = PermissionId::akin_to(one.call.id.as_str());
+pub(super) async fn put(
+    agent: &mut AgentActor,
+    one: &PreparedCall,
+    reason: String,
+) -> Result<AskOutcome, Error> {
+    let id = PermissionId::derived_from(one.call.id.as_str());
     let digest = digest(agent, one);
-    let before = agent.history.run().and_then(|run| run.asked(id.as_str())).cloned();
+    let before = agent
+        .history
+        .run()
+        .and_then(|run| run.asked(id.as_str()))
+        .cloned();
     match &before {
         Some(asked) if asked.digest != digest => {
             let words = "[auto-rejected: the call is not the one that was asked about]";
             if asked.answer.is_none() {
                 resolve(agent, &id, Answer::deny(None), "changed", Vec::new()).await?;
             }
-            return Ok(Put::Settled(Permitted::No(words.into())));
+            return Ok(AskOutcome::Settled(PermissionOutcome::No(words.into())));
         }
         // Answered, and cut off before the call was made.
-        Some(Asked { answer: Some(answer), .. }) => return Ok(Put::Settled(said(answer, "user"))),
+        Some(RunInquiry {
+            answer: Some(answer),
+            ..
+        }) => return Ok(AskOutcome::Settled(said(answer, "user"))),
         _ => {}
     }
     if before.is_none()
         && let Some(permitted) = answered_by_hooks(agent, one, &reason).await?
     {
-        return Ok(Put::Settled(permitted));
+        return Ok(AskOutcome::Settled(permitted));
     }
-    let kept = if before.is_some() { agent.world.store().answered(id.as_str()).await? } else { None };
+    let kept = if before.is_some() {
+        agent.world.store().answered(id.as_str()).await?
+    } else {
+        None
+    };
     if kept.is_none() && !inquire::is_possible(agent) {
         if before.is_some() {
             resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
         }
         let words = format!("[auto-rejected: nobody can be asked] {reason}");
-        return Ok(Put::Settled(Permitted::No(words)));
+        return Ok(AskOutcome::Settled(PermissionOutcome::No(words)));
     }
     let context = context(agent, one, CancellationToken::new(), PostTurn::default());
     if before.is_none()
-        && let Err(words) = one.tool.foresee(&one.input, &context)
+        && let Err(words) = one.tool.preflight(&one.input, &context)
     {
-        return Ok(Put::Settled(Permitted::Vain(words)));
+        return Ok(AskOutcome::Settled(PermissionOutcome::Vain(words)));
     }
     let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
     let suggested = suggested_rule(agent, one);
@@ -110,9 +131,20 @@ pub(super) async fn put(agent: &mut Agent, one: &Prepared, reason: String) -> Re
     };
     let words = format!("{} {}: {reason}", one.tool.spec().name, one.title);
     let id_text = id.to_string();
-    let asked = Ask { id: id_text, digest, until, body: question, reason: WaitReason::Permission, words };
+    let asked = NewInquiry {
+        id: id_text,
+        digest,
+        until,
+        body: question,
+        reason: WaitReason::Permission,
+        words,
+    };
     inquire::put(agent, &asked).await?;
-    Ok(Put::Stands(Question { id, until, suggested }))
+    Ok(AskOutcome::Stands(PermissionQuestion {
+        id,
+        until,
+        suggested,
+    }))
 }
 
 /// What hooks answer in place of a person; none if they leave it to one.
@@ -120,82 +152,110 @@ pub(super) async fn put(agent: &mut Agent, one: &Prepared, reason: String) -> Re
 /// Invariant: a hook says yes only where the mode alone wants a person to be asked. What an ask rule
 /// or another hook wants to be asked about, a person is asked about.
 async fn answered_by_hooks(
-    agent: &mut Agent,
-    one: &Prepared,
+    agent: &mut AgentActor,
+    one: &PreparedCall,
     reason: &str,
-) -> Result<Option<Permitted>, Error> {
+) -> Result<Option<PermissionOutcome>, Error> {
     let answer = hook_points::permission(agent, one, reason).await?;
     if let Some(end) = agent.ending.take() {
-        return Ok(Some(Permitted::Ended(end)));
+        return Ok(Some(PermissionOutcome::Ended(end)));
     }
     if let Some(why) = answer.refusal() {
-        return Ok(Some(Permitted::No(format!("[denied] {why}"))));
+        return Ok(Some(PermissionOutcome::No(format!("[denied] {why}"))));
     }
     let is_permitted = answer.permits && is_asked_by_mode(agent, one, reason);
-    Ok(is_permitted.then(|| Permitted::Yes("a hook answers for the user".into())))
+    Ok(is_permitted.then(|| PermissionOutcome::Yes("a hook answers for the user".into())))
 }
 
 /// What has come of a question that stands, without waiting; none if nothing has.
-pub(super) async fn heard(agent: &Agent, question: &Question) -> Result<Option<Heard>, Error> {
+pub(super) async fn heard(
+    agent: &AgentActor,
+    question: &PermissionQuestion,
+) -> Result<Option<InquiryOutcome>, Error> {
     let answered = agent.world.store().answered(question.id.as_str()).await?;
     let is_late = agent.world.now() >= question.until;
-    Ok(answered.map(Heard::Answer).or(is_late.then_some(Heard::Nothing)))
+    Ok(answered
+        .map(InquiryOutcome::Answer)
+        .or(is_late.then_some(InquiryOutcome::Nothing)))
 }
 
 /// Settles a question by what came of it.
 pub(super) async fn conclude(
-    agent: &mut Agent,
-    question: &Question,
-    heard: Heard,
-) -> Result<Permitted, Error> {
+    agent: &mut AgentActor,
+    question: &PermissionQuestion,
+    heard: InquiryOutcome,
+) -> Result<PermissionOutcome, Error> {
     let (id, no) = (&question.id, Answer::deny(None));
     match heard {
-        Heard::Answer(answered) => {
+        InquiryOutcome::Answer(answered) => {
             let answer = inquire::permission(&answered).cloned().unwrap_or(no);
             let rules = remembered_rule(agent, &answer, &question.suggested, &answered.by);
             resolve(agent, id, answer.clone(), &answered.by, rules).await?;
             Ok(said(&answer, &answered.by))
         }
-        Heard::Nothing => {
+        InquiryOutcome::Nothing => {
             resolve(agent, id, no, "expired", Vec::new()).await?;
-            Ok(Permitted::No("[auto-rejected: nobody answered in time]".into()))
+            Ok(PermissionOutcome::No(
+                "[auto-rejected: nobody answered in time]".into(),
+            ))
         }
         // The question stands: whoever goes on with the run waits for the same answer.
-        Heard::Ended(End::Paused) => Ok(Permitted::Ended(End::Paused)),
-        Heard::Ended(end) => {
+        InquiryOutcome::Ended(RunEndReason::Paused) => {
+            Ok(PermissionOutcome::Ended(RunEndReason::Paused))
+        }
+        InquiryOutcome::Ended(end) => {
             resolve(agent, id, no, "cancelled", Vec::new()).await?;
-            Ok(Permitted::Ended(end))
+            Ok(PermissionOutcome::Ended(end))
         }
     }
 }
 
 /// Takes a question back.
-pub(super) async fn withdraw(agent: &mut Agent, question: &Question) -> Result<(), Error> {
-    resolve(agent, &question.id, Answer::deny(None), "cancelled", Vec::new()).await
+pub(super) async fn withdraw(
+    agent: &mut AgentActor,
+    question: &PermissionQuestion,
+) -> Result<(), Error> {
+    resolve(
+        agent,
+        &question.id,
+        Answer::deny(None),
+        "cancelled",
+        Vec::new(),
+    )
+    .await
 }
 
 /// Takes back what was asked for a call that nobody makes any more.
-pub(super) async fn forget(agent: &mut Agent, asked: &Asked) -> Result<(), Error> {
+pub(super) async fn forget(agent: &mut AgentActor, asked: &RunInquiry) -> Result<(), Error> {
     let by = "interrupted".to_owned();
     let (outcome, reason) = match PermissionId::parse(&asked.id) {
         Ok(id) => {
             let answer = Answer::deny(None);
-            (EventBody::PermissionResolved { id, answer, by }, WaitReason::Permission)
+            (
+                EventBody::PermissionResolved { id, answer, by },
+                WaitReason::Permission,
+            )
         }
         Err(_) => {
-            let (id, reply) = (QuestionId::akin_to(&asked.id), QuestionReply::Declined { because: None });
-            (EventBody::QuestionAnswered { id, reply, by }, WaitReason::Question)
+            let (id, reply) = (
+                QuestionId::derived_from(&asked.id),
+                QuestionReply::Declined { because: None },
+            );
+            (
+                EventBody::QuestionAnswered { id, reply, by },
+                WaitReason::Question,
+            )
         }
     };
     inquire::settle(agent, &asked.id, outcome, Vec::new(), reason).await
 }
 
-fn said(answer: &Answer, by: &str) -> Permitted {
+fn said(answer: &Answer, by: &str) -> PermissionOutcome {
     match answer.decision {
         PermissionDecision::Allow => {
-            Permitted::Yes(format!("{by} said yes ({:?})", answer.scope).to_lowercase())
+            PermissionOutcome::Yes(format!("{by} said yes ({:?})", answer.scope).to_lowercase())
         }
-        PermissionDecision::Deny => Permitted::No(match &answer.because {
+        PermissionDecision::Deny => PermissionOutcome::No(match &answer.because {
             None => "[rejected by user]".into(),
             Some(words) => format!("[rejected: {words}]"),
         }),
@@ -203,60 +263,97 @@ fn said(answer: &Answer, by: &str) -> Permitted {
 }
 
 async fn resolve(
-    agent: &mut Agent,
+    agent: &mut AgentActor,
     id: &PermissionId,
     answer: Answer,
     by: &str,
     rules: Vec<RuleRow>,
 ) -> Result<(), Error> {
-    let outcome = EventBody::PermissionResolved { id: id.clone(), answer, by: by.into() };
+    let outcome = EventBody::PermissionResolved {
+        id: id.clone(),
+        answer,
+        by: by.into(),
+    };
     inquire::settle(agent, id.as_str(), outcome, rules, WaitReason::Permission).await
 }
 
 /// Whether an ask rule is why somebody has to be asked.
-fn is_ask_rule(agent: &Agent, reason: &str) -> bool {
-    agent.policy.ask.iter().any(|ask| reason.contains(&format!("`{ask}`")))
+fn is_ask_rule(agent: &AgentActor, reason: &str) -> bool {
+    agent
+        .policy
+        .ask
+        .iter()
+        .any(|ask| reason.contains(&format!("`{ask}`")))
 }
 
 /// Whether nothing but the mode wants somebody to be asked: no rule, no hook.
-pub(super) fn is_asked_by_mode(agent: &Agent, one: &Prepared, reason: &str) -> bool {
+pub(super) fn is_asked_by_mode(agent: &AgentActor, one: &PreparedCall, reason: &str) -> bool {
     let subject = one.tool.subject(&one.input);
     let (tool, cwd) = (one.tool.ruled_as(&one.input), &agent.session.cwd);
     let (subject, input) = (subject.as_deref(), Some(&one.input));
-    let about = Judged { tool: &tool, subject, input, effect: one.effect, cwd };
+    let about = PolicyRequest {
+        tool: &tool,
+        subject,
+        input,
+        effect: one.effect,
+        cwd,
+    };
     let verdict = agent.policy.explain_at(&about, &one.reach);
     // Private places are no mode's to allow, so no hook's either.
-    let is_modes = verdict.steps.last().is_some_and(|step| step.layer == Layer::Person);
-    is_modes && verdict.verdict == Verdict::Ask(reason.to_owned()) && !is_ask_rule(agent, reason)
+    let is_modes = verdict
+        .steps
+        .last()
+        .is_some_and(|step| step.layer == PolicyLayer::Person);
+    is_modes
+        && verdict.verdict == PolicyVerdict::Ask(reason.to_owned())
+        && !is_ask_rule(agent, reason)
 }
 
 /// Something somebody wants to be asked about every time is not answered for longer than once.
 fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
     use PermissionScope::{Always, Once, Project, Session};
-    if is_ask_rule { vec![Once] } else { vec![Once, Session, Project, Always] }
+    if is_ask_rule {
+        vec![Once]
+    } else {
+        vec![Once, Session, Project, Always]
+    }
 }
 
-fn remembered_rule(agent: &Agent, answer: &Answer, asked: &Suggested, by: &str) -> Vec<RuleRow> {
+fn remembered_rule(
+    agent: &AgentActor,
+    answer: &Answer,
+    asked: &SuggestedRule,
+    by: &str,
+) -> Vec<RuleRow> {
     let scope = match answer.scope {
         // Once, for a call that only asks for the rule, is for as long as this agent works on this.
-        PermissionScope::Once if asked.is_wanted && answer.decision == PermissionDecision::Allow => {
+        PermissionScope::Once
+            if asked.is_wanted && answer.decision == PermissionDecision::Allow =>
+        {
             RuleScope::Session(agent.session.id.clone())
         }
         PermissionScope::Once => return Vec::new(),
         PermissionScope::Session => RuleScope::Session(agent.root()),
-        PermissionScope::Project => RuleScope::Project(standing::project(&agent.home)),
+        PermissionScope::Project => RuleScope::Project(saved_rules::project(&agent.home)),
         PermissionScope::Always => RuleScope::Always,
     };
     let kind = match answer.decision {
         PermissionDecision::Allow => RuleKind::Allow,
         PermissionDecision::Deny => RuleKind::Deny,
     };
-    let by = standing::by_answer(by);
-    vec![RuleRow { number: 0, kind, rule: asked.rule.clone(), scope, by, at: agent.world.now() }]
+    let by = saved_rules::by_answer(by);
+    vec![RuleRow {
+        number: 0,
+        kind,
+        rule: asked.rule.clone(),
+        scope,
+        by,
+        at: agent.world.now(),
+    }]
 }
 
 /// Names exactly what is asked about. Two calls with the same name are the same in all that matters.
-fn digest(agent: &Agent, one: &Prepared) -> String {
+fn digest(agent: &AgentActor, one: &PreparedCall) -> String {
     let exact = json!([
         one.tool.spec().name,
         sorted(&one.input),
@@ -265,9 +362,14 @@ fn digest(agent: &Agent, one: &Prepared) -> String {
         agent.session.id,
         one.call.id,
         // Where its links lead: a yes is for that place and no other.
-        one.reach.pinned().map(|pinned| pinned.real.to_string_lossy()),
+        one.reach
+            .pinned()
+            .map(|pinned| pinned.real.to_string_lossy()),
     ]);
-    Sha256::digest(exact.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(exact.to_string())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// The same value with the keys of its maps in order.
@@ -289,37 +391,43 @@ fn sorted(value: &serde_json::Value) -> serde_json::Value {
 }
 
 /// The rule that a yes for longer would make.
-struct Suggested {
+struct SuggestedRule {
     rule: String,
     /// Whether asking for it is all the call does.
     is_wanted: bool,
 }
 
-fn suggested_rule(agent: &Agent, one: &Prepared) -> Suggested {
+fn suggested_rule(agent: &AgentActor, one: &PreparedCall) -> SuggestedRule {
     if let Some(rule) = one.tool.wants(&one.input) {
-        return Suggested { rule, is_wanted: true };
+        return SuggestedRule {
+            rule,
+            is_wanted: true,
+        };
     }
     let subject = one.tool.subject(&one.input);
     let tool = one.tool.ruled_as(&one.input);
-    let rule = Policy::suggested_rule(&Judged {
+    let rule = Policy::suggested_rule(&PolicyRequest {
         tool: &tool,
         subject: subject.as_deref(),
         input: Some(&one.input),
         effect: one.effect,
         cwd: &agent.session.cwd,
     });
-    Suggested { rule: rule.to_string(), is_wanted: false }
+    SuggestedRule {
+        rule: rule.to_string(),
+        is_wanted: false,
+    }
 }
 
 /// A policy as the journal keeps it, with what from outside has narrowed it.
 pub(super) fn written(policy: &Policy, wary: Option<String>) -> PolicyNote {
-    let rules = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
+    let rules = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
     PolicyNote {
         mode: policy.mode,
         allow: rules(&policy.allow),
         ask: rules(&policy.ask),
         deny: rules(&policy.deny),
-        skills: policy.followed.iter().map(Followed::note).collect(),
+        skills: policy.followed.iter().map(SkillRestriction::note).collect(),
         wary,
     }
 }

@@ -9,15 +9,14 @@ mod sections;
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::Part;
-use rooftree_providers::{ModelMessage, Request, Rules, ToolChoice, Workplace};
+use rooftree_providers::{CallRules, ModelMessage, ModelRequest, ToolChoice, Workplace};
 
-pub use self::sections::{Sections, peers};
-use super::{Agent, window};
+pub use self::sections::{PromptSections, peers};
+use super::{AgentActor, window};
 use crate::{
-    Surroundings,
-    kit::{self, Ingredients, Kit},
-    memory,
-    world::World,
+    ProjectContext, memory,
+    resolved_agent::{self, PromptInputs, ResolvedAgent},
+    runtime_context::RuntimeContext,
 };
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
@@ -25,20 +24,25 @@ const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
 pub(crate) fn system(
-    world: &World,
-    kit: &Kit,
-    surroundings: &Arc<Surroundings>,
+    world: &RuntimeContext,
+    kit: &ResolvedAgent,
+    surroundings: &Arc<ProjectContext>,
     cwd: &Path,
-) -> Arc<kit::Prompt> {
+) -> Arc<resolved_agent::SystemPrompt> {
     let options = &world.options;
-    let from = Ingredients {
+    let from = PromptInputs {
         surroundings: surroundings.clone(),
         agents: options.definitions.edition(),
-        memory: memory::excerpt(&kit.definition, &options.memory, cwd, kit.limits.memory_bytes),
+        memory: memory::excerpt(
+            &kit.definition,
+            &options.memory,
+            cwd,
+            kit.limits.memory_bytes,
+        ),
         cwd: cwd.to_owned(),
     };
     kit.prompt(from, |from| {
-        let sections = Sections {
+        let sections = PromptSections {
             definition: &kit.definition,
             tools: &kit.specs,
             exposed: kit.exposed.as_ref(),
@@ -56,16 +60,28 @@ pub(crate) fn system(
 }
 
 /// The next question to the model.
-pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt: u32) -> Request {
+pub(super) fn request(
+    agent: &AgentActor,
+    model: &rooftree_providers::Model,
+    attempt: u32,
+) -> ModelRequest {
     let is_last_word = agent.history.has_last_word(&agent.kit.limits);
-    Request {
+    ModelRequest {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.kit.name.clone(),
         system: agent.prompt.text.clone(),
-        messages: if is_last_word { with_last_word(agent) } else { agent.history.messages() },
+        messages: if is_last_word {
+            with_last_word(agent)
+        } else {
+            agent.history.messages()
+        },
         tools: agent.kit.specs.clone(),
-        tool_choice: if is_last_word { ToolChoice::Nothing } else { ToolChoice::Auto },
+        tool_choice: if is_last_word {
+            ToolChoice::Nothing
+        } else {
+            ToolChoice::Auto
+        },
         schema: None,
         max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
         media: agent.media.clone(),
@@ -76,14 +92,22 @@ pub(super) fn request(agent: &Agent, model: &rooftree_providers::Model, attempt:
 }
 
 /// Where the agent works and how freely, for models that act by themselves.
-pub(super) fn workplace(agent: &Agent) -> Workplace {
-    let written = |rules: &[rooftree_tools::Rule]| rules.iter().map(ToString::to_string).collect();
-    let rules = Rules { allow: written(&agent.policy.allow), deny: written(&agent.policy.deny) };
-    Workplace { directory: agent.session.cwd.clone(), mode: agent.policy.mode, rules }
+pub(super) fn workplace(agent: &AgentActor) -> Workplace {
+    let written =
+        |rules: &[rooftree_tools::PermissionRule]| rules.iter().map(ToString::to_string).collect();
+    let rules = CallRules {
+        allow: written(&agent.policy.allow),
+        deny: written(&agent.policy.deny),
+    };
+    Workplace {
+        directory: agent.session.cwd.clone(),
+        mode: agent.policy.mode,
+        rules,
+    }
 }
 
 /// The conversation, and that it is time to come to an end.
-fn with_last_word(agent: &Agent) -> Arc<Vec<Arc<ModelMessage>>> {
+fn with_last_word(agent: &AgentActor) -> Arc<Vec<Arc<ModelMessage>>> {
     let words = "You have used all your turns and can use no more tools. Say now what you found, what you did and \
                  what is left to do.";
     let mut messages = agent.history.messages();
@@ -92,7 +116,7 @@ fn with_last_word(agent: &Agent) -> Arc<Vec<Arc<ModelMessage>>> {
 }
 
 /// Estimated tokens of that question.
-pub(super) fn estimate(agent: &Agent) -> u64 {
+pub(super) fn estimate(agent: &AgentActor) -> u64 {
     agent.history.estimate() + agent.prompt.estimate
 }
 
@@ -101,7 +125,9 @@ fn estimated(system: &str, specs: &[rooftree_protocol::ToolSpec]) -> u64 {
     let tools: u64 = specs
         .iter()
         .map(|spec| {
-            window::weigh_text(&spec.description) + window::weigh_text(&spec.input_schema.to_string()) + 8
+            window::weigh_text(&spec.description)
+                + window::weigh_text(&spec.input_schema.to_string())
+                + 8
         })
         .sum();
     window::weigh_text(system) + tools

@@ -6,16 +6,15 @@ use rooftree_protocol::{
 use rooftree_store::CommandRow;
 
 use super::{
-    Agent,
+    AgentActor,
     call::not_made,
-    history::{INTERRUPTED, OpenCall},
-    inner,
-    limits::End,
-    permission,
-    run_view::Asked,
+    history::{INTERRUPTED, OpenToolCall},
+    limits::RunEndReason,
+    nested_calls, permission,
+    run_view::RunInquiry,
     settle::settle,
 };
-use crate::{Error, rights::Ceiling};
+use crate::{Error, rights::RightsCeiling};
 
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
@@ -23,13 +22,17 @@ const ATTEMPTS: u32 = 5;
 const PAGE: usize = 2_000;
 
 /// Folds the journal, as far as it goes, into the agent.
-pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
+pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     if agent.session.head == 0 {
         return Ok(());
     }
     let mut after = 0;
     loop {
-        let page = agent.world.store().events(&agent.session.id, after, PAGE).await?;
+        let page = agent
+            .world
+            .store()
+            .events(&agent.session.id, after, PAGE)
+            .await?;
         for event in &page {
             agent.observe(event);
             // Live, tools note by themselves what they saw of files; replayed, we do.
@@ -46,7 +49,7 @@ pub(super) async fn load(agent: &mut Agent) -> Result<(), Error> {
 
 /// Heeds commands for whoever had the session before and did not get to them. A wish to stop is
 /// for the run it was meant for, never for a later one.
-pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
+pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>) {
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
         match row.command {
@@ -59,23 +62,30 @@ pub(super) fn heed_left(agent: &mut Agent, left: Vec<CommandRow>) {
             _ => continue,
         }
         if began.is_some_and(|began| row.at >= began) {
-            agent.ending = Some(End::Cancelled);
+            agent.ending = Some(RunEndReason::Cancelled);
         }
     }
 }
 
 /// Closes what a crash left open, so that the run can go on: calls that may not be made again
 /// get a result that says nobody knows. A question nobody answered stands.
-pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
+pub(super) async fn recover(agent: &mut AgentActor, attempts: u32) -> Result<(), Error> {
     forget_inner(agent).await?;
-    let Some(run) = agent.history.run() else { return Ok(()) };
+    let Some(run) = agent.history.run() else {
+        return Ok(());
+    };
     // Waiting for a person is not what ends processes.
     let waits = run.asked.iter().any(|asked| !asked.settled);
     let attempts = if waits { 0 } else { attempts };
-    let lost = |open: &&OpenCall| {
+    let lost = |open: &&OpenToolCall| {
         open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some())
     };
-    let lost: Vec<ToolCall> = agent.history.open_calls().filter(lost).map(|open| open.call.clone()).collect();
+    let lost: Vec<ToolCall> = agent
+        .history
+        .open_calls()
+        .filter(lost)
+        .map(|open| open.call.clone())
+        .collect();
     for call in lost {
         let record = not_made(&call, &call.tool, Outcome::Unknown, INTERRUPTED.into());
         agent.note(EventBody::ToolCompleted(record));
@@ -88,11 +98,21 @@ pub(super) async fn recover(agent: &mut Agent, attempts: u32) -> Result<(), Erro
 
 /// Calls from inside others are made by commands, which are gone: nobody makes them again, and nobody waits
 /// for what was asked about them.
-async fn forget_inner(agent: &mut Agent) -> Result<(), Error> {
-    inner::leave(agent, Outcome::Unknown, INTERRUPTED);
-    let Some(run) = agent.history.run() else { return Ok(()) };
-    let is_open = |asked: &&Asked| agent.history.open_calls().any(|open| open.call.id == asked.call);
-    let stale = run.asked.iter().filter(|asked| !asked.settled && !is_open(asked));
+async fn forget_inner(agent: &mut AgentActor) -> Result<(), Error> {
+    nested_calls::record_unfinished(agent, Outcome::Unknown, INTERRUPTED);
+    let Some(run) = agent.history.run() else {
+        return Ok(());
+    };
+    let is_open = |asked: &&RunInquiry| {
+        agent
+            .history
+            .open_calls()
+            .any(|open| open.call.id == asked.call)
+    };
+    let stale = run
+        .asked
+        .iter()
+        .filter(|asked| !asked.settled && !is_open(asked));
     for asked in stale.cloned().collect::<Vec<_>>() {
         permission::forget(agent, &asked).await?;
     }
@@ -100,7 +120,7 @@ async fn forget_inner(agent: &mut Agent) -> Result<(), Error> {
 }
 
 /// A run that ends its process every time must not be tried for ever.
-async fn give_up(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
+async fn give_up(agent: &mut AgentActor, attempts: u32) -> Result<(), Error> {
     let message = format!("this run was cut off {attempts} times and is given up");
     agent.note(EventBody::Notice {
         level: NoticeLevel::Error,
@@ -108,16 +128,24 @@ async fn give_up(agent: &mut Agent, attempts: u32) -> Result<(), Error> {
         message: message.clone(),
         hint: Some("look at the last events of the session for what ends the program".into()),
     });
-    settle(agent, End::Failed(Problem::new(ErrorCode::Internal, message))).await
+    settle(
+        agent,
+        RunEndReason::Failed(Problem::new(ErrorCode::Internal, message)),
+    )
+    .await
 }
 
 /// Says in which mode and within which bounds a run goes on that another process began, where these are not what
 /// the flags of this process say, or not what the run began with.
-pub(super) fn tell_rights(agent: &mut Agent) {
+pub(super) fn tell_rights(agent: &mut AgentActor) {
     let Some(begun) = agent.ceiling() else { return };
     let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
     let (began, process, goes) = (begun.policy.mode, agent.process_mode(), agent.policy.mode);
-    let bounds = if is_unrecorded { Vec::new() } else { kept_bounds(agent, &begun) };
+    let bounds = if is_unrecorded {
+        Vec::new()
+    } else {
+        kept_bounds(agent, &begun)
+    };
     let (message, hint) = if is_unrecorded {
         let words = format!(
             "this run was begun by an earlier version that did not record its sandbox and limits; it goes on in mode `{goes}`, \
@@ -128,7 +156,10 @@ pub(super) fn tell_rights(agent: &mut Agent) {
         let words = format!(
             "this run began in mode `{began}` and goes on in mode `{goes}`, because this process permits no more"
         );
-        (words, Some(format!("--permission-mode {began} goes on as it began")))
+        (
+            words,
+            Some(format!("--permission-mode {began} goes on as it began")),
+        )
     } else if agent.process_mode() > begun.policy.mode {
         let words = format!(
             "this run goes on in mode `{goes}`, because it began in mode `{began}`; mode `{process}` of this process is for new runs"
@@ -137,15 +168,27 @@ pub(super) fn tell_rights(agent: &mut Agent) {
     } else if bounds.is_empty() {
         return;
     } else {
-        (format!("this run goes on in mode `{goes}`, within the bounds it began with"), None)
+        (
+            format!("this run goes on in mode `{goes}`, within the bounds it began with"),
+            None,
+        )
     };
-    let more = if bounds.is_empty() { String::new() } else { format!(" ({})", bounds.join(", ")) };
+    let more = if bounds.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", bounds.join(", "))
+    };
     let message = message + &more;
-    agent.note(EventBody::Notice { level: NoticeLevel::Warning, code: "resumed".into(), message, hint });
+    agent.note(EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: "resumed".into(),
+        message,
+        hint,
+    });
 }
 
 /// The bounds a run began with that are narrower than those of this process, in words.
-fn kept_bounds(agent: &Agent, begun: &Ceiling) -> Vec<String> {
+fn kept_bounds(agent: &AgentActor, begun: &RightsCeiling) -> Vec<String> {
     let mut kept = Vec::new();
     let (fresh, now) = (agent.fresh_confinement(), agent.confinement());
     if fresh.network != now.network {
@@ -154,15 +197,26 @@ fn kept_bounds(agent: &Agent, begun: &Ceiling) -> Vec<String> {
         kept.push("with the sandbox it began with".to_owned());
     }
     let options = &agent.world.options;
-    if options.max_turns.is_some_and(|turns| turns > begun.bounds.max_turns) {
+    if options
+        .max_turns
+        .is_some_and(|turns| turns > begun.bounds.max_turns)
+    {
         kept.push(format!("at most {} turns", begun.bounds.max_turns));
     }
-    let denies = begun.policy.deny.iter().filter(|rule| !options.policy.deny.contains(rule));
+    let denies = begun
+        .policy
+        .deny
+        .iter()
+        .filter(|rule| !options.policy.deny.contains(rule));
     let denies: Vec<String> = denies.map(ToString::to_string).collect();
     if !denies.is_empty() {
         kept.push(format!("without {}", denies.join(", ")));
     }
-    let lost = begun.policy.allow.iter().filter(|rule| !agent.policy.allow.contains(rule));
+    let lost = begun
+        .policy
+        .allow
+        .iter()
+        .filter(|rule| !agent.policy.allow.contains(rule));
     let lost: Vec<String> = lost.map(|rule| format!("`{rule}`")).collect();
     if !lost.is_empty() {
         kept.push(format!("no longer allowed here: {}", lost.join(", ")));

@@ -5,15 +5,15 @@ use rooftree_protocol::{
     event::{NoticeLevel, ToolRecord},
 };
 use rooftree_store::blob_id;
-use rooftree_tools::{ToolOutput, mcp::Notice, output};
+use rooftree_tools::{ToolOutput, mcp::Notice, truncate};
 
-use super::{Agent, call::Prepared, journal::Commit};
-use crate::Secrets;
+use super::{AgentActor, call::PreparedCall, journal::JournalCommit};
+use crate::SecretRedactor;
 
 /// Keeps the result of a call. `instead` replaces how it ended, for calls that were cut short.
-pub(super) fn keep(
-    agent: &mut Agent,
-    one: &Prepared,
+pub(super) fn record_result(
+    agent: &mut AgentActor,
+    one: &PreparedCall,
     output: ToolOutput,
     since: Timestamp,
     instead: Option<Outcome>,
@@ -24,7 +24,11 @@ pub(super) fn keep(
     let mut full = None;
     let limits = &agent.kit.limits;
     let is_answer = one.tool.kind() == ToolKind::Delegate;
-    let limit = if is_answer { limits.answer_chars } else { limits.result_chars };
+    let limit = if is_answer {
+        limits.answer_chars
+    } else {
+        limits.result_chars
+    };
     let mut content = Vec::with_capacity(output.content.len());
     for part in output.content {
         let (part, whole) = cut(part, limit, agent.world.secrets());
@@ -34,10 +38,17 @@ pub(super) fn keep(
     }
     for media in output.media {
         let (blob, bytes) = (blob_id(&media.bytes), media.bytes.len() as u64);
-        content.push(Part::Image { blob, media_type: media.media_type, bytes });
+        content.push(Part::Image {
+            blob,
+            media_type: media.media_type,
+            bytes,
+        });
         blobs.push(media.bytes);
     }
-    let told = output.task.as_ref().is_some_and(|task| task.status.is_some());
+    let told = output
+        .task
+        .as_ref()
+        .is_some_and(|task| task.status.is_some());
     let record = ToolRecord {
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -56,17 +67,29 @@ pub(super) fn keep(
     };
     let mut bodies = vec![EventBody::ToolCompleted(record)];
     bodies.extend(output.todos.map(|items| EventBody::TodoUpdated { items }));
-    bodies.extend(
-        output.mode.map(|change| EventBody::ModeChanged { mode: change.mode, by: change.by.to_owned() }),
-    );
-    let level = NoticeLevel::Warning;
-    bodies.extend(output.notices.into_iter().map(|Notice { code, message, hint }| EventBody::Notice {
-        level,
-        code: code.into(),
-        message,
-        hint,
+    bodies.extend(output.mode.map(|change| EventBody::ModeChanged {
+        mode: change.mode,
+        by: change.by.to_owned(),
     }));
-    agent.append(Commit { bodies, blobs, run: agent.run_id(), ..Commit::default() });
+    let level = NoticeLevel::Warning;
+    bodies.extend(output.notices.into_iter().map(
+        |Notice {
+             code,
+             message,
+             hint,
+         }| EventBody::Notice {
+            level,
+            code: code.into(),
+            message,
+            hint,
+        },
+    ));
+    agent.append(JournalCommit {
+        bodies,
+        blobs,
+        run: agent.run_id(),
+        ..JournalCommit::default()
+    });
     // Its answer is in the inbox too, and is to be taken from there.
     agent.has_news |= told;
     rooftree_store::failpoint::reach_at("tool.answered", agent.depth());
@@ -74,11 +97,11 @@ pub(super) fn keep(
 
 /// A text a model should not read in one go: head and tail stay, the whole goes into a blob. Secrets go
 /// first: a blob is named by what is in it, and half a secret has no shape any more.
-fn cut(part: Part, limit: usize, secrets: &Secrets) -> (Part, Option<Vec<u8>>) {
+fn cut(part: Part, limit: usize, secrets: &SecretRedactor) -> (Part, Option<Vec<u8>>) {
     match part {
-        Part::Text { text } if output::is_long(&text, limit) => {
+        Part::Text { text } if truncate::is_long(&text, limit) => {
             let text = secrets.clean(&text).unwrap_or(text);
-            let cut = output::cut(&text, limit, Some(&blob_id(text.as_bytes())));
+            let cut = truncate::truncate(&text, limit, Some(&blob_id(text.as_bytes())));
             (Part::text(cut.text), Some(text.into_bytes()))
         }
         other => (other, None),

@@ -10,18 +10,18 @@ use rooftree_protocol::{
     AgentDefinition, Confinement, EventBody, Mandate, Network, PermissionMode, RunBounds, Scope,
     event::{NoticeLevel, PolicyNote, SkillNote},
 };
-use rooftree_tools::{Followed, Policy, mcp::Notice};
+use rooftree_tools::{Policy, SkillRestriction, mcp::Notice};
 
-use super::{Agent, history::ChangedMode, permission::written, run_view::RunView};
+use super::{AgentActor, history::ChangedMode, permission::written, run_view::RunView};
 use crate::{
-    Error, kit,
-    rights::{Bounds, Ceiling, limits_of_both},
-    standing::Standing,
-    world::World,
+    Error, resolved_agent,
+    rights::{RightsBounds, RightsCeiling, limits_of_both},
+    runtime_context::RuntimeContext,
+    saved_rules::ApplicableRules,
 };
 
 /// What a policy was put together from, besides what never changes while an agent is awake.
-pub(super) struct Basis {
+pub(super) struct PolicyBasis {
     /// The edition of the rules people made.
     edition: u64,
     /// The mode, if it was changed.
@@ -34,30 +34,53 @@ pub(super) struct Basis {
 
 /// The policy before the rules that people made were looked at: without those that allow.
 pub(super) fn first(
-    world: &World,
+    world: &RuntimeContext,
     definitions: &[Arc<AgentDefinition>],
     mandate: Option<&Mandate>,
 ) -> Policy {
-    let standing = Standing { rules: &[], sessions: &[], home: Path::new("/") };
-    world.policy(&standing, Bounds { definitions, mandate, begun: None })
+    let standing = ApplicableRules {
+        rules: &[],
+        sessions: &[],
+        home: Path::new("/"),
+    };
+    world.policy(
+        &standing,
+        RightsBounds {
+            definitions,
+            mandate,
+            begun: None,
+        },
+    )
 }
 
 /// Whether these are the very same definitions.
 pub(super) fn are_same(some: &[Arc<AgentDefinition>], others: &[Arc<AgentDefinition>]) -> bool {
-    some.len() == others.len() && some.iter().zip(others).all(|(one, other)| Arc::ptr_eq(one, other))
+    some.len() == others.len()
+        && some
+            .iter()
+            .zip(others)
+            .all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
 /// What people should know about a project's definition that hides another one.
 pub(super) fn hiding(bounding: &[Arc<AgentDefinition>]) -> Option<Notice> {
-    let [own, hidden, ..] = bounding else { return None };
+    let [own, hidden, ..] = bounding else {
+        return None;
+    };
     let (name, whose) = (&own.name, hidden.source.level);
     Some(Notice {
         code: "hides",
         message: format!(
             "agent `{name}` of this project hides the {} one of that name, and has no right that it lacks",
-            if whose == rooftree_protocol::Level::Builtin { "built-in" } else { "user's" }
+            if whose == rooftree_protocol::DefinitionLevel::Builtin {
+                "built-in"
+            } else {
+                "user's"
+            }
         ),
-        hint: Some(format!("rename it to give it rights of its own; builtin/{name} is the built-in one")),
+        hint: Some(format!(
+            "rename it to give it rights of its own; builtin/{name} is the built-in one"
+        )),
     })
 }
 
@@ -71,21 +94,37 @@ fn nothing(agent: &str) -> Arc<AgentDefinition> {
     })
 }
 
-impl Agent {
+impl AgentActor {
     /// The most the open run may have, because it began with it; none if no run is open.
     ///
     /// Rules are those the journal told last, so that one that was taken away stays away until the next run. A run
     /// of an earlier version does not tell its bounds, and has the narrowest that can be meant.
-    pub(super) fn ceiling(&self) -> Option<Ceiling> {
+    pub(super) fn ceiling(&self) -> Option<RightsCeiling> {
         let run = self.history.run()?;
-        let bounds = run.bounds.as_deref().cloned().unwrap_or_else(RunBounds::unrecorded);
+        let bounds = run
+            .bounds
+            .as_deref()
+            .cloned()
+            .unwrap_or_else(RunBounds::unrecorded);
         let mut policy = recorded(run);
-        policy.mode = if run.bounds.is_some() { bounds.mode } else { policy.mode.min(bounds.mode) };
-        Some(Ceiling { policy, bounds, since: run.started_at })
+        policy.mode = if run.bounds.is_some() {
+            bounds.mode
+        } else {
+            policy.mode.min(bounds.mode)
+        };
+        Some(RightsCeiling {
+            policy,
+            bounds,
+            since: run.started_at,
+        })
     }
 
-    fn bounds<'a>(&'a self, begun: Option<&'a Ceiling>) -> Bounds<'a> {
-        Bounds { definitions: &self.bounding, mandate: self.mandate.as_deref(), begun }
+    fn bounds<'a>(&'a self, begun: Option<&'a RightsCeiling>) -> RightsBounds<'a> {
+        RightsBounds {
+            definitions: &self.bounding,
+            mandate: self.mandate.as_deref(),
+            begun,
+        }
     }
 
     /// How the programs it runs are confined, as it is now.
@@ -103,7 +142,14 @@ impl Agent {
         let limits = &self.kit.limits;
         RunBounds {
             mode: self.process_mode(),
-            tools: Some(self.kit.toolset.names().into_iter().map(str::to_owned).collect()),
+            tools: Some(
+                self.kit
+                    .toolset
+                    .names()
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            ),
             sandbox: self.confinement(),
             max_turns: limits.max_turns,
             run_timeout_secs: limits.run_timeout_secs,
@@ -115,9 +161,9 @@ impl Agent {
     /// Puts the policy together anew if people have made or taken away rules, a definition or the mode was changed,
     /// or a skill was loaded.
     pub(super) async fn renew_policy(&mut self) -> Result<(), Error> {
-        self.heed_definition();
-        let (mode, is_wary) = (self.history.mode(), self.is_wary());
-        let is_current = |of: &Basis| {
+        self.narrow_to_definition();
+        let (mode, is_wary) = (self.history.mode(), self.is_tainted());
+        let is_current = |of: &PolicyBasis| {
             (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill())
                 && self.world.standing.is_current(of.edition)
         };
@@ -131,40 +177,66 @@ impl Agent {
             let above = self.world.store().session(&root).await?;
             self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
         }
-        let above = self.mandate.iter().flat_map(|mandate| &mandate.above).map(|above| &above.session);
+        let above = self
+            .mandate
+            .iter()
+            .flat_map(|mandate| &mandate.above)
+            .map(|above| &above.session);
         let sessions: Vec<_> = above.chain([&self.session.id]).cloned().collect();
-        let standing = Standing { rules: &rules, sessions: &sessions, home: &self.home };
+        let standing = ApplicableRules {
+            rules: &rules,
+            sessions: &sessions,
+            home: &self.home,
+        };
         let begun = self.ceiling();
         let mut policy = self.world.policy(&standing, self.bounds(begun.as_ref()));
         policy.mode = self.mode_now();
         if is_wary && policy.mode == PermissionMode::Auto {
             policy.mode = PermissionMode::AcceptEdits;
-            self.tell_wariness();
+            self.announce_taint();
         }
-        policy.followed.extend(skill.iter().filter(|skill| skill.narrows()).map(Followed::of));
-        (self.policy, self.policy_of) = (policy, Some(Basis { edition, mode, is_wary, skill }));
+        policy.followed.extend(
+            skill
+                .iter()
+                .filter(|skill| skill.narrows())
+                .map(SkillRestriction::of),
+        );
+        (self.policy, self.policy_of) = (
+            policy,
+            Some(PolicyBasis {
+                edition,
+                mode,
+                is_wary,
+                skill,
+            }),
+        );
         self.note_policy();
         Ok(())
     }
 
     /// A definition that was changed while its agent works narrows at once, and widens at the next run. One that is
     /// gone leaves nothing.
-    fn heed_definition(&mut self) {
+    fn narrow_to_definition(&mut self) {
         let edition = self.world.options.definitions.edition();
         if edition == self.edition || self.history.run().is_none() {
             return;
         }
         self.edition = edition;
         let found = self.world.options.definitions.find(&self.session.agent);
-        let mut newer =
-            found.map_or_else(|_| vec![nothing(&self.session.agent)], |found| self.world.bounding(&found));
+        let mut newer = found.map_or_else(
+            |_| vec![nothing(&self.session.agent)],
+            |found| self.world.bounding(&found),
+        );
         newer.retain(|newer| self.bounding.iter().all(|known| known != newer));
         if newer.is_empty() {
             return;
         }
-        let tools = newer.iter().fold(self.kit.toolset.clone(), |tools, newer| kit::owned(&tools, newer));
-        let limits =
-            newer.iter().fold(self.kit.limits.clone(), |limits, newer| limits_of_both(&limits, newer));
+        let tools = newer.iter().fold(self.kit.toolset.clone(), |tools, newer| {
+            resolved_agent::owned(&tools, newer)
+        });
+        let limits = newer.iter().fold(self.kit.limits.clone(), |limits, newer| {
+            limits_of_both(&limits, newer)
+        });
         self.kit = Arc::new(self.kit.narrowed(tools, limits));
         self.bounding.extend(newer);
         self.policy_of = None;
@@ -172,14 +244,20 @@ impl Agent {
 
     /// The policy as the journal keeps it.
     pub(super) fn policy_note(&self) -> PolicyNote {
-        let is_narrower = self.is_wary() && self.mode_now() == PermissionMode::Auto;
-        let wary = self.history.outside().filter(|_| is_narrower).map(str::to_owned);
+        let is_narrower = self.is_tainted() && self.mode_now() == PermissionMode::Auto;
+        let wary = self
+            .history
+            .outside()
+            .filter(|_| is_narrower)
+            .map(str::to_owned);
         written(&self.policy, wary)
     }
 
     /// Invariant: the last policy a run's journal tells is the one that calls are judged by.
     fn note_policy(&mut self) {
-        let Some(run) = self.history.run() else { return };
+        let Some(run) = self.history.run() else {
+            return;
+        };
         let note = self.policy_note();
         if run.policy.as_deref() != Some(&note) {
             self.note(EventBody::PolicyChanged(note));
@@ -187,11 +265,11 @@ impl Agent {
     }
 
     /// Whether what the model has read may speak through it.
-    fn is_wary(&self) -> bool {
+    fn is_tainted(&self) -> bool {
         self.world.options.wary && self.history.outside().is_some()
     }
 
-    fn tell_wariness(&mut self) {
+    fn announce_taint(&mut self) {
         if self.policy_of.as_ref().is_some_and(|of| of.is_wary) {
             return;
         }
@@ -208,40 +286,64 @@ impl Agent {
     /// Remembers that a person has changed the mode of this session here.
     pub(super) fn note_agreement(&self, body: &EventBody) {
         if matches!(body, EventBody::ModeChanged { mode: Some(_), by } if by == "user") {
-            let mut agreed = self.world.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut agreed = self
+                .world
+                .agreed
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             agreed.insert(self.session.id.clone());
         }
     }
 
     fn is_agreed_here(&self) -> bool {
-        let agreed = self.world.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        let agreed = self
+            .world
+            .agreed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         agreed.contains(&self.session.id)
     }
 
     /// The highest mode that the definitions let it have.
     fn defined_mode(&self) -> PermissionMode {
-        let modes = self.bounding.iter().filter_map(|definition| definition.permission_mode);
+        let modes = self
+            .bounding
+            .iter()
+            .filter_map(|definition| definition.permission_mode);
         modes.min().unwrap_or(PermissionMode::Bypass)
     }
 
     /// The mode of a run that begins in this process now.
     pub(super) fn process_mode(&self) -> PermissionMode {
-        let mandated =
-            self.mandate.as_ref().map_or(PermissionMode::Bypass, |mandate| mandate.permission_mode);
-        self.world.options.policy.mode.min(mandated).min(self.defined_mode())
+        let mandated = self
+            .mandate
+            .as_ref()
+            .map_or(PermissionMode::Bypass, |mandate| mandate.permission_mode);
+        self.world
+            .options
+            .policy
+            .mode
+            .min(mandated)
+            .min(self.defined_mode())
     }
 
     /// The mode that holds: this process's or that in which the run began, whichever is narrower, with what was
     /// changed since.
     fn mode_now(&self) -> PermissionMode {
         let process = self.process_mode();
-        let started_with = self.ceiling().map_or(process, |begun| begun.policy.mode.min(process));
+        let started_with = self
+            .ceiling()
+            .map_or(process, |begun| begun.policy.mode.min(process));
         match self.history.mode() {
             None => started_with,
             // Whoever the agent talks to may widen; for whoever works for another agent nobody can.
             Some(changed) if changed.is_wish && self.mandate.is_none() => {
                 // What a person agreed to in another process holds as far as this one permits it.
-                let most = if self.is_agreed_here() { self.defined_mode() } else { process };
+                let most = if self.is_agreed_here() {
+                    self.defined_mode()
+                } else {
+                    process
+                };
                 changed.mode.min(most).min(self.highest_recorded())
             }
             Some(changed) => changed.mode.min(started_with),
@@ -251,15 +353,26 @@ impl Agent {
     /// The highest mode for a run that does not tell its bounds.
     fn highest_recorded(&self) -> PermissionMode {
         let is_unrecorded = self.history.run().is_some_and(|run| run.bounds.is_none());
-        if is_unrecorded { RunBounds::unrecorded().mode } else { PermissionMode::Bypass }
+        if is_unrecorded {
+            RunBounds::unrecorded().mode
+        } else {
+            PermissionMode::Bypass
+        }
     }
 }
 
 /// The policy that a run's journal tells: the mode and skills it began with, the rules as they were told last.
 fn recorded(run: &RunView) -> Policy {
     let Some(began) = run.began.as_deref() else {
-        return Policy { mode: PermissionMode::Plan, ..Policy::default() };
+        return Policy {
+            mode: PermissionMode::Plan,
+            ..Policy::default()
+        };
     };
     let last = run.policy.as_deref().unwrap_or(began);
-    Policy::recorded(&PolicyNote { mode: began.mode, skills: began.skills.clone(), ..last.clone() })
+    Policy::recorded(&PolicyNote {
+        mode: began.mode,
+        skills: began.skills.clone(),
+        ..last.clone()
+    })
 }

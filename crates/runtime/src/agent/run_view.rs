@@ -3,10 +3,11 @@
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, SessionId, Timestamp, ToolCall, Usage,
+    Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, SessionId, Timestamp, ToolCall,
+    Usage,
     event::{
-        AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunMode, SkillNote, StopReason,
-        ToolRecord,
+        AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunMode, SkillNote,
+        StopReason, ToolRecord,
     },
     tool_call::{FileAction, FileNote},
 };
@@ -21,7 +22,7 @@ const DIFFS: usize = 32 * 1024;
 
 /// Something people were asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct RunInquiry {
     /// Its name.
     pub id: String,
     /// The call it is about.
@@ -104,7 +105,7 @@ pub struct RunView {
     /// The session that was told of what is asked next.
     pub told: Option<SessionId>,
     /// What people were asked about the last reply's calls.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<RunInquiry>,
     /// How often a hook has kept it from ending.
     pub put_off: u32,
     /// Whether hooks were told that it ends, and let it.
@@ -163,20 +164,24 @@ impl RunView {
     }
 
     /// What was asked under this name.
-    pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
+    pub(super) fn asked(&self, id: &str) -> Option<&RunInquiry> {
         self.asked.iter().find(|asked| asked.id == id)
     }
 
     /// Whether a hook said something with an effect at this point, about this.
     pub(super) fn has_heard(&self, point: &str, about: Option<&str>) -> bool {
-        self.heard.iter().any(|(known, what)| known == point && what.as_deref() == about)
+        self.heard
+            .iter()
+            .any(|(known, what)| known == point && what.as_deref() == about)
     }
 
     pub(super) fn note_hook(&mut self, note: &HookNote) {
         match note.point.as_str() {
             "Stop" | "SubagentStop" if note.blocks => self.put_off += 1,
             "SubagentStop" => self.is_end_told = true,
-            "UserPromptSubmit" if note.blocks && note.about.as_deref() == Some(self.message.as_str()) => {
+            "UserPromptSubmit"
+                if note.blocks && note.about.as_deref() == Some(self.message.as_str()) =>
+            {
                 self.refused = Some(note.text.clone());
             }
             // Only what begins once is asked for.
@@ -189,12 +194,23 @@ impl RunView {
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
         self.turns += 1;
         self.is_end_told = false;
-        self.cut_off = if reply.stop == StopReason::MaxOutput { self.cut_off + 1 } else { 0 };
+        self.cut_off = if reply.stop == StopReason::MaxOutput {
+            self.cut_off + 1
+        } else {
+            0
+        };
         self.usage += reply.usage;
         self.text.take(reply);
         let same = calls.len() == self.last_calls.len()
-            && calls.iter().zip(&self.last_calls).all(|(a, b)| a.tool == b.tool && a.input == b.input);
-        self.identical = if same && !calls.is_empty() { self.identical + 1 } else { 1 };
+            && calls
+                .iter()
+                .zip(&self.last_calls)
+                .all(|(a, b)| a.tool == b.tool && a.input == b.input);
+        self.identical = if same && !calls.is_empty() {
+            self.identical + 1
+        } else {
+            1
+        };
         self.last_calls = calls.to_vec();
         self.asked.clear();
     }
@@ -206,8 +222,16 @@ impl RunView {
         if self.steps.len() == STEPS {
             self.steps.pop_front();
         }
-        self.steps.push_back(format!("{} {}", record.tool, record.title).trim().to_owned());
-        for note in record.files.iter().filter(|note| note.action == FileAction::Read) {
+        self.steps.push_back(
+            format!("{} {}", record.tool, record.title)
+                .trim()
+                .to_owned(),
+        );
+        for note in record
+            .files
+            .iter()
+            .filter(|note| note.action == FileAction::Read)
+        {
             if self.explored.len() < EXPLORED && !self.explored.contains(&note.path) {
                 self.explored.push(note.path.clone());
             }
@@ -219,8 +243,15 @@ impl RunView {
         if room == 0 {
             return;
         }
-        self.diff.push_str(diff.get(..diff.floor_char_boundary(room)).unwrap_or_default());
-        self.diff.push_str(if diff.len() > room { "\n[more was changed]" } else { "\n" });
+        self.diff.push_str(
+            diff.get(..diff.floor_char_boundary(room))
+                .unwrap_or_default(),
+        );
+        self.diff.push_str(if diff.len() > room {
+            "\n[more was changed]"
+        } else {
+            "\n"
+        });
     }
 
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
@@ -235,18 +266,35 @@ impl RunView {
         }
         if record.outcome == Outcome::Denied {
             let reason = rooftree_protocol::message::text_of(&record.content);
-            let (call, tool, title) = (record.call.clone(), record.tool.clone(), record.title.clone());
-            self.denials.push(Denial { call, tool, title, reason });
+            let (call, tool, title) = (
+                record.call.clone(),
+                record.tool.clone(),
+                record.title.clone(),
+            );
+            self.denials.push(Denial {
+                call,
+                tool,
+                title,
+                reason,
+            });
         }
         self.note_step(record);
         if record.skill.is_some() {
             self.skill.clone_from(&record.skill);
         }
-        for note in record.files.iter().filter(|note| note.action != FileAction::Read) {
+        for note in record
+            .files
+            .iter()
+            .filter(|note| note.action != FileAction::Read)
+        {
             match self.files.iter_mut().find(|known| known.path == note.path) {
                 Some(known) => {
                     let (added, removed) = (known.added + note.added, known.removed + note.removed);
-                    *known = FileNote { added, removed, ..note.clone() };
+                    *known = FileNote {
+                        added,
+                        removed,
+                        ..note.clone()
+                    };
                 }
                 None => self.files.push(note.clone()),
             }

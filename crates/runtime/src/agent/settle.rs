@@ -3,29 +3,45 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    EventBody, Lane, Mandate, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, ToolCall,
+    EventBody, Lane, Mandate, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus,
+    ToolCall,
     event::{RunEnd, RunMode},
 };
-use rooftree_store::{Post, failpoint};
+use rooftree_store::{InboxPost, failpoint};
 
 use super::{
-    Agent, call::leave, hook_points, inner, journal::Commit, limits, limits::End, take::shortened, task,
+    AgentActor, call::record_cancelled, hook_points, journal::JournalCommit, limits,
+    limits::RunEndReason, nested_calls, take::shortened, task,
 };
-use crate::{Error, world::Errand};
+use crate::{Error, runtime_context::SessionAction};
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
-pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
-    let Some(status) = end.status() else { return Ok(()) };
+pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<(), Error> {
+    let Some(status) = end.status() else {
+        return Ok(());
+    };
     hook_points::ended(agent, &end);
     // Every call has a result, also those the run ended without making.
-    let open: Vec<ToolCall> = agent.history.open_calls().map(|open| open.call.clone()).collect();
-    leave(agent, open, "[cancelled] the run ended before this call was made");
-    inner::leave(agent, Outcome::Cancelled, "[cancelled] the run ended");
+    let open: Vec<ToolCall> = agent
+        .history
+        .open_calls()
+        .map(|open| open.call.clone())
+        .collect();
+    record_cancelled(
+        agent,
+        open,
+        "[cancelled] the run ended before this call was made",
+    );
+    nested_calls::record_unfinished(agent, Outcome::Cancelled, "[cancelled] the run ended");
     let copy = task::changes(agent.mandate.as_deref()).await;
-    let Some(run) = agent.history.run() else { return Ok(()) };
+    let Some(run) = agent.history.run() else {
+        return Ok(());
+    };
     failpoint::reach_at("run.settling", agent.depth());
     let mail = run.mail;
-    let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history).into_iter().collect();
+    let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
+        .into_iter()
+        .collect();
     let duration = agent.world.now().since(run.started_at);
     let summary = RunEnd {
         status,
@@ -46,53 +62,87 @@ pub(super) async fn settle(agent: &mut Agent, end: End) -> Result<(), Error> {
         denials: run.denials.clone(),
         error: end.problem(),
     };
-    let asked = run.mandate.clone().filter(|mandate| mandate.expects_answer());
+    let asked = run
+        .mandate
+        .clone()
+        .filter(|mandate| mandate.expects_answer());
     let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
-    let mut commit = Commit {
+    let mut commit = JournalCommit {
         bodies,
-        done: mail.map(|position| (Lane::Mail, position)).into_iter().collect(),
+        done: mail
+            .map(|position| (Lane::Mail, position))
+            .into_iter()
+            .collect(),
         run: agent.run_id(),
         opens: Some(None),
         snippet,
-        blobs: told.iter().filter_map(|(_, end)| long_answer(agent, end)).collect(),
-        posts: told.iter().map(|(mandate, end)| reply(agent, &id, mandate, end)).collect(),
-        tasks: told.iter().map(|(mandate, end)| task::ended(agent, &id, mandate, end)).collect(),
-        ..Commit::default()
+        blobs: told
+            .iter()
+            .filter_map(|(_, end)| long_answer(agent, end))
+            .collect(),
+        posts: told
+            .iter()
+            .map(|(mandate, end)| reply(agent, &id, mandate, end))
+            .collect(),
+        tasks: told
+            .iter()
+            .map(|(mandate, end)| task::ended(agent, &id, mandate, end))
+            .collect(),
+        ..JournalCommit::default()
     };
     let left_running = (status == RunStatus::Cancelled).then(|| agent.history.tasks().to_vec());
-    let apart = if failpoint::is_without("settle") { std::mem::take(&mut commit.posts) } else { Vec::new() };
+    let apart = if failpoint::is_without("settle") {
+        std::mem::take(&mut commit.posts)
+    } else {
+        Vec::new()
+    };
     agent.append(commit);
     agent.journal.barrier().await?;
     if let Some((mandate, end)) = told {
         failpoint::reach_at("reply.telling", agent.depth());
-        apart.into_iter().for_each(|post| agent.world.store().post(post).later());
+        apart
+            .into_iter()
+            .for_each(|post| agent.world.store().post(post).detach());
         agent.world.replies.tell(&id, &end);
-        let _ = agent.world.errands.send(Errand::Wake(mandate.parent.session));
+        let _ = agent
+            .world
+            .errands
+            .send(SessionAction::Wake(mandate.parent.session));
     }
     // Whoever stops an agent stops what it has started.
     for task in left_running.into_iter().flatten() {
-        let _ = agent.world.errands.send(Errand::Cancel(task.session, task.task));
+        let _ = agent
+            .world
+            .errands
+            .send(SessionAction::Cancel(task.session, task.task));
     }
     Ok(())
 }
 
 /// The end as it is told to another session. A blob is named by what is in it, so secrets go first.
-fn cleaned(agent: &Agent, end: &RunEnd) -> RunEnd {
-    let text = agent.world.secrets().clean(&end.text).unwrap_or_else(|| end.text.clone());
-    RunEnd { text, ..end.clone() }
+fn cleaned(agent: &AgentActor, end: &RunEnd) -> RunEnd {
+    let text = agent
+        .world
+        .secrets()
+        .clean(&end.text)
+        .unwrap_or_else(|| end.text.clone());
+    RunEnd {
+        text,
+        ..end.clone()
+    }
 }
 
 /// All of an answer that is told in part.
-fn long_answer(agent: &Agent, end: &RunEnd) -> Option<Vec<u8>> {
+fn long_answer(agent: &AgentActor, end: &RunEnd) -> Option<Vec<u8>> {
     task::is_cut(end, agent.kit.limits.answer_chars).then(|| end.text.trim().as_bytes().to_vec())
 }
 
 /// The message to whoever delegated this run. It is part of the commit that ends it, so there is
 /// one for every end, and only one.
-fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
+fn reply(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> InboxPost {
     let origin = Origin::Task {
         task: run.clone(),
         session: agent.session.id.clone(),
@@ -102,12 +152,26 @@ fn reply(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> Post {
         usage: task::total(end),
         checks: mandate.mode == RunMode::Verifying,
     };
-    let parts = vec![Part::text(task::notice(&agent.session.agent, run, end, agent.kit.limits.answer_chars))];
+    let parts = vec![Part::text(task::notice(
+        &agent.session.agent,
+        run,
+        end,
+        agent.kit.limits.answer_chars,
+    ))];
     let id = MessageId::from_entropy(agent.world.entropy());
     // Whoever stopped it knows: it is read at the next run, and wakes nobody who was stopped too.
     let silent = end.status == RunStatus::Cancelled || mandate.quiet;
-    let message =
-        Message { silent, outside: end.outside, ..Message::new(id, parts, origin, agent.world.now()) };
+    let message = Message {
+        silent,
+        outside: end.outside,
+        ..Message::new(id, parts, origin, agent.world.now())
+    };
     let session = mandate.parent.session.clone();
-    Post { session, lane: Lane::Boundary, key: format!("task:{run}"), message, capacity: u64::MAX }
+    InboxPost {
+        session,
+        lane: Lane::Boundary,
+        key: format!("task:{run}"),
+        message,
+        capacity: u64::MAX,
+    }
 }

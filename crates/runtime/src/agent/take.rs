@@ -6,17 +6,17 @@ use rooftree_protocol::{
     EventBody, Lane, Message, Origin, RunId, SessionId, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason},
 };
-use rooftree_store::{InboxItem, failpoint, looked_at};
+use rooftree_store::{InboxItem, batch_limit, failpoint};
 
-use super::{Agent, History, hook_points, journal::Commit};
-use crate::{Error, inbox, world::World};
+use super::{AgentActor, History, hook_points, journal::JournalCommit};
+use crate::{Error, inbox, runtime_context::RuntimeContext};
 
 /// Whose reply a call is that no model has asked for.
 const DIRECTED: &str = "program/call";
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
 /// Says whether there was anything.
-pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
+pub(super) async fn take_next(agent: &mut AgentActor) -> Result<bool, Error> {
     if let Some(item) = waiting(agent, Lane::Mail).await?.first() {
         start(agent, item, mode_of(&item.message)).await?;
         return Ok(true);
@@ -31,10 +31,10 @@ pub(super) async fn take_next(agent: &mut Agent) -> Result<bool, Error> {
 
 /// Opens a run. Its own message enters with it if it came by mail; what came by the boundary
 /// is taken in, in order, when the run reaches its first one.
-async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
+async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
     // A delegated run is known by its message before it begins: the id of the one is that of the other.
-    let run = RunId::akin_to(item.message.id.as_str());
-    agent.equip(item.message.mandate.clone(), &run).await?;
+    let run = RunId::derived_from(item.message.id.as_str());
+    agent.set_up_run(item.message.mandate.clone(), &run).await?;
     agent.renew_policy().await?;
     let started = EventBody::RunStarted {
         mode,
@@ -46,11 +46,17 @@ async fn start(agent: &mut Agent, item: &InboxItem, mode: RunMode) -> Result<(),
         policy: Some(Box::new(agent.policy_note())),
         bounds: Some(Box::new(agent.run_bounds())),
     };
-    let mut commit = Commit { run: Some(run.clone()), opens: Some(Some(run)), ..Commit::default() };
+    let mut commit = JournalCommit {
+        run: Some(run.clone()),
+        opens: Some(Some(run)),
+        ..JournalCommit::default()
+    };
     commit.bodies.push(started);
     if item.lane == Lane::Mail {
         commit.bodies.push(entering(agent, item));
-        commit.bodies.extend(item.message.call.as_deref().map(asked_for));
+        commit
+            .bodies
+            .extend(item.message.call.as_deref().map(asked_for));
         commit.taken.push((item.lane, item.position));
         commit.snippet = Some(shortened(&item.message.text(), 120));
     }
@@ -75,10 +81,18 @@ fn asked_for(call: &ToolCall) -> EventBody {
 }
 
 /// Whether something waits that would start a run, for whoever has stopped looking.
-pub(super) async fn is_left(world: &World, session: &SessionId, history: &History) -> bool {
+pub(super) async fn is_left(
+    world: &RuntimeContext,
+    session: &SessionId,
+    history: &History,
+) -> bool {
     for lane in [Lane::Mail, Lane::Boundary] {
-        let items = inbox::waiting(world, session, lane).await.unwrap_or_default();
-        let mut fresh = items.iter().filter(|item| item.position > history.taken(lane));
+        let items = inbox::waiting(world, session, lane)
+            .await
+            .unwrap_or_default();
+        let mut fresh = items
+            .iter()
+            .filter(|item| item.position > history.taken(lane));
         if fresh.any(|item| lane == Lane::Mail || is_news(history, item)) {
             return true;
         }
@@ -94,32 +108,41 @@ fn is_news(history: &History, item: &InboxItem) -> bool {
 /// Whether the conversation has this already: a call has told how the task ended, or its answer belongs
 /// to a verdict. One that nobody waits for any more belongs to none, and is told nowhere either.
 fn is_told(history: &History, item: &InboxItem) -> bool {
-    let is_known = |task, checks| (checks || history.is_told(task)) && !failpoint::is_without("told");
+    let is_known =
+        |task, checks| (checks || history.is_told(task)) && !failpoint::is_without("told");
     matches!(&item.message.origin, Origin::Task { task, checks, .. } if is_known(task, *checks))
 }
 
 /// Takes what has been told already, as far as nothing else is before it. Never starts a run.
 /// Says whether there was anything: there may be more than was looked at.
-fn put_aside(agent: &mut Agent, items: &[InboxItem]) -> bool {
-    let told: Vec<&InboxItem> = items.iter().take_while(|item| is_told(&agent.history, item)).collect();
+fn put_aside(agent: &mut AgentActor, items: &[InboxItem]) -> bool {
+    let told: Vec<&InboxItem> = items
+        .iter()
+        .take_while(|item| is_told(&agent.history, item))
+        .collect();
     if told.is_empty() {
         return false;
     }
     let places: Vec<(Lane, u64)> = told.iter().map(|item| (item.lane, item.position)).collect();
     let bodies = told.into_iter().map(|item| entering(agent, item)).collect();
     failpoint::reach_at("reply.taking", agent.depth());
-    agent.append(Commit { bodies, taken: places.clone(), done: places, ..Commit::default() });
+    agent.append(JournalCommit {
+        bodies,
+        taken: places.clone(),
+        done: places,
+        ..JournalCommit::default()
+    });
     true
 }
 
 /// At a turn boundary: takes in what has come for it since the last one, as far as hooks let it.
-pub(super) async fn take_in(agent: &mut Agent) -> Result<(), Error> {
+pub(super) async fn take_in(agent: &mut AgentActor) -> Result<(), Error> {
     take_waiting(agent).await?;
     hook_points::begin(agent).await
 }
 
-async fn take_waiting(agent: &mut Agent) -> Result<(), Error> {
-    agent.heed_waiting_signals()?;
+async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
+    agent.apply_pending_signals()?;
     if !agent.has_news {
         return Ok(());
     }
@@ -136,33 +159,37 @@ async fn take_waiting(agent: &mut Agent) -> Result<(), Error> {
     // Where there was something there may be more than was looked at.
     agent.has_news = true;
     failpoint::reach_at("reply.taking", agent.depth());
-    let places: Vec<(Lane, u64)> = items.iter().map(|item| (item.lane, item.position)).collect();
-    let commit = Commit {
+    let places: Vec<(Lane, u64)> = items
+        .iter()
+        .map(|item| (item.lane, item.position))
+        .collect();
+    let commit = JournalCommit {
         bodies: items.iter().map(|item| entering(agent, item)).collect(),
         taken: places.clone(),
         done: places,
         run: agent.history.run().map(|run| run.id.clone()),
-        ..Commit::default()
+        ..JournalCommit::default()
     };
     agent.append(commit);
     Ok(())
 }
 
 /// Whether a person has said something that should change what is being done.
-pub(super) async fn is_steered(agent: &mut Agent) -> Result<bool, Error> {
-    agent.heed_waiting_signals()?;
+pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
+    agent.apply_pending_signals()?;
     if !agent.has_news {
         return Ok(false);
     }
     let items = waiting(agent, Lane::Boundary).await?;
     let steers = |item: &InboxItem| {
-        !item.message.silent && matches!(item.message.origin, Origin::User | Origin::Connector { .. })
+        !item.message.silent
+            && matches!(item.message.origin, Origin::User | Origin::Connector { .. })
     };
     Ok(items.iter().any(steers))
 }
 
 /// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
-async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error> {
+async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
     let mut at_hand = agent.at_hand.take(lane);
     loop {
@@ -170,7 +197,7 @@ async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error>
             Some(items) => items,
             None => inbox::waiting(&agent.world, &agent.session.id, lane).await?,
         };
-        let may_hide_more = items.len() >= looked_at(lane);
+        let may_hide_more = items.len() >= batch_limit(lane);
         items.retain(|item| item.position > taken);
         if !items.is_empty() || !may_hide_more {
             return Ok(items);
@@ -180,12 +207,22 @@ async fn waiting(agent: &mut Agent, lane: Lane) -> Result<Vec<InboxItem>, Error>
     }
 }
 
-fn entering(agent: &Agent, item: &InboxItem) -> EventBody {
-    if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(&agent.history, item)) {
+fn entering(agent: &AgentActor, item: &InboxItem) -> EventBody {
+    if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(&agent.history, item))
+    {
         let (message, task) = (item.message.id.clone(), task.clone());
-        return EventBody::InboxDelivered { message, task, lane: item.lane, position: item.position };
+        return EventBody::InboxDelivered {
+            message,
+            task,
+            lane: item.lane,
+            position: item.position,
+        };
     }
-    EventBody::MessageUser { message: item.message.clone(), lane: item.lane, position: item.position }
+    EventBody::MessageUser {
+        message: item.message.clone(),
+        lane: item.lane,
+        position: item.position,
+    }
 }
 
 fn mode_of(message: &Message) -> RunMode {

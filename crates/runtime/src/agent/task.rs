@@ -7,14 +7,14 @@ use rooftree_protocol::{
     event::{RunEnd, RunMode, WorkspaceNote},
 };
 use rooftree_store::{TaskRow, TaskStatus, blob_id};
-use rooftree_tools::output;
+use rooftree_tools::truncate;
 use serde_json::{Map, Value};
 
-use super::Agent;
+use super::AgentActor;
 use crate::workspace::{self, Workspace};
 
 /// The task's row once its run has ended.
-pub(super) fn ended(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd) -> TaskRow {
+pub(super) fn ended(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> TaskRow {
     let view = agent.history.run();
     TaskRow {
         id: run.to_string(),
@@ -31,9 +31,14 @@ pub(super) fn ended(agent: &Agent, run: &RunId, mandate: &Mandate, end: &RunEnd)
     }
 }
 
-fn data(agent: &Agent, mandate: &Mandate) -> Map<String, Value> {
+fn data(agent: &AgentActor, mandate: &Mandate) -> Map<String, Value> {
     let mut data = Map::from_iter([("agent".to_owned(), agent.session.agent.clone().into())]);
-    data.extend(mandate.workspace.clone().map(|workspace| ("workspace".to_owned(), workspace)));
+    data.extend(
+        mandate
+            .workspace
+            .clone()
+            .map(|workspace| ("workspace".to_owned(), workspace)),
+    );
     data
 }
 
@@ -45,12 +50,23 @@ pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNo
             let _ = workspace::discard(&copy, false).await;
             return None;
         }
-        Ok(changes) => (changes.diffstat, changes.files.into_iter().map(|file| file.path).collect()),
+        Ok(changes) => (
+            changes.diffstat,
+            changes.files.into_iter().map(|file| file.path).collect(),
+        ),
         // Nobody can look into it now; it stays where it is.
         Err(problem) => (problem.message, Vec::new()),
     };
-    let Workspace { root, branch, base, .. } = copy;
-    Some(Box::new(WorkspaceNote { root, branch, base, diffstat, files }))
+    let Workspace {
+        root, branch, base, ..
+    } = copy;
+    Some(Box::new(WorkspaceNote {
+        root,
+        branch,
+        base,
+        diffstat,
+        files,
+    }))
 }
 
 /// The directory an agent is told of when it wakes. A fork is told of its parent's, so that what the
@@ -60,7 +76,12 @@ pub(super) fn told_directory(cwd: &Path, mandate: Option<&Mandate>) -> PathBuf {
         let mandate = mandate.filter(|mandate| mandate.mode == RunMode::Fork)?;
         let copy: Workspace = serde_json::from_value(mandate.workspace.clone()?).ok()?;
         // Collected anew, so that no slash is left at its end.
-        Some(copy.origin.join(copy.cwd.strip_prefix(&copy.root).ok()?).components().collect())
+        Some(
+            copy.origin
+                .join(copy.cwd.strip_prefix(&copy.root).ok()?)
+                .components()
+                .collect(),
+        )
     };
     parents().unwrap_or_else(|| cwd.to_owned())
 }
@@ -89,8 +110,8 @@ fn status(status: RunStatus) -> TaskStatus {
 fn detail(end: &RunEnd) -> String {
     match &end.error {
         Some(problem) => problem.message.clone(),
-        None if end.is_refuted() => format!("{}: {}", end.in_words(), end.refutation()),
-        None => end.in_words(),
+        None if end.is_refuted() => format!("{}: {}", end.summary(), end.refutation()),
+        None => end.summary(),
     }
 }
 
@@ -103,8 +124,11 @@ pub(crate) fn total(end: &RunEnd) -> Usage {
 
 /// What the one who delegated reads of a task that ended while it was not waiting.
 pub(crate) fn notice(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
-    let how = end.in_words();
-    format!("[Background sub-agent {run} ({agent}) {how}]\nSummary: {}", answer(agent, run, end, limit))
+    let how = end.summary();
+    format!(
+        "[Background sub-agent {run} ({agent}) {how}]\nSummary: {}",
+        answer(agent, run, end, limit)
+    )
 }
 
 /// What a run answered. One that did not succeed says so first, whatever else it said.
@@ -118,7 +142,7 @@ pub(crate) fn answer(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> St
 
 /// Whether the answer of a run is too long to be told whole.
 pub(super) fn is_cut(end: &RunEnd, limit: usize) -> bool {
-    output::is_long(end.text.trim(), limit)
+    truncate::is_long(end.text.trim(), limit)
 }
 
 /// The same without what became of its working copy.
@@ -126,7 +150,7 @@ pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
     let text = end.text.trim();
     // The whole of a long answer is kept as a blob with the commit that ends the run.
     let text = if is_cut(end, limit) {
-        output::cut(text, limit, Some(&blob_id(text.as_bytes()))).text
+        truncate::truncate(text, limit, Some(&blob_id(text.as_bytes()))).text
     } else {
         text.to_owned()
     };
@@ -157,5 +181,7 @@ pub(crate) fn said(agent: &str, end: &RunEnd, limit: usize) -> String {
             format!("failed: {why}.")
         }
     };
-    format!("[ERROR: sub-agent '{agent}' {failure}]\n{text}").trim_end().to_owned()
+    format!("[ERROR: sub-agent '{agent}' {failure}]\n{text}")
+        .trim_end()
+        .to_owned()
 }

@@ -1,8 +1,8 @@
 //! Events for the tables in this folder's tests, made with as few words as possible.
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, SessionId, Timestamp,
-    ToolCall, Usage,
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, SessionId,
+    Timestamp, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason, ToolRecord},
 };
 
@@ -54,14 +54,22 @@ pub(super) fn user(text: &str) -> Event {
         call: None,
         at: Timestamp(0),
     };
-    event(EventBody::MessageUser { message, lane: Lane::Mail, position: 1 })
+    event(EventBody::MessageUser {
+        message,
+        lane: Lane::Mail,
+        position: 1,
+    })
 }
 
 /// A message that wants a call of this name made.
 pub(super) fn directed(name: &str) -> Event {
     let mut event = user("Call it");
     if let EventBody::MessageUser { message, .. } = &mut event.body {
-        let call = ToolCall { id: call_id(name), tool: name.into(), input: serde_json::json!({}) };
+        let call = ToolCall {
+            id: call_id(name),
+            tool: name.into(),
+            input: serde_json::json!({}),
+        };
         message.call = Some(Box::new(call));
     }
     event
@@ -73,11 +81,18 @@ pub(super) fn call_id(name: &str) -> CallId {
 
 /// A reply with these words that asks for a call of each of these names.
 pub(super) fn reply(text: &str, calls: &[&str]) -> Event {
-    let call =
-        |name: &&str| ToolCall { id: call_id(name), tool: (*name).into(), input: serde_json::json!({}) };
+    let call = |name: &&str| ToolCall {
+        id: call_id(name),
+        tool: (*name).into(),
+        input: serde_json::json!({}),
+    };
     let mut parts = vec![ReplyPart::Text { text: text.into() }];
     parts.extend(calls.iter().map(call).map(ReplyPart::Call));
-    let stop = if calls.is_empty() { StopReason::End } else { StopReason::Calls };
+    let stop = if calls.is_empty() {
+        StopReason::End
+    } else {
+        StopReason::Calls
+    };
     event(EventBody::MessageCompleted(ReplyRecord {
         text: text.into(),
         parts,

@@ -5,96 +5,131 @@
 //! found something wanting into a message, so that the same session goes on. The number of times is
 //! bounded.
 
+mod agent;
 mod command;
 mod function;
-mod inspection;
 mod judge;
-mod opinion;
-mod work;
+mod parse_verdict;
+mod work_summary;
 
 use rooftree_protocol::{
     EventBody, Usage, Verifier,
     event::{Report, TaskNote, Verdict},
     message::text_of,
 };
-use rooftree_tools::{ToolOutput, output};
+use rooftree_tools::{ToolOutput, truncate};
 use tokio_util::sync::CancellationToken;
 
-use self::inspection::Inspector;
-use super::{Agent, limits::End};
-use crate::{Error, checks::Check};
+use self::agent::VerifierAgent;
+use super::{AgentActor, limits::RunEndReason};
+use crate::{Error, checks::WorkCheck};
 
 /// Characters of what a verifier says that are kept.
 const SAID: usize = 4_000;
 
 /// Runs all verifiers and keeps their verdict. Says if the run must end for something that came meanwhile.
-pub(super) async fn verify(agent: &mut Agent) -> Result<Option<End>, Error> {
+pub(super) async fn verify(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
     let attempt = agent.history.run().map_or(1, |run| run.verifications + 1);
     let (mut reports, mut usage) = (Vec::new(), Usage::none());
     for (name, verifier) in agent.verifiers.clone().iter() {
         let checked = match verifier {
-            Check::Function(checker) => function::call(agent, checker.clone()).await?,
-            Check::Written(Verifier::Command { command, timeout_secs, pass_on_exit_0 }) => {
-                command::run(agent, command, *timeout_secs, *pass_on_exit_0).await?
+            WorkCheck::Function(checker) => function::call(agent, checker.clone()).await?,
+            WorkCheck::Written(Verifier::Command {
+                command,
+                timeout_secs,
+                pass_on_exit_0,
+            }) => command::run(agent, command, *timeout_secs, *pass_on_exit_0).await?,
+            WorkCheck::Written(Verifier::Judge { prompt }) => {
+                judge::judge(agent, prompt, &mut usage).await?
             }
-            Check::Written(Verifier::Judge { prompt }) => judge::judge(agent, prompt, &mut usage).await?,
-            Check::Written(Verifier::Agent { agent: who, prompt, timeout_secs, max_turns }) => {
+            WorkCheck::Written(Verifier::Agent {
+                agent: who,
+                prompt,
+                timeout_secs,
+                max_turns,
+            }) => {
                 let prompt = prompt.as_deref();
                 let (timeout_secs, max_turns) = (*timeout_secs, *max_turns);
-                let inspector = Inspector { name, who, prompt, timeout_secs, max_turns };
+                let inspector = VerifierAgent {
+                    name,
+                    who,
+                    prompt,
+                    timeout_secs,
+                    max_turns,
+                };
                 inspector.look(agent, attempt, &reports).await?
             }
         };
         match checked {
-            Checked::Said { passed, said, task } => {
-                reports.push(Report { name: name.clone(), passed, said: shortened(&said), task });
+            VerifierOutcome::Said { passed, said, task } => {
+                reports.push(Report {
+                    name: name.clone(),
+                    passed,
+                    said: shortened(&said),
+                    task,
+                });
             }
-            Checked::Ended(end) => return Ok(Some(end)),
+            VerifierOutcome::Ended(end) => return Ok(Some(end)),
         }
     }
     let passed = reports.iter().all(|report| report.passed);
     let attempts = agent.kit.limits.verify_attempts;
     let again = !passed && attempt < attempts;
     rooftree_store::failpoint::reach_at("run.verified", agent.depth());
-    agent.note(EventBody::RunVerified(Verdict { attempt, passed, again, attempts, reports, usage }));
+    agent.note(EventBody::RunVerified(Verdict {
+        attempt,
+        passed,
+        again,
+        attempts,
+        reports,
+        usage,
+    }));
     Ok(None)
 }
 
 /// What came of one verifier.
-enum Checked {
-    Said { passed: bool, said: String, task: Option<TaskNote> },
-    Ended(End),
+enum VerifierOutcome {
+    Said {
+        passed: bool,
+        said: String,
+        task: Option<TaskNote>,
+    },
+    Ended(RunEndReason),
 }
 
-impl Checked {
+impl VerifierOutcome {
     fn said(passed: bool, said: impl Into<String>) -> Self {
-        Self::Said { passed, said: said.into(), task: None }
+        Self::Said {
+            passed,
+            said: said.into(),
+            task: None,
+        }
     }
 }
 
 /// What became of a tool that works for a verifier.
-enum Worked {
+enum VerifierToolOutcome {
     Done(Box<ToolOutput>),
-    Ended(End),
+    Ended(RunEndReason),
 }
 
 /// Waits for a tool, and stops it if the run must end meanwhile.
 async fn undisturbed(
-    agent: &mut Agent,
+    agent: &mut AgentActor,
     work: impl Future<Output = ToolOutput>,
     stop: CancellationToken,
-) -> Result<Worked, Error> {
+) -> Result<VerifierToolOutcome, Error> {
     let mut work = std::pin::pin!(work);
     loop {
         let came = tokio::select! {
             biased;
             came = agent.interruption() => came,
-            output = &mut work => return Ok(Worked::Done(Box::new(output))),
+            output = &mut work => return Ok(VerifierToolOutcome::Done(Box::new(output))),
         };
-        if let Some(end) = agent.heed(came)? {
+        if let Some(end) = agent.apply_interruption(came)? {
             stop.cancel();
             let _ = work.await;
-            return Ok(Worked::Ended(end));
+            return Ok(VerifierToolOutcome::Ended(end));
         }
     }
 }
@@ -104,5 +139,9 @@ fn words(output: &ToolOutput) -> String {
 }
 
 fn shortened(said: &str) -> String {
-    if output::is_long(said, SAID) { output::cut(said, SAID, None).text } else { said.to_owned() }
+    if truncate::is_long(said, SAID) {
+        truncate::truncate(said, SAID, None).text
+    } else {
+        said.to_owned()
+    }
 }

@@ -1,7 +1,7 @@
 //! How much of a model's window a conversation takes: an estimate, corrected by what is reported.
 
 use rooftree_protocol::{Part, event::ReplyPart};
-use rooftree_providers::{ModelMessage, may_be_shown};
+use rooftree_providers::{ModelMessage, may_be_sent};
 
 /// What one image counts for, whatever its size in bytes.
 const IMAGE_TOKENS: u64 = 1_200;
@@ -14,13 +14,13 @@ const CHARS_PER_TOKEN: u64 = 4;
 
 /// Turns estimates into tokens, and learns how far off they are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct ContextWindow {
     pub(crate) limit: u64,
     /// Reported tokens per estimated token.
     ratio: f64,
 }
 
-impl Window {
+impl ContextWindow {
     pub(crate) fn new(limit: u64) -> Self {
         Self { limit, ratio: 1.0 }
     }
@@ -55,7 +55,10 @@ pub(crate) fn weigh(message: &ModelMessage) -> u64 {
     match message {
         ModelMessage::User(parts) => weigh_parts(parts),
         ModelMessage::Assistant { parts, .. } => parts.iter().map(weigh_reply_part).sum(),
-        ModelMessage::Results(results) => results.iter().map(|result| weigh_parts(&result.content) + 8).sum(),
+        ModelMessage::Results(results) => results
+            .iter()
+            .map(|result| weigh_parts(&result.content) + 8)
+            .sum(),
     }
 }
 
@@ -63,7 +66,7 @@ fn weigh_parts(parts: &[Part]) -> u64 {
     let part = |part: &Part| match part {
         Part::Text { text } => weigh_text(text),
         Part::Image { .. } => IMAGE_TOKENS,
-        Part::File { bytes, .. } if may_be_shown(part) => {
+        Part::File { bytes, .. } if may_be_sent(part) => {
             24 + (bytes / FILE_BYTES_PER_TOKEN).min(FILE_TOKENS)
         }
         Part::File { name, .. } => weigh_text(name) + 24,
@@ -86,8 +89,11 @@ mod tests {
 
     #[test]
     fn an_image_counts_the_same_whatever_its_size() {
-        let image =
-            |bytes| Part::Image { blob: BlobId::from_entropy(1), media_type: "image/png".into(), bytes };
+        let image = |bytes| Part::Image {
+            blob: BlobId::from_entropy(1),
+            media_type: "image/png".into(),
+            bytes,
+        };
         let small = weigh(&ModelMessage::User(vec![image(10)]));
         let large = weigh(&ModelMessage::User(vec![image(50_000_000)]));
         assert_eq!(small, large);
@@ -96,11 +102,15 @@ mod tests {
 
     #[test]
     fn reports_correct_the_estimate() {
-        let mut window = Window::new(8_000);
+        let mut window = ContextWindow::new(8_000);
         assert_eq!(window.tokens(1_000), 1_000);
         for _ in 0..8 {
             window.calibrate(1_000, 1_500);
         }
-        assert!((1_480..=1_500).contains(&window.tokens(1_000)), "{}", window.tokens(1_000));
+        assert!(
+            (1_480..=1_500).contains(&window.tokens(1_000)),
+            "{}",
+            window.tokens(1_000)
+        );
     }
 }

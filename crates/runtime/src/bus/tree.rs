@@ -10,36 +10,38 @@ use std::{
 };
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use rooftree_protocol::{Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::TaskNote};
+use rooftree_protocol::{
+    Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::TaskNote,
+};
 use rooftree_store::{RunFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
-use super::{Bus, Filter, Patience, Subscription};
+use super::{Bus, EventFilter, IdleTimer, Subscription};
 use crate::Error;
 
 /// A subscription and what it will say next.
-type Branch = BoxFuture<'static, (Subscription, Result<Arc<Event>, Error>)>;
+type BranchFuture = BoxFuture<'static, (Subscription, Result<Arc<Event>, Error>)>;
 
 /// A place in the events of a session and of all those below it.
 pub struct TreeSubscription {
     bus: Bus,
     store: Arc<dyn Store>,
-    root: Filter,
-    branches: FuturesUnordered<Branch>,
+    root: EventFilter,
+    branches: FuturesUnordered<BranchFuture>,
     watched: HashSet<SessionId>,
     births: broadcast::Receiver<Arc<Event>>,
     changes: watch::Receiver<u64>,
-    patience: Patience,
+    patience: IdleTimer,
     /// Delegated runs that must be somewhere, and whose session is not known yet.
     wanted: BTreeSet<RunId>,
-    then: Then,
+    then: TreeStep,
     /// Whether the session at the top has been heard. Nobody below it is before.
     has_begun: bool,
 }
 
 /// What is to be done before anything is waited for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum TreeStep {
     /// Find those that were at work before anybody watched.
     Begin,
     /// Look for the wanted ones in the store.
@@ -48,14 +50,14 @@ enum Then {
 }
 
 /// What ends a wait.
-enum Came {
+enum TreeWakeup {
     Birth(Arc<Event>),
     Said(Box<Subscription>, Result<Arc<Event>, Error>),
     Hint,
 }
 
 impl TreeSubscription {
-    pub(super) fn new(bus: Bus, store: Arc<dyn Store>, root: Filter) -> Self {
+    pub(super) fn new(bus: Bus, store: Arc<dyn Store>, root: EventFilter) -> Self {
         let (births, changes) = (bus.births.subscribe(), store.changes());
         let mut tree = Self {
             bus,
@@ -65,9 +67,9 @@ impl TreeSubscription {
             watched: HashSet::new(),
             births,
             changes,
-            patience: Patience::new(),
+            patience: IdleTimer::new(),
             wanted: BTreeSet::new(),
-            then: Then::Begin,
+            then: TreeStep::Begin,
             has_begun: root.after > 0,
         };
         tree.watch(root);
@@ -78,15 +80,15 @@ impl TreeSubscription {
     pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
         loop {
             match self.then {
-                Then::Begin => self.find_those_at_work().await?,
-                Then::Look => self.look().await?,
-                Then::Wait => {}
+                TreeStep::Begin => self.find_those_at_work().await?,
+                TreeStep::Look => self.look().await?,
+                TreeStep::Wait => {}
             }
-            self.then = Then::Wait;
+            self.then = TreeStep::Wait;
             match self.hear().await {
-                Came::Birth(started) => self.join(&started),
-                Came::Hint => self.then = Then::Look,
-                Came::Said(subscription, event) => {
+                TreeWakeup::Birth(started) => self.join(&started),
+                TreeWakeup::Hint => self.then = TreeStep::Look,
+                TreeWakeup::Said(subscription, event) => {
                     let event = event?;
                     self.has_begun = true;
                     self.note(&event);
@@ -97,18 +99,18 @@ impl TreeSubscription {
         }
     }
 
-    async fn hear(&mut self) -> Came {
+    async fn hear(&mut self) -> TreeWakeup {
         let is_looking = !self.wanted.is_empty();
         tokio::select! {
             biased;
-            born = self.births.recv(), if self.has_begun => born.map_or(Came::Hint, Came::Birth),
-            Some((subscription, event)) = self.branches.next() => Came::Said(Box::new(subscription), event),
-            _ = self.changes.changed(), if is_looking => Came::Hint,
-            () = self.patience.end(), if is_looking => Came::Hint,
+            born = self.births.recv(), if self.has_begun => born.map_or(TreeWakeup::Hint, TreeWakeup::Birth),
+            Some((subscription, event)) = self.branches.next() => TreeWakeup::Said(Box::new(subscription), event),
+            _ = self.changes.changed(), if is_looking => TreeWakeup::Hint,
+            () = self.patience.end(), if is_looking => TreeWakeup::Hint,
         }
     }
 
-    fn watch(&mut self, filter: Filter) {
+    fn watch(&mut self, filter: EventFilter) {
         if self.watched.insert(filter.session.clone()) {
             let subscription = self.bus.subscribe(self.store.clone(), filter);
             self.branches.push(next_of(subscription));
@@ -117,26 +119,46 @@ impl TreeSubscription {
 
     /// A delegated run began: if the one who asked is watched, so is the one who was asked.
     fn join(&mut self, started: &Event) {
-        let EventBody::RunStarted { parent: Some(parent), .. } = &started.body else { return };
+        let EventBody::RunStarted {
+            parent: Some(parent),
+            ..
+        } = &started.body
+        else {
+            return;
+        };
         if let (true, Some(run)) = (self.watched.contains(&parent.session), &started.run) {
             self.wanted.remove(run);
-            let after = started.id.unwrap_or_default().saturating_sub(before_it(started, parent));
-            self.watch(Filter { session: started.session.clone(), after });
+            let after = started
+                .id
+                .unwrap_or_default()
+                .saturating_sub(before_it(started, parent));
+            self.watch(EventFilter {
+                session: started.session.clone(),
+                after,
+            });
         }
     }
 
     /// Remembers which runs an event lets one expect.
     fn note(&mut self, event: &Event) {
         match &event.body {
-            EventBody::ToolStarted { call, kind: ToolKind::Delegate, .. } => {
-                self.wanted.insert(RunId::akin_to(call.as_str()));
+            EventBody::ToolStarted {
+                call,
+                kind: ToolKind::Delegate,
+                ..
+            } => {
+                self.wanted.insert(RunId::derived_from(call.as_str()));
             }
             EventBody::ToolCompleted(record) => {
-                self.wanted.remove(&RunId::akin_to(record.call.as_str()));
+                self.wanted
+                    .remove(&RunId::derived_from(record.call.as_str()));
                 self.note_task(record.task.as_ref());
             }
             EventBody::RunVerified(verdict) => {
-                verdict.reports.iter().for_each(|report| self.note_task(report.task.as_ref()));
+                verdict
+                    .reports
+                    .iter()
+                    .for_each(|report| self.note_task(report.task.as_ref()));
             }
             EventBody::RunStarted { .. } => {
                 if let Some(run) = &event.run {
@@ -153,13 +175,17 @@ impl TreeSubscription {
             && !self.watched.contains(&note.session)
         {
             self.wanted.insert(note.task.clone());
-            self.then = Then::Look;
+            self.then = TreeStep::Look;
         }
     }
 
     async fn look(&mut self) -> Result<(), Error> {
         for run in self.wanted.clone() {
-            let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
+            let filter = RunFilter {
+                run: Some(run),
+                limit: 1,
+                ..RunFilter::default()
+            };
             if let Some(row) = self.store.runs(filter).await?.pop() {
                 self.join(&row.started);
             }
@@ -170,13 +196,25 @@ impl TreeSubscription {
     /// Whoever begins in the middle does not see the calls that delegated before; the list of
     /// tasks says who is still at work. Those are watched from where they are.
     async fn find_those_at_work(&mut self) -> Result<(), Error> {
-        let mut above = if self.root.after > 0 { vec![self.root.session.clone()] } else { Vec::new() };
+        let mut above = if self.root.after > 0 {
+            vec![self.root.session.clone()]
+        } else {
+            Vec::new()
+        };
         while let Some(session) = above.pop() {
             let tasks = self.store.tasks(Some(&session)).await?;
-            for task in tasks.into_iter().filter(|task| task.status == TaskStatus::Running) {
-                let Some(child) = task.child.filter(|child| !self.watched.contains(child)) else { continue };
+            for task in tasks
+                .into_iter()
+                .filter(|task| task.status == TaskStatus::Running)
+            {
+                let Some(child) = task.child.filter(|child| !self.watched.contains(child)) else {
+                    continue;
+                };
                 if let Some(session) = self.store.session(&child).await? {
-                    self.watch(Filter { session: child.clone(), after: session.head });
+                    self.watch(EventFilter {
+                        session: child.clone(),
+                        after: session.head,
+                    });
                     above.push(child);
                 }
             }
@@ -185,7 +223,7 @@ impl TreeSubscription {
     }
 }
 
-fn next_of(mut subscription: Subscription) -> Branch {
+fn next_of(mut subscription: Subscription) -> BranchFuture {
     async move {
         let event = subscription.next().await;
         (subscription, event)
@@ -196,5 +234,9 @@ fn next_of(mut subscription: Subscription) -> Branch {
 /// How many events to go back from the beginning of a run. A session opened for this very call
 /// has its opening just before; a fork's journal before that is the one who asked, told again.
 fn before_it(started: &Event, parent: &ParentCall) -> u64 {
-    if started.session == SessionId::akin_to(parent.call.as_str()) { 2 } else { 1 }
+    if started.session == SessionId::derived_from(parent.call.as_str()) {
+        2
+    } else {
+        1
+    }
 }

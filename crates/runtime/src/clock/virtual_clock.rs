@@ -25,7 +25,11 @@ struct State {
 impl VirtualClock {
     /// A clock that starts at a fixed moment; the seed decides all ids.
     pub fn seeded(seed: u64) -> Self {
-        Self(Mutex::new(State { now: 1_794_700_800_000, drawn: seed << 32, sleepers: Vec::new() }))
+        Self(Mutex::new(State {
+            now: 1_794_700_800_000,
+            drawn: seed << 32,
+            sleepers: Vec::new(),
+        }))
     }
 
     /// Moves time on and wakes whoever has slept long enough.

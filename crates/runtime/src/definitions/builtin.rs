@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use rooftree_protocol::{AgentDefinition, Level, Source};
+use rooftree_protocol::{AgentDefinition, DefinitionLevel, DefinitionSource};
 
-use super::{Knowledge, draft, names, resolve::resolve};
+use super::{LoaderContext, draft, names, resolve::resolve};
 
 const FILES: [(&str, &str); 7] = [
     ("lead", include_str!("builtin/lead.md")),
@@ -24,22 +24,34 @@ pub(super) fn builtin() -> &'static [Arc<AgentDefinition>] {
     static READ: OnceLock<Vec<Arc<AgentDefinition>>> = OnceLock::new();
     READ.get_or_init(|| {
         // Whether a tool is there is for the toolset to say: what is not is simply not offered.
-        let knowledge = Knowledge {
+        let knowledge = LoaderContext {
             tools: names::tools().map(|name| vec![name.to_owned()]).collect(),
-            ..Knowledge::default()
+            ..LoaderContext::default()
         };
-        let source = Source { level: Level::Builtin, ..Source::default() };
+        let source = DefinitionSource {
+            level: DefinitionLevel::Builtin,
+            ..DefinitionSource::default()
+        };
         let drafts: Vec<_> = FILES
             .iter()
-            .flat_map(|(name, text)| draft::markdown(text, Path::new(&format!("{name}.md")), &source).drafts)
+            .flat_map(|(name, text)| {
+                draft::markdown(text, Path::new(&format!("{name}.md")), &source).drafts
+            })
             .collect();
-        resolve(&drafts, &[], &knowledge).definitions.into_iter().map(Arc::new).collect()
+        resolve(&drafts, &[], &knowledge)
+            .definitions
+            .into_iter()
+            .map(Arc::new)
+            .collect()
     })
 }
 
 /// The text of one, to begin a new file with.
 pub fn builtin_text(name: &str) -> Option<&'static str> {
-    FILES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| *text)
+    FILES
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, text)| *text)
 }
 
 #[cfg(test)]
@@ -56,8 +68,15 @@ mod tests {
                 definition.name
             );
         }
-        let tools =
-            |name: &str| builtin().iter().find(|found| found.name == name).unwrap().tools.allow.clone();
+        let tools = |name: &str| {
+            builtin()
+                .iter()
+                .find(|found| found.name == name)
+                .unwrap()
+                .tools
+                .allow
+                .clone()
+        };
         for reader in ["explore", "plan"] {
             assert_eq!(tools(reader).unwrap(), names::READ_ONLY);
         }

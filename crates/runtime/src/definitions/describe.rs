@@ -15,8 +15,15 @@ pub fn described(prompt: &str) -> String {
 
 /// The first line that says something; a heading only if there is nothing else.
 fn first_line(prompt: &str) -> &str {
-    let lines = || prompt.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines().find(|line| !line.starts_with('#')).or_else(|| lines().next());
+    let lines = || {
+        prompt
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+    };
+    let said = lines()
+        .find(|line| !line.starts_with('#'))
+        .or_else(|| lines().next());
     said.unwrap_or_default().trim_start_matches('#').trim()
 }
 
@@ -26,7 +33,9 @@ fn cut(text: &str, most: usize) -> String {
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 #[cfg(test)]
@@ -36,9 +45,18 @@ mod tests {
     #[test]
     fn a_prompt_describes_its_agent() {
         let table = [
-            ("You are a reviewer. Your job is to find bugs and improvements.", "Find bugs and improvements"),
-            ("You are a paranoid security auditor.", "Paranoid security auditor"),
-            ("Review all the code carefully.", "Review all the code carefully."),
+            (
+                "You are a reviewer. Your job is to find bugs and improvements.",
+                "Find bugs and improvements",
+            ),
+            (
+                "You are a paranoid security auditor.",
+                "Paranoid security auditor",
+            ),
+            (
+                "Review all the code carefully.",
+                "Review all the code carefully.",
+            ),
             ("# System Prompt\n\nYou help.\n", "You help."),
             ("# Only a heading", "Only a heading"),
             ("", ""),

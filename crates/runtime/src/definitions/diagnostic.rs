@@ -7,7 +7,7 @@ use std::{
 
 use serde::Serialize;
 
-use super::tree::Place;
+use super::syntax_tree::SourceSpan;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub path: PathBuf,
     /// Where in it, if it is about one place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Place>,
+    pub at: Option<SourceSpan>,
     /// The line it is about.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub line: String,
@@ -43,38 +43,66 @@ pub struct Diagnostic {
 
 /// Complaints about one file, as they are found.
 #[derive(Debug)]
-pub(super) struct Complaints<'a> {
+pub(super) struct FileDiagnostics<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
     pub(super) list: Vec<Diagnostic>,
 }
 
-impl<'a> Complaints<'a> {
+impl<'a> FileDiagnostics<'a> {
     pub(super) fn about(path: &'a Path, text: &'a str) -> Self {
-        Self { path, text, list: Vec::new() }
+        Self {
+            path,
+            text,
+            list: Vec::new(),
+        }
     }
 
     /// Something that keeps the definition from being used, and what to do about it.
-    pub(super) fn error(&mut self, code: &'static str, at: Option<Place>, what: String, help: &str) {
+    pub(super) fn error(
+        &mut self,
+        code: &'static str,
+        at: Option<SourceSpan>,
+        what: String,
+        help: &str,
+    ) {
         self.add(Severity::Error, code, at, (what, help));
     }
 
     /// Something somebody should look at, and what to do about it.
-    pub(super) fn warning(&mut self, code: &'static str, at: Option<Place>, what: String, help: &str) {
+    pub(super) fn warning(
+        &mut self,
+        code: &'static str,
+        at: Option<SourceSpan>,
+        what: String,
+        help: &str,
+    ) {
         self.add(Severity::Warning, code, at, (what, help));
     }
 
     /// What is strict is not used if anything about it is not as it is written.
     pub(super) fn escalate(&mut self) {
-        self.list.iter_mut().for_each(|diagnostic| diagnostic.severity = Severity::Error);
+        self.list
+            .iter_mut()
+            .for_each(|diagnostic| diagnostic.severity = Severity::Error);
     }
 
     pub(super) fn has_errors(&self) -> bool {
-        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.list
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    fn add(&mut self, severity: Severity, code: &'static str, at: Option<Place>, words: (String, &str)) {
-        let line = at.and_then(|at| self.text.lines().nth(at.line.saturating_sub(1))).unwrap_or_default();
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: Option<SourceSpan>,
+        words: (String, &str),
+    ) {
+        let line = at
+            .and_then(|at| self.text.lines().nth(at.line.saturating_sub(1)))
+            .unwrap_or_default();
         self.list.push(Diagnostic {
             severity,
             code,
@@ -89,20 +117,38 @@ impl<'a> Complaints<'a> {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = if self.severity == Severity::Error { "error" } else { "warning" };
+        let word = if self.severity == Severity::Error {
+            "error"
+        } else {
+            "warning"
+        };
         writeln!(f, "{word}[{}]: {}", self.code, self.message)?;
         let help = self.help.as_deref().unwrap_or_default();
         let Some(at) = self.at else {
             write!(f, "  ┌─ {}", self.path.display())?;
-            return if help.is_empty() { Ok(()) } else { write!(f, "\n  = {help}") };
+            return if help.is_empty() {
+                Ok(())
+            } else {
+                write!(f, "\n  = {help}")
+            };
         };
         let number = at.line.to_string();
         let margin = " ".repeat(number.len());
-        writeln!(f, "{margin} ┌─ {}:{}:{}", self.path.display(), at.line, at.column)?;
+        writeln!(
+            f,
+            "{margin} ┌─ {}:{}:{}",
+            self.path.display(),
+            at.line,
+            at.column
+        )?;
         writeln!(f, "{number} │ {}", self.line)?;
         let before = " ".repeat(at.column.saturating_sub(1));
         let carets = "^".repeat(at.length.clamp(1, 80));
-        write!(f, "{}", format!("{margin} │ {before}{carets} {help}").trim_end())
+        write!(
+            f,
+            "{}",
+            format!("{margin} │ {before}{carets} {help}").trim_end()
+        )
     }
 }
 
@@ -113,9 +159,18 @@ mod tests {
     #[test]
     fn a_complaint_points_at_its_place() {
         let text = "---\nmodel: x\ntools: [Read, Grepp]\n";
-        let mut complaints = Complaints::about(Path::new("a.md"), text);
-        let at = Place { line: 3, column: 15, length: 5 };
-        complaints.error("E0312", Some(at), "unknown tool `Grepp`".into(), "did you mean `Grep`?");
+        let mut complaints = FileDiagnostics::about(Path::new("a.md"), text);
+        let at = SourceSpan {
+            line: 3,
+            column: 15,
+            length: 5,
+        };
+        complaints.error(
+            "E0312",
+            Some(at),
+            "unknown tool `Grepp`".into(),
+            "did you mean `Grep`?",
+        );
         let wanted = "error[E0312]: unknown tool `Grepp`\n  ┌─ a.md:3:15\n3 │ tools: [Read, Grepp]\n  │               ^^^^^ did you mean `Grep`?";
         assert_eq!(complaints.list[0].to_string(), wanted);
         complaints.warning("W0110", None, "no description".into(), "write one");

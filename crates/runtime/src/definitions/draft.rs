@@ -5,25 +5,25 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{Dialect, Example, Source};
+use rooftree_protocol::{AgentDialect, DefinitionSource, Example};
 
 use super::{
-    diagnostic::{Complaints, Diagnostic},
-    fields::{Field, field},
+    diagnostic::{Diagnostic, FileDiagnostics},
+    fields::{DefinitionField, field},
     markdown,
     names::is_name,
-    tree::{Broken, Entry, Node, Place, Value, table, yaml},
+    syntax_tree::{SourceSpan, SyntaxEntry, SyntaxError, SyntaxNode, SyntaxValue, toml, yaml},
 };
 
 /// A definition that was read and not yet understood.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct DefinitionDraft {
     pub(super) name: String,
-    pub(super) fields: Vec<Entry>,
+    pub(super) fields: Vec<SyntaxEntry>,
     /// What stands below the frontmatter.
     pub(super) prompt: String,
     pub(super) examples: Vec<Example>,
-    pub(super) source: Source,
+    pub(super) source: DefinitionSource,
     pub(super) path: PathBuf,
     pub(super) text: Arc<str>,
     /// What complaints about it begin with: `agents[2]`.
@@ -33,7 +33,7 @@ pub(super) struct Draft {
 
 /// How a document with one or more definitions is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syntax {
+pub enum DocumentSyntax {
     /// JSON; YAML is understood as well.
     Json,
     /// TOML.
@@ -42,32 +42,48 @@ pub enum Syntax {
 
 /// What was read from one file.
 #[derive(Debug, Default)]
-pub(super) struct Drafts {
-    pub(super) drafts: Vec<Draft>,
+pub(super) struct FileDrafts {
+    pub(super) drafts: Vec<DefinitionDraft>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-impl Drafts {
+impl FileDrafts {
     pub(super) fn add(&mut self, more: Self) {
         self.drafts.extend(more.drafts);
         self.diagnostics.extend(more.diagnostics);
     }
 
-    pub(super) fn refused(complaints: Complaints<'_>) -> Self {
-        Self { drafts: Vec::new(), diagnostics: complaints.list }
+    pub(super) fn refused(complaints: FileDiagnostics<'_>) -> Self {
+        Self {
+            drafts: Vec::new(),
+            diagnostics: complaints.list,
+        }
     }
 }
 
 /// Reads a Markdown file.
-pub(super) fn markdown(text: &str, path: &Path, source: &Source) -> Drafts {
-    let mut complaints = Complaints::about(path, text);
+pub(super) fn markdown(text: &str, path: &Path, source: &DefinitionSource) -> FileDrafts {
+    let mut complaints = FileDiagnostics::about(path, text);
     let parts = markdown::split(text);
     if parts.is_open {
-        let at = Some(Place { line: 1, column: 1, length: 3 });
-        complaints.error("E0311", at, "the frontmatter is not closed".into(), "end it with a line `---`");
-        return Drafts::refused(complaints);
+        let at = Some(SourceSpan {
+            line: 1,
+            column: 1,
+            length: 3,
+        });
+        complaints.error(
+            "E0311",
+            at,
+            "the frontmatter is not closed".into(),
+            "end it with a line `---`",
+        );
+        return FileDrafts::refused(complaints);
     }
-    let front = match front(parts.front.unwrap_or_default(), source.dialect, &mut complaints) {
+    let front = match front(
+        parts.front.unwrap_or_default(),
+        source.dialect,
+        &mut complaints,
+    ) {
         Ok(front) => front,
         Err(broken) => {
             complaints.error(
@@ -76,23 +92,23 @@ pub(super) fn markdown(text: &str, path: &Path, source: &Source) -> Drafts {
                 format!("cannot read the frontmatter: {}", broken.what),
                 "",
             );
-            return Drafts::refused(complaints);
+            return FileDrafts::refused(complaints);
         }
     };
-    let Value::Map(fields) = front.value else {
+    let SyntaxValue::Map(fields) = front.value else {
         complaints.error(
             "E0311",
             Some(front.at),
             "the frontmatter is not a map of fields".into(),
             "write `field: value`",
         );
-        return Drafts::refused(complaints);
+        return FileDrafts::refused(complaints);
     };
     let (prompt, examples) = markdown::examples(parts.body);
     let Some(name) = file_name(path, &fields, source.dialect, &mut complaints) else {
-        return Drafts::refused(complaints);
+        return FileDrafts::refused(complaints);
     };
-    let draft = Draft {
+    let draft = DefinitionDraft {
         name,
         fields,
         prompt,
@@ -103,19 +119,31 @@ pub(super) fn markdown(text: &str, path: &Path, source: &Source) -> Drafts {
         place: String::new(),
         complaints: complaints.list,
     };
-    Drafts { drafts: vec![draft], diagnostics: Vec::new() }
+    FileDrafts {
+        drafts: vec![draft],
+        diagnostics: Vec::new(),
+    }
 }
 
 /// Files for other programs often hold values with colons in them that those forgive.
-fn front(text: &str, dialect: Dialect, complaints: &mut Complaints<'_>) -> Result<Node, Broken> {
+fn front(
+    text: &str,
+    dialect: AgentDialect,
+    complaints: &mut FileDiagnostics<'_>,
+) -> Result<SyntaxNode, SyntaxError> {
     let broken = match yaml::read(text, 2) {
         Ok(node) => return Ok(node),
-        Err(broken) if dialect == Dialect::Rooftree => return Err(broken),
+        Err(broken) if dialect == AgentDialect::Rooftree => return Err(broken),
         Err(broken) => broken,
     };
     let node = yaml::read(&quoted(text), 2).map_err(|_| broken.clone())?;
     let what = format!("the frontmatter is not quite YAML: {}", broken.what);
-    complaints.warning("W0116", Some(broken.at), what, "it was understood; put such values into quotes");
+    complaints.warning(
+        "W0116",
+        Some(broken.at),
+        what,
+        "it was understood; put such values into quotes",
+    );
     Ok(node)
 }
 
@@ -124,37 +152,58 @@ fn quoted(text: &str) -> String {
     let quote = |line: &str| {
         let (key, value) = line.split_once(": ")?;
         let is_key = !key.is_empty()
-            && key.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
-        let is_plain = !value.trim_start().starts_with(['"', '\'', '[', '{', '|', '>', '&', '*']);
-        let value = value.trim().replace('\\', "\\\\").replace('"', "\\\"").replace("\\\\n", "\\n");
+            && key
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'));
+        let is_plain = !value
+            .trim_start()
+            .starts_with(['"', '\'', '[', '{', '|', '>', '&', '*']);
+        let value = value
+            .trim()
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace("\\\\n", "\\n");
         (is_key && is_plain && value.contains([':', '#'])).then(|| format!("{key}: \"{value}\""))
     };
-    text.lines().map(|line| quote(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
+    text.lines()
+        .map(|line| quote(line).unwrap_or_else(|| line.to_owned()) + "\n")
+        .collect()
 }
 
 /// The file's stem is the name; those in the manner of Claude say it themselves.
 fn file_name(
     path: &Path,
-    fields: &[Entry],
-    dialect: Dialect,
-    complaints: &mut Complaints<'_>,
+    fields: &[SyntaxEntry],
+    dialect: AgentDialect,
+    complaints: &mut FileDiagnostics<'_>,
 ) -> Option<String> {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let stem = stem.strip_suffix(".agent").unwrap_or(&stem).to_owned();
-    let said = fields.iter().find(|entry| field(&entry.key) == Some(Field::Name));
-    let (name, at) = match said.and_then(|entry| Some((entry.node.text()?.to_owned(), entry.node.at))) {
-        Some((name, at)) if dialect == Dialect::Fourmis => (name, Some(at)),
-        Some((name, at)) if !name.eq_ignore_ascii_case(&stem) => {
-            let what = format!("the file is called `{stem}`, so the agent is, too, and not `{name}`");
-            complaints.warning("W0106", Some(at), what, "rename the file, or remove `name`");
-            (stem, None)
-        }
-        _ => (stem, None),
-    };
+    let said = fields
+        .iter()
+        .find(|entry| field(&entry.key) == Some(DefinitionField::Name));
+    let (name, at) =
+        match said.and_then(|entry| Some((entry.node.text()?.to_owned(), entry.node.at))) {
+            Some((name, at)) if dialect == AgentDialect::Fourmis => (name, Some(at)),
+            Some((name, at)) if !name.eq_ignore_ascii_case(&stem) => {
+                let what =
+                    format!("the file is called `{stem}`, so the agent is, too, and not `{name}`");
+                complaints.warning("W0106", Some(at), what, "rename the file, or remove `name`");
+                (stem, None)
+            }
+            _ => (stem, None),
+        };
     checked(name, at, complaints)
 }
 
-fn checked(name: String, at: Option<Place>, complaints: &mut Complaints<'_>) -> Option<String> {
+fn checked(
+    name: String,
+    at: Option<SourceSpan>,
+    complaints: &mut FileDiagnostics<'_>,
+) -> Option<String> {
     if name.eq_ignore_ascii_case("default") {
         complaints.error(
             "E0315",
@@ -166,95 +215,162 @@ fn checked(name: String, at: Option<Place>, complaints: &mut Complaints<'_>) -> 
     }
     if !is_name(&name) {
         let help = "letters, digits, `-` and `_`, beginning with a letter or digit, 64 at most";
-        complaints.error("E0315", at, format!("`{name}` cannot be the name of an agent"), help);
+        complaints.error(
+            "E0315",
+            at,
+            format!("`{name}` cannot be the name of an agent"),
+            help,
+        );
         return None;
     }
     Some(name)
 }
 
 /// Reads one definition from a JSON file. What has no prompt is something else and is passed over.
-pub(super) fn json_file(text: &str, path: &Path, source: &Source) -> Drafts {
-    let mut complaints = Complaints::about(path, text);
+pub(super) fn json_file(text: &str, path: &Path, source: &DefinitionSource) -> FileDrafts {
+    let mut complaints = FileDiagnostics::about(path, text);
     let node = match yaml::read(text, 1) {
         Ok(node) => node,
         Err(broken) => {
-            complaints.error("E0311", Some(broken.at), format!("cannot read it: {}", broken.what), "");
-            return Drafts::refused(complaints);
+            complaints.error(
+                "E0311",
+                Some(broken.at),
+                format!("cannot read it: {}", broken.what),
+                "",
+            );
+            return FileDrafts::refused(complaints);
         }
     };
-    let Value::Map(fields) = node.value else { return Drafts::default() };
-    let has_prompt = fields.iter().any(|entry| field(&entry.key) == Some(Field::Prompt));
-    let is_default = path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case("default"));
+    let SyntaxValue::Map(fields) = node.value else {
+        return FileDrafts::default();
+    };
+    let has_prompt = fields
+        .iter()
+        .any(|entry| field(&entry.key) == Some(DefinitionField::Prompt));
+    let is_default = path
+        .file_stem()
+        .is_some_and(|stem| stem.eq_ignore_ascii_case("default"));
     if !has_prompt || is_default {
-        return Drafts::default();
+        return FileDrafts::default();
     }
     let Some(name) = file_name(path, &fields, source.dialect, &mut complaints) else {
-        return Drafts::refused(complaints);
+        return FileDrafts::refused(complaints);
     };
-    let draft = Draft { complaints: complaints.list, ..Draft::bare(name, fields, source, path, text) };
-    Drafts { drafts: vec![draft], diagnostics: Vec::new() }
+    let draft = DefinitionDraft {
+        complaints: complaints.list,
+        ..DefinitionDraft::bare(name, fields, source, path, text)
+    };
+    FileDrafts {
+        drafts: vec![draft],
+        diagnostics: Vec::new(),
+    }
 }
 
 /// Reads a document with many definitions: a list, a map of them by name, or either below `agents`.
-pub(super) fn document(text: &str, syntax: Syntax, path: &Path, source: &Source) -> Drafts {
-    let mut complaints = Complaints::about(path, text);
+pub(super) fn document(
+    text: &str,
+    syntax: DocumentSyntax,
+    path: &Path,
+    source: &DefinitionSource,
+) -> FileDrafts {
+    let mut complaints = FileDiagnostics::about(path, text);
     let read = match syntax {
-        Syntax::Json => yaml::read(text, 1),
-        Syntax::Toml => table::read(text),
+        DocumentSyntax::Json => yaml::read(text, 1),
+        DocumentSyntax::Toml => toml::read(text),
     };
     let node = match read {
         Ok(node) => node,
         Err(broken) => {
-            complaints.error("E0311", Some(broken.at), format!("cannot read it: {}", broken.what), "");
-            return Drafts::refused(complaints);
+            complaints.error(
+                "E0311",
+                Some(broken.at),
+                format!("cannot read it: {}", broken.what),
+                "",
+            );
+            return FileDrafts::refused(complaints);
         }
     };
     // opencode.json holds them below `agent`, beside much that is not about agents.
     let is_opencode = path.file_stem().is_some_and(|stem| stem == "opencode");
     let key = if is_opencode { "agent" } else { "agents" };
-    let inner = node.entries().and_then(|entries| entries.iter().find(|entry| entry.key == key));
+    let inner = node
+        .entries()
+        .and_then(|entries| entries.iter().find(|entry| entry.key == key));
     if is_opencode && inner.is_none() {
-        return Drafts::default();
+        return FileDrafts::default();
     }
     let node = inner.map_or(&node, |entry| &entry.node);
     let mut drafts = Vec::new();
     match &node.value {
-        Value::List(items) => {
+        SyntaxValue::List(items) => {
             for (index, item) in items.iter().enumerate() {
                 drafts.extend(listed(index, item, &mut complaints).map(|(name, fields)| {
                     let place = format!("agents[{index}] ({name})");
-                    Draft { place, ..Draft::bare(name, fields, source, path, text) }
+                    DefinitionDraft {
+                        place,
+                        ..DefinitionDraft::bare(name, fields, source, path, text)
+                    }
                 }));
             }
         }
-        Value::Map(entries) => {
+        SyntaxValue::Map(entries) => {
             for entry in entries {
                 drafts.extend(mapped(entry, &mut complaints).map(|(name, fields)| {
                     let place = format!("agents.{name}");
-                    Draft { place, ..Draft::bare(name, fields, source, path, text) }
+                    DefinitionDraft {
+                        place,
+                        ..DefinitionDraft::bare(name, fields, source, path, text)
+                    }
                 }));
             }
         }
-        Value::Text { .. } => {
-            complaints.error("E0314", Some(node.at), "`agents` must be a list or a map".into(), "");
+        SyntaxValue::Text { .. } => {
+            complaints.error(
+                "E0314",
+                Some(node.at),
+                "`agents` must be a list or a map".into(),
+                "",
+            );
         }
     }
-    Drafts { drafts, diagnostics: complaints.list }
+    FileDrafts {
+        drafts,
+        diagnostics: complaints.list,
+    }
 }
 
-fn listed(index: usize, item: &Node, complaints: &mut Complaints<'_>) -> Option<(String, Vec<Entry>)> {
-    let said = item
-        .entries()
-        .and_then(|entries| entries.iter().find(|entry| field(&entry.key) == Some(Field::Name)));
-    let Some((name, at)) = said.and_then(|entry| Some((entry.node.text()?.to_owned(), entry.node.at))) else {
+fn listed(
+    index: usize,
+    item: &SyntaxNode,
+    complaints: &mut FileDiagnostics<'_>,
+) -> Option<(String, Vec<SyntaxEntry>)> {
+    let said = item.entries().and_then(|entries| {
+        entries
+            .iter()
+            .find(|entry| field(&entry.key) == Some(DefinitionField::Name))
+    });
+    let Some((name, at)) =
+        said.and_then(|entry| Some((entry.node.text()?.to_owned(), entry.node.at)))
+    else {
         let help = "write agentId, or name";
-        complaints.error("E0316", Some(item.at), format!("agents[{index}] has no name"), help);
+        complaints.error(
+            "E0316",
+            Some(item.at),
+            format!("agents[{index}] has no name"),
+            help,
+        );
         return None;
     };
-    Some((checked(name, Some(at), complaints)?, item.entries()?.to_vec()))
+    Some((
+        checked(name, Some(at), complaints)?,
+        item.entries()?.to_vec(),
+    ))
 }
 
-fn mapped(entry: &Entry, complaints: &mut Complaints<'_>) -> Option<(String, Vec<Entry>)> {
+fn mapped(
+    entry: &SyntaxEntry,
+    complaints: &mut FileDiagnostics<'_>,
+) -> Option<(String, Vec<SyntaxEntry>)> {
     let Some(fields) = entry.node.entries() else {
         complaints.error(
             "E0314",
@@ -264,11 +380,20 @@ fn mapped(entry: &Entry, complaints: &mut Complaints<'_>) -> Option<(String, Vec
         );
         return None;
     };
-    Some((checked(entry.key.clone(), Some(entry.at), complaints)?, fields.to_vec()))
+    Some((
+        checked(entry.key.clone(), Some(entry.at), complaints)?,
+        fields.to_vec(),
+    ))
 }
 
-impl Draft {
-    pub(super) fn bare(name: String, fields: Vec<Entry>, source: &Source, path: &Path, text: &str) -> Self {
+impl DefinitionDraft {
+    pub(super) fn bare(
+        name: String,
+        fields: Vec<SyntaxEntry>,
+        source: &DefinitionSource,
+        path: &Path,
+        text: &str,
+    ) -> Self {
         Self {
             name,
             fields,
@@ -283,8 +408,11 @@ impl Draft {
     }
 
     /// What it is built on, and where that is said.
-    pub(super) fn extends(&self) -> Option<(&str, Place)> {
-        let entry = self.fields.iter().find(|entry| field(&entry.key) == Some(Field::Extends))?;
+    pub(super) fn extends(&self) -> Option<(&str, SourceSpan)> {
+        let entry = self
+            .fields
+            .iter()
+            .find(|entry| field(&entry.key) == Some(DefinitionField::Extends))?;
         Some((entry.node.text()?, entry.node.at))
     }
 }

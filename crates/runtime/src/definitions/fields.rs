@@ -4,7 +4,7 @@ use super::names::nearest;
 
 /// What a field is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum DefinitionField {
     Name,
     DisplayName,
     Description,
@@ -59,82 +59,130 @@ pub(super) enum Field {
 }
 
 /// Names are compared without case, `_` and `-`. The first one is ours.
-const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Name, &["name", "agent_id"]),
-    (Field::DisplayName, &["display_name", "title"]),
-    (Field::Description, &["description", "when_to_use"]),
-    (Field::Prompt, &["prompt", "system_prompt", "instructions", "developer_instructions"]),
-    (Field::Model, &["model"]),
-    (Field::Provider, &["provider"]),
-    (Field::Effort, &["effort", "model_reasoning_effort", "thinking"]),
-    (Field::Tools, &["tools", "tool_allowlist", "allowed_tools"]),
-    (Field::DeniedTools, &["disallowed_tools", "tool_denylist", "denied_tools"]),
-    (Field::Capabilities, &["capabilities", "capability_allowlist"]),
-    (Field::DeniedCapabilities, &["denied_capabilities", "capability_denylist"]),
-    (Field::Agents, &["agents", "agent_allowlist"]),
-    (Field::DeniedAgents, &["denied_agents", "agent_denylist"]),
-    (Field::AllowedSkills, &["allowed_skills", "skill_allowlist"]),
-    (Field::DeniedSkills, &["denied_skills", "skill_denylist"]),
-    (Field::Skills, &["skills"]),
-    (Field::Rules, &["rules"]),
-    (Field::Verifiers, &["verifiers"]),
-    (Field::McpServers, &["mcp_servers"]),
-    (Field::Examples, &["examples"]),
-    (Field::MaxTurns, &["max_turns", "max_iterations", "steps"]),
-    (Field::PermissionMode, &["permission_mode", "approval_mode"]),
-    (Field::Permission, &["permission"]),
-    (Field::Sandbox, &["sandbox"]),
-    (Field::Network, &["network"]),
-    (Field::Background, &["background"]),
-    (Field::Isolation, &["isolation"]),
-    (Field::Memory, &["memory"]),
-    (Field::InitialPrompt, &["initial_prompt"]),
-    (Field::Exposure, &["exposure", "tool_exposure"]),
-    (Field::UseAs, &["use_as", "mode"]),
-    (Field::Hidden, &["hidden"]),
-    (Field::Visible, &["ui_visible"]),
-    (Field::ApiExposed, &["api_exposed"]),
-    (Field::Strict, &["strict"]),
-    (Field::Color, &["color", "colour"]),
-    (Field::Icon, &["icon"]),
-    (Field::Limits, &["limits"]),
-    (Field::Extends, &["extends"]),
-    (Field::Kind, &["type", "kind"]),
-    (Field::Chat, &["chat"]),
-    (Field::External, &["external"]),
-    (Field::Disabled, &["disabled", "disable"]),
-    (Field::Own, &["x-rooftree"]),
-    (Field::Hooks, &["hooks"]),
-    (Field::NotYet, &["temperature"]),
-    (Field::NotYet, &["top_p"]),
-    (Field::NotYet, &["max_tokens"]),
-    (Field::NotYet, &["max_context_tokens"]),
-    (Field::NotYet, &["base_url"]),
-    (Field::NotYet, &["sub_agents", "subagents"]),
-    (Field::NotYet, &["timeout_mins"]),
-    (Field::NotYet, &["output_schema"]),
-    (Field::Remark, &["version"]),
-    (Field::Remark, &["author"]),
-    (Field::Remark, &["license"]),
-    (Field::Remark, &["metadata"]),
-    (Field::Remark, &["tags"]),
-    (Field::Remark, &["nickname_candidates"]),
-    (Field::Remark, &["argument_hint"]),
+const FIELDS: &[(DefinitionField, &[&str])] = &[
+    (DefinitionField::Name, &["name", "agent_id"]),
+    (DefinitionField::DisplayName, &["display_name", "title"]),
+    (
+        DefinitionField::Description,
+        &["description", "when_to_use"],
+    ),
+    (
+        DefinitionField::Prompt,
+        &[
+            "prompt",
+            "system_prompt",
+            "instructions",
+            "developer_instructions",
+        ],
+    ),
+    (DefinitionField::Model, &["model"]),
+    (DefinitionField::Provider, &["provider"]),
+    (
+        DefinitionField::Effort,
+        &["effort", "model_reasoning_effort", "thinking"],
+    ),
+    (
+        DefinitionField::Tools,
+        &["tools", "tool_allowlist", "allowed_tools"],
+    ),
+    (
+        DefinitionField::DeniedTools,
+        &["disallowed_tools", "tool_denylist", "denied_tools"],
+    ),
+    (
+        DefinitionField::Capabilities,
+        &["capabilities", "capability_allowlist"],
+    ),
+    (
+        DefinitionField::DeniedCapabilities,
+        &["denied_capabilities", "capability_denylist"],
+    ),
+    (DefinitionField::Agents, &["agents", "agent_allowlist"]),
+    (
+        DefinitionField::DeniedAgents,
+        &["denied_agents", "agent_denylist"],
+    ),
+    (
+        DefinitionField::AllowedSkills,
+        &["allowed_skills", "skill_allowlist"],
+    ),
+    (
+        DefinitionField::DeniedSkills,
+        &["denied_skills", "skill_denylist"],
+    ),
+    (DefinitionField::Skills, &["skills"]),
+    (DefinitionField::Rules, &["rules"]),
+    (DefinitionField::Verifiers, &["verifiers"]),
+    (DefinitionField::McpServers, &["mcp_servers"]),
+    (DefinitionField::Examples, &["examples"]),
+    (
+        DefinitionField::MaxTurns,
+        &["max_turns", "max_iterations", "steps"],
+    ),
+    (
+        DefinitionField::PermissionMode,
+        &["permission_mode", "approval_mode"],
+    ),
+    (DefinitionField::Permission, &["permission"]),
+    (DefinitionField::Sandbox, &["sandbox"]),
+    (DefinitionField::Network, &["network"]),
+    (DefinitionField::Background, &["background"]),
+    (DefinitionField::Isolation, &["isolation"]),
+    (DefinitionField::Memory, &["memory"]),
+    (DefinitionField::InitialPrompt, &["initial_prompt"]),
+    (DefinitionField::Exposure, &["exposure", "tool_exposure"]),
+    (DefinitionField::UseAs, &["use_as", "mode"]),
+    (DefinitionField::Hidden, &["hidden"]),
+    (DefinitionField::Visible, &["ui_visible"]),
+    (DefinitionField::ApiExposed, &["api_exposed"]),
+    (DefinitionField::Strict, &["strict"]),
+    (DefinitionField::Color, &["color", "colour"]),
+    (DefinitionField::Icon, &["icon"]),
+    (DefinitionField::Limits, &["limits"]),
+    (DefinitionField::Extends, &["extends"]),
+    (DefinitionField::Kind, &["type", "kind"]),
+    (DefinitionField::Chat, &["chat"]),
+    (DefinitionField::External, &["external"]),
+    (DefinitionField::Disabled, &["disabled", "disable"]),
+    (DefinitionField::Own, &["x-rooftree"]),
+    (DefinitionField::Hooks, &["hooks"]),
+    (DefinitionField::NotYet, &["temperature"]),
+    (DefinitionField::NotYet, &["top_p"]),
+    (DefinitionField::NotYet, &["max_tokens"]),
+    (DefinitionField::NotYet, &["max_context_tokens"]),
+    (DefinitionField::NotYet, &["base_url"]),
+    (DefinitionField::NotYet, &["sub_agents", "subagents"]),
+    (DefinitionField::NotYet, &["timeout_mins"]),
+    (DefinitionField::NotYet, &["output_schema"]),
+    (DefinitionField::Remark, &["version"]),
+    (DefinitionField::Remark, &["author"]),
+    (DefinitionField::Remark, &["license"]),
+    (DefinitionField::Remark, &["metadata"]),
+    (DefinitionField::Remark, &["tags"]),
+    (DefinitionField::Remark, &["nickname_candidates"]),
+    (DefinitionField::Remark, &["argument_hint"]),
 ];
 
 /// Which field a key means.
-pub(super) fn field(key: &str) -> Option<Field> {
-    let is_meant = |(_, names): &&(Field, &[&str])| names.iter().any(|name| plain(name).eq(plain(key)));
+pub(super) fn field(key: &str) -> Option<DefinitionField> {
+    let is_meant = |(_, names): &&(DefinitionField, &[&str])| {
+        names.iter().any(|name| plain(name).eq(plain(key)))
+    };
     FIELDS.iter().find(is_meant).map(|(field, _)| *field)
 }
 
 /// The field somebody probably meant, under our name for it.
 pub(super) fn likely(key: &str) -> Option<&'static str> {
-    nearest(key, FIELDS.iter().flat_map(|(_, names)| names.iter().copied()))
+    nearest(
+        key,
+        FIELDS.iter().flat_map(|(_, names)| names.iter().copied()),
+    )
 }
 
 fn plain(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().filter(|letter| !matches!(letter, b'_' | b'-')).map(|letter| letter.to_ascii_lowercase())
+    name.bytes()
+        .filter(|letter| !matches!(letter, b'_' | b'-'))
+        .map(|letter| letter.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -144,13 +192,13 @@ mod tests {
     #[test]
     fn a_field_is_known_in_every_manner_of_writing() {
         for (key, wanted) in [
-            ("disallowedTools", Field::DeniedTools),
-            ("toolDenylist", Field::DeniedTools),
-            ("agentId", Field::Name),
-            ("max-turns", Field::MaxTurns),
-            ("mcpServers", Field::McpServers),
-            ("systemPrompt", Field::Prompt),
-            ("hooks", Field::Hooks),
+            ("disallowedTools", DefinitionField::DeniedTools),
+            ("toolDenylist", DefinitionField::DeniedTools),
+            ("agentId", DefinitionField::Name),
+            ("max-turns", DefinitionField::MaxTurns),
+            ("mcpServers", DefinitionField::McpServers),
+            ("systemPrompt", DefinitionField::Prompt),
+            ("hooks", DefinitionField::Hooks),
         ] {
             assert_eq!(field(key), Some(wanted), "{key}");
         }

@@ -8,28 +8,28 @@ mod goose;
 
 use std::path::{Path, PathBuf};
 
-use rooftree_protocol::{Dialect, Level, Source};
+use rooftree_protocol::{AgentDialect, DefinitionLevel, DefinitionSource};
 
 use super::{
-    Library, Loaded,
-    diagnostic::Complaints,
-    draft::Drafts,
+    DefinitionLibrary, LoadedDefinitions,
+    diagnostic::FileDiagnostics,
+    draft::FileDrafts,
     library::read_file,
     names::is_name,
-    tree::{Entry, Node, Place, Value},
+    syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue},
 };
 
 /// How deep directories of recipes go.
 const DEEPEST: usize = 4;
 
-impl Library {
+impl DefinitionLibrary {
     /// Reads recipes of goose: one file, or all below a directory. Agents in Markdown are read besides.
-    pub fn import_goose(&self, path: &Path) -> Loaded {
-        let mut all = Drafts::default();
+    pub fn import_goose(&self, path: &Path) -> LoadedDefinitions {
+        let mut all = FileDrafts::default();
         for file in files(path, DEEPEST) {
             let more = match file.extension().and_then(|end| end.to_str()) {
                 Some("yaml" | "yml" | "json") => goose::recipe(&file),
-                Some("md") => read_file(&file, Level::Project, Dialect::Fourmis),
+                Some("md") => read_file(&file, DefinitionLevel::Project, AgentDialect::Fourmis),
                 _ => continue,
             };
             all.add(more);
@@ -38,7 +38,7 @@ impl Library {
     }
 
     /// Reads the directory of daycare: its prompts, its permanent agents, its tasks.
-    pub fn import_daycare(&self, path: &Path) -> Loaded {
+    pub fn import_daycare(&self, path: &Path) -> LoadedDefinitions {
         self.understood(daycare::house(path))
     }
 }
@@ -47,14 +47,20 @@ fn files(path: &Path, depth: usize) -> Vec<PathBuf> {
     if !path.is_dir() {
         return vec![path.to_owned()];
     }
-    let inside = super::files::entries(path).into_iter();
+    let inside = super::bounded_read::entries(path).into_iter();
     let inside = inside.filter(|path| !path.is_dir() || depth > 0);
-    inside.flat_map(|path| files(&path, depth.saturating_sub(1))).collect()
+    inside
+        .flat_map(|path| files(&path, depth.saturating_sub(1)))
+        .collect()
 }
 
 /// A source for what is imported.
-fn source(path: &Path, dialect: Dialect) -> Source {
-    Source { level: Level::Project, dialect, path: Some(path.to_owned()) }
+fn source(path: &Path, dialect: AgentDialect) -> DefinitionSource {
+    DefinitionSource {
+        level: DefinitionLevel::Project,
+        dialect,
+        path: Some(path.to_owned()),
+    }
 }
 
 /// A name for an agent, made of words.
@@ -67,38 +73,64 @@ fn named(words: &str) -> Option<String> {
 }
 
 /// A field of ours with a text.
-fn field(key: &str, text: impl Into<String>, at: Place) -> Entry {
-    let value = Value::Text { text: text.into(), is_plain: false };
-    Entry { key: key.to_owned(), at, node: Node { value, at } }
+fn field(key: &str, text: impl Into<String>, at: SourceSpan) -> SyntaxEntry {
+    let value = SyntaxValue::Text {
+        text: text.into(),
+        is_plain: false,
+    };
+    SyntaxEntry {
+        key: key.to_owned(),
+        at,
+        node: SyntaxNode { value, at },
+    }
 }
 
 /// A field of ours with words.
-fn list(key: &str, words: impl IntoIterator<Item = String>, at: Place) -> Entry {
-    let word = |text| Node { value: Value::Text { text, is_plain: false }, at };
-    Entry {
+fn list(key: &str, words: impl IntoIterator<Item = String>, at: SourceSpan) -> SyntaxEntry {
+    let word = |text| SyntaxNode {
+        value: SyntaxValue::Text {
+            text,
+            is_plain: false,
+        },
+        at,
+    };
+    SyntaxEntry {
         key: key.to_owned(),
         at,
-        node: Node { value: Value::List(words.into_iter().map(word).collect()), at },
+        node: SyntaxNode {
+            value: SyntaxValue::List(words.into_iter().map(word).collect()),
+            at,
+        },
     }
 }
 
 /// A field of ours with fields.
-fn map(key: &str, entries: Vec<Entry>, at: Place) -> Entry {
-    Entry { key: key.to_owned(), at, node: Node { value: Value::Map(entries), at } }
+fn map(key: &str, entries: Vec<SyntaxEntry>, at: SourceSpan) -> SyntaxEntry {
+    SyntaxEntry {
+        key: key.to_owned(),
+        at,
+        node: SyntaxNode {
+            value: SyntaxValue::Map(entries),
+            at,
+        },
+    }
 }
 
 /// The same value under another name.
-fn renamed(key: &str, entry: &Entry) -> Entry {
-    Entry { key: key.to_owned(), ..entry.clone() }
+fn renamed(key: &str, entry: &SyntaxEntry) -> SyntaxEntry {
+    SyntaxEntry {
+        key: key.to_owned(),
+        ..entry.clone()
+    }
 }
 
 /// The text of a field.
-fn text<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
+fn text<'a>(entries: &'a [SyntaxEntry], key: &str) -> Option<&'a str> {
     entries.iter().find(|entry| entry.key == key)?.node.text()
 }
 
 /// Says that something is left out, and what to do about it.
-fn left_out(complaints: &mut Complaints<'_>, entry: &Entry, help: &str) {
+fn left_out(complaints: &mut FileDiagnostics<'_>, entry: &SyntaxEntry, help: &str) {
     let what = format!("`{}` is not taken over", entry.key);
     complaints.warning("W0120", Some(entry.at), what, help);
 }

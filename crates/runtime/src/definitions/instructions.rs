@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_protocol::Level;
+use rooftree_protocol::DefinitionLevel;
 use rooftree_tools::DeniedPaths;
 
-use super::places::{INSTRUCTIONS, Places};
+use super::search_dirs::{INSTRUCTIONS, SearchDirs};
 
 /// How many files an import may lead through.
 const HOPS: usize = 4;
@@ -29,7 +29,7 @@ pub struct Instructions {
     /// Files that were not read, because a link leads out of the project or a rule denies reading them.
     pub refused: Vec<PathBuf>,
     /// Where they were looked for, and how many bytes were wanted.
-    source: Option<(Places, usize)>,
+    source: Option<(SearchDirs, usize)>,
 }
 
 impl Instructions {
@@ -47,31 +47,47 @@ impl Instructions {
 }
 
 /// Reads them, the most general first, up to so many bytes.
-pub(super) fn read(places: &Places, most: usize) -> Instructions {
+pub(super) fn read(places: &SearchDirs, most: usize) -> Instructions {
     read_within(places, most, DeniedPaths::Nothing)
 }
 
-fn read_within(places: &Places, most: usize, denied: DeniedPaths) -> Instructions {
-    let mut reading = Reading { most, denied, ..Reading::default() };
+fn read_within(places: &SearchDirs, most: usize, denied: DeniedPaths) -> Instructions {
+    let mut reading = InstructionReader {
+        most,
+        denied,
+        ..InstructionReader::default()
+    };
     reading.done.source = Some((places.clone(), most));
     let user = places.user.iter().map(|place| place.join("AGENTS.md"));
-    let claude = places.home.iter().map(|home| home.join(".claude/CLAUDE.md"));
+    let claude = places
+        .home
+        .iter()
+        .map(|home| home.join(".claude/CLAUDE.md"));
     user.chain(claude).for_each(|path| reading.file(&path));
-    if places.may_use(Level::Project) {
-        reading.root = places.project.first().and_then(|root| root.canonicalize().ok());
-        places.project.iter().for_each(|place| reading.directory(place));
+    if places.may_use(DefinitionLevel::Project) {
+        reading.root = places
+            .project
+            .first()
+            .and_then(|root| root.canonicalize().ok());
+        places
+            .project
+            .iter()
+            .for_each(|place| reading.directory(place));
     }
     reading.done
 }
 
 /// The instruction files of a project, whether it is trusted or not.
-pub(super) fn present(places: &Places) -> Vec<PathBuf> {
-    let all = places.project.iter().flat_map(|place| INSTRUCTIONS.map(|name| place.join(name)));
+pub(super) fn present(places: &SearchDirs) -> Vec<PathBuf> {
+    let all = places
+        .project
+        .iter()
+        .flat_map(|place| INSTRUCTIONS.map(|name| place.join(name)));
     all.filter(|path| path.is_file()).collect()
 }
 
 #[derive(Default)]
-struct Reading {
+struct InstructionReader {
     done: Instructions,
     most: usize,
     denied: DeniedPaths,
@@ -79,13 +95,21 @@ struct Reading {
     root: Option<PathBuf>,
 }
 
-impl Reading {
+impl InstructionReader {
     /// AGENTS.md first. CLAUDE.md besides, unless one of them imports the other.
     fn directory(&mut self, place: &Path) {
         let overriding = place.join("AGENTS.override.md");
-        let agents = if overriding.is_file() { overriding } else { place.join("AGENTS.md") };
+        let agents = if overriding.is_file() {
+            overriding
+        } else {
+            place.join("AGENTS.md")
+        };
         let own = place.join("CLAUDE.md");
-        let claude = if own.is_file() { own } else { place.join(".claude/CLAUDE.md") };
+        let claude = if own.is_file() {
+            own
+        } else {
+            place.join(".claude/CLAUDE.md")
+        };
         if fs::read_to_string(&claude)
             .is_ok_and(|text| imports(&text).any(|path| path.ends_with("AGENTS.md")))
         {
@@ -100,12 +124,19 @@ impl Reading {
     fn file(&mut self, path: &Path) {
         let before = self.done.refused.len();
         let text = self.expanded(path, HOPS);
-        if let Some(refused) = self.done.refused.get(before).filter(|refused| *refused == path) {
+        if let Some(refused) = self
+            .done
+            .refused
+            .get(before)
+            .filter(|refused| *refused == path)
+        {
             let _ = write!(self.done.text, "[{} is left out]\n\n", refused.display());
         }
         let Some(text) = text else { return };
         let heading = format!("# {}\n\n", path.display());
-        let room = self.most.saturating_sub(self.done.text.len() + heading.len() + 2);
+        let room = self
+            .most
+            .saturating_sub(self.done.text.len() + heading.len() + 2);
         let text = text.trim();
         if room < text.len() {
             let kept = text.floor_char_boundary(room);
@@ -140,19 +171,26 @@ impl Reading {
         if self.done.files.contains(&real) {
             return None;
         }
-        let leaves = self.root.as_ref().is_some_and(|root| !real.starts_with(root));
+        let leaves = self
+            .root
+            .as_ref()
+            .is_some_and(|root| !real.starts_with(root));
         if leaves || self.denied.covers(path) || self.denied.covers(&real) {
             self.done.refused.push(path.to_owned());
             return None;
         }
-        let text = super::files::read_bounded(&real, self.most.max(1))?;
+        let text = super::bounded_read::read_bounded(&real, self.most.max(1))?;
         self.done.files.push(real.clone());
         let directory = real.parent().unwrap_or(&real).to_owned();
         let mut expanded = String::new();
         let mut fence = false;
         for line in text.lines() {
             fence ^= line.trim_start().starts_with("```");
-            let imported = if fence || hops == 0 { None } else { import(line) };
+            let imported = if fence || hops == 0 {
+                None
+            } else {
+                import(line)
+            };
             let refused = self.done.refused.len();
             let found = imported.and_then(|path| self.imported(&directory.join(path), hops - 1));
             let is_refused = found.is_none() && self.done.refused.len() > refused;
@@ -180,7 +218,7 @@ fn imports(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definitions::Trust;
+    use crate::definitions::ProjectTrust;
 
     fn told(files: &[(&str, &str)], most: usize) -> Instructions {
         let root = tempfile::tempdir().unwrap();
@@ -192,7 +230,10 @@ mod tests {
         }
         let cwd = root.path().join("a");
         fs::create_dir_all(&cwd).unwrap();
-        read(&Places::around(&cwd, None, None).trusted(Trust::Given), most)
+        read(
+            &SearchDirs::around(&cwd, None, None).trusted(ProjectTrust::Given),
+            most,
+        )
     }
 
     #[test]
@@ -203,7 +244,11 @@ mod tests {
             ("a/AGENTS.md", "special"),
         ];
         let told = told(&files, 10_000);
-        let place = |word: &str| told.text.find(word).unwrap_or_else(|| panic!("{word}: {}", told.text));
+        let place = |word: &str| {
+            told.text
+                .find(word)
+                .unwrap_or_else(|| panic!("{word}: {}", told.text))
+        };
         assert!(place("general") < place("imported") && place("imported") < place("special"));
         assert!(told.text.contains("@not.md"), "code is left alone");
         assert_eq!(told.text.matches("general").count(), 1, "a circle ends");
@@ -214,7 +259,10 @@ mod tests {
     fn claude_files_are_read_besides_unless_they_import_the_others() {
         let both = told(&[("AGENTS.md", "one"), ("CLAUDE.md", "two")], 10_000);
         assert!(both.text.contains("one") && both.text.contains("two"));
-        let linked = told(&[("AGENTS.md", "one"), ("CLAUDE.md", "@AGENTS.md\ntwo")], 10_000);
+        let linked = told(
+            &[("AGENTS.md", "one"), ("CLAUDE.md", "@AGENTS.md\ntwo")],
+            10_000,
+        );
         assert_eq!(linked.text.matches("one").count(), 1, "{}", linked.text);
     }
 
@@ -226,22 +274,40 @@ mod tests {
         let at = |name: &str| root.path().join(name);
         fs::create_dir_all(at(".git")).unwrap();
         fs::create_dir_all(at("a")).unwrap();
-        fs::write(at("AGENTS.md"), "general\n@notes.md\n@inside.md\n@dir/secret.txt\n").unwrap();
+        fs::write(
+            at("AGENTS.md"),
+            "general\n@notes.md\n@inside.md\n@dir/secret.txt\n",
+        )
+        .unwrap();
         fs::write(at("real.md"), "inner").unwrap();
         std::os::unix::fs::symlink(&secret, at("notes.md")).unwrap();
         std::os::unix::fs::symlink("real.md", at("inside.md")).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), at("dir")).unwrap();
         std::os::unix::fs::symlink(&secret, at("a/AGENTS.md")).unwrap();
-        let told = read(&Places::around(&at("a"), None, None).trusted(Trust::Given), 10_000);
-        assert!(told.text.contains("general") && told.text.contains("inner"), "{}", told.text);
+        let told = read(
+            &SearchDirs::around(&at("a"), None, None).trusted(ProjectTrust::Given),
+            10_000,
+        );
+        assert!(
+            told.text.contains("general") && told.text.contains("inner"),
+            "{}",
+            told.text
+        );
         assert!(!told.text.contains("hunter2"), "{}", told.text);
         let refused = [at("notes.md"), at("dir/secret.txt"), at("a/AGENTS.md")];
         let names = |paths: &[PathBuf]| -> Vec<String> {
-            paths.iter().map(|path| path.file_name().unwrap().display().to_string()).collect()
+            paths
+                .iter()
+                .map(|path| path.file_name().unwrap().display().to_string())
+                .collect()
         };
         assert_eq!(names(&told.refused), names(&refused));
         assert!(told.text.contains("@notes.md [left out]"), "{}", told.text);
-        assert!(told.text.contains("AGENTS.md is left out]"), "{}", told.text);
+        assert!(
+            told.text.contains("AGENTS.md is left out]"),
+            "{}",
+            told.text
+        );
     }
 
     #[test]
@@ -252,19 +318,35 @@ mod tests {
         fs::write(at("AGENTS.md"), "general\n@.env\n@link.md\n").unwrap();
         fs::write(at(".env"), "hunter2").unwrap();
         std::os::unix::fs::symlink(".env", at("link.md")).unwrap();
-        let whole = read(&Places::around(&at(""), None, None).trusted(Trust::Given), 10_000);
-        assert!(whole.text.contains("hunter2"), "without a rule it is imported");
-        let deny = vec![rooftree_tools::Rule::parse("Read(.env)").unwrap()];
-        let policy = rooftree_tools::Policy { deny, ..rooftree_tools::Policy::default() };
+        let whole = read(
+            &SearchDirs::around(&at(""), None, None).trusted(ProjectTrust::Given),
+            10_000,
+        );
+        assert!(
+            whole.text.contains("hunter2"),
+            "without a rule it is imported"
+        );
+        let deny = vec![rooftree_tools::PermissionRule::parse("Read(.env)").unwrap()];
+        let policy = rooftree_tools::Policy {
+            deny,
+            ..rooftree_tools::Policy::default()
+        };
         let told = whole.without(&policy.unreadable_paths(&at("")));
-        assert!(told.text.contains("general") && !told.text.contains("hunter2"), "{}", told.text);
+        assert!(
+            told.text.contains("general") && !told.text.contains("hunter2"),
+            "{}",
+            told.text
+        );
         assert!(told.text.contains("@.env [left out]"), "{}", told.text);
         assert_eq!(told.refused.len(), 2);
     }
 
     #[test]
     fn too_much_is_cut_and_said() {
-        let told = told(&[("AGENTS.md", &"x".repeat(5_000)), ("a/AGENTS.md", "y")], 1_000);
+        let told = told(
+            &[("AGENTS.md", &"x".repeat(5_000)), ("a/AGENTS.md", "y")],
+            1_000,
+        );
         assert!(told.text.len() <= 1_000, "{}", told.text.len());
         assert!(told.cut.unwrap().contains("AGENTS.md"));
     }

@@ -7,15 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{AgentDefinition, Dialect, Level, Source};
+use rooftree_protocol::{AgentDefinition, AgentDialect, DefinitionLevel, DefinitionSource};
 
 use super::{
-    Knowledge, Loaded, Places, Syntax, Trust,
+    DocumentSyntax, LoadedDefinitions, LoaderContext, ProjectTrust, SearchDirs,
     builtin::builtin,
-    diagnostic::{Complaints, Diagnostic},
-    draft::{self, Drafts},
-    places::{Directory, Holds},
+    diagnostic::{Diagnostic, FileDiagnostics},
+    draft::{self, FileDrafts},
     resolve::resolve,
+    search_dirs::{DefinitionDir, DirFormats},
 };
 
 /// How deep directories of definitions go.
@@ -27,56 +27,64 @@ const LONGEST: u64 = 1024 * 1024;
 
 /// A text with definitions that is no file of a directory: settings, or what was typed.
 #[derive(Clone, Debug)]
-pub struct Document {
+pub struct DefinitionDocument {
     /// The file, or what stands for one in complaints.
     pub path: PathBuf,
     /// The text.
     pub text: String,
     /// How it is written.
-    pub syntax: Syntax,
+    pub syntax: DocumentSyntax,
     /// Who wrote it.
-    pub level: Level,
+    pub level: DefinitionLevel,
 }
 
 /// Where definitions come from, and what is needed to read them.
 #[derive(Clone, Debug, Default)]
-pub struct Library {
+pub struct DefinitionLibrary {
     /// The directories.
-    pub places: Places,
+    pub places: SearchDirs,
     /// Models, tools and variables.
-    pub knowledge: Knowledge,
+    pub knowledge: LoaderContext,
     /// What goes before all files.
-    pub documents: Vec<Document>,
+    pub documents: Vec<DefinitionDocument>,
     /// Says whether the project is still trusted, for files that changed after they were read.
-    pub recheck: Recheck,
+    pub recheck: TrustRecheck,
 }
 
 /// Looks again whether a project is trusted; by itself trust stays as it was.
 #[derive(Clone, Default)]
-pub struct Recheck {
+pub struct TrustRecheck {
     /// Says whether it is.
-    pub ask: Option<Arc<dyn Fn() -> Trust + Send + Sync>>,
+    pub ask: Option<Arc<dyn Fn() -> ProjectTrust + Send + Sync>>,
     /// The files that the answer is kept in: it may have changed when one of them has.
     pub files: Vec<PathBuf>,
 }
 
-impl std::fmt::Debug for Recheck {
+impl std::fmt::Debug for TrustRecheck {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Recheck")
     }
 }
 
-impl Library {
+impl DefinitionLibrary {
     /// Reads everything there is. A bad file hides no other.
-    pub fn load(&self) -> Loaded {
-        let mut all = Drafts::default();
-        for directory in self.places.agents().iter().filter(|directory| self.places.may_use(directory.level))
+    pub fn load(&self) -> LoadedDefinitions {
+        let mut all = FileDrafts::default();
+        for directory in self
+            .places
+            .agents()
+            .iter()
+            .filter(|directory| self.places.may_use(directory.level))
         {
             for path in files(directory) {
                 all.add(read_file(&path, directory.level, directory.dialect));
             }
         }
-        for document in self.documents.iter().filter(|document| self.places.may_use(document.level)) {
+        for document in self
+            .documents
+            .iter()
+            .filter(|document| self.places.may_use(document.level))
+        {
             all.add(read_document(document));
         }
         self.understood(all)
@@ -84,22 +92,36 @@ impl Library {
 
     /// Reads everything again after something changed: what was trusted may not be any more, and what was
     /// not may be.
-    pub(super) fn load_again(&self) -> Loaded {
+    pub(super) fn load_again(&self) -> LoadedDefinitions {
         match &self.recheck.ask {
-            Some(ask) => Self { places: self.places.clone().trusted(ask()), ..self.clone() }.load(),
+            Some(ask) => Self {
+                places: self.places.clone().trusted(ask()),
+                ..self.clone()
+            }
+            .load(),
             None => self.load(),
         }
     }
 
     /// Reads these files and directories alone, in the manner of where they lie, or in this one.
-    pub fn load_files(&self, paths: &[PathBuf], manner: Option<Dialect>) -> Loaded {
-        let mut all = Drafts::default();
+    pub fn load_files(&self, paths: &[PathBuf], manner: Option<AgentDialect>) -> LoadedDefinitions {
+        let mut all = FileDrafts::default();
         for path in paths {
             let dialect = manner.unwrap_or_else(|| dialect_of(path));
-            let directory =
-                Directory { path: path.clone(), level: Level::Project, dialect, holds: Holds::Both };
-            let inside = if path.is_dir() { files(&directory) } else { vec![path.clone()] };
-            inside.iter().for_each(|file| all.add(read_file(file, Level::Project, dialect)));
+            let directory = DefinitionDir {
+                path: path.clone(),
+                level: DefinitionLevel::Project,
+                dialect,
+                holds: DirFormats::Both,
+            };
+            let inside = if path.is_dir() {
+                files(&directory)
+            } else {
+                vec![path.clone()]
+            };
+            inside
+                .iter()
+                .for_each(|file| all.add(read_file(file, DefinitionLevel::Project, dialect)));
         }
         self.understood(all)
     }
@@ -107,16 +129,24 @@ impl Library {
     /// Files of the project that would be read if it were trusted.
     pub fn untrusted(&self) -> Vec<PathBuf> {
         let directories = self.places.agents();
-        let project = directories.iter().filter(|directory| !self.places.may_use(directory.level));
+        let project = directories
+            .iter()
+            .filter(|directory| !self.places.may_use(directory.level));
         let files = project.flat_map(files);
-        files.filter(|path| path.extension().is_some_and(|end| end == "md") || is_definition(path)).collect()
+        files
+            .filter(|path| path.extension().is_some_and(|end| end == "md") || is_definition(path))
+            .collect()
     }
 
     /// Something that changes when any of the files does.
     pub(super) fn stamp(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         // Whether they may be used can change, too.
-        let files = self.places.agents().into_iter().flat_map(|directory| files(&directory));
+        let files = self
+            .places
+            .agents()
+            .into_iter()
+            .flat_map(|directory| files(&directory));
         for path in files.chain(self.recheck.files.iter().cloned()) {
             let facts = fs::metadata(&path).ok();
             let changed = facts.as_ref().and_then(|facts| facts.modified().ok());
@@ -125,92 +155,132 @@ impl Library {
         hasher.finish()
     }
 
-    pub(super) fn understood(&self, all: Drafts) -> Loaded {
-        let builtin: Vec<AgentDefinition> =
-            builtin().iter().map(|definition| (**definition).clone()).collect();
+    pub(super) fn understood(&self, all: FileDrafts) -> LoadedDefinitions {
+        let builtin: Vec<AgentDefinition> = builtin()
+            .iter()
+            .map(|definition| (**definition).clone())
+            .collect();
         let mut loaded = resolve(&all.drafts, &builtin, &self.knowledge);
         loaded.diagnostics.splice(0..0, all.diagnostics);
-        loaded.diagnostics.sort_by(|one, other| one.path.cmp(&other.path));
+        loaded
+            .diagnostics
+            .sort_by(|one, other| one.path.cmp(&other.path));
         loaded
     }
 }
 
-fn read_document(document: &Document) -> Drafts {
-    let Document { path, text, syntax, level } = document;
-    let source = Source { level: *level, dialect: Dialect::Assistant, path: Some(path.clone()) };
+fn read_document(document: &DefinitionDocument) -> FileDrafts {
+    let DefinitionDocument {
+        path,
+        text,
+        syntax,
+        level,
+    } = document;
+    let source = DefinitionSource {
+        level: *level,
+        dialect: AgentDialect::Assistant,
+        path: Some(path.clone()),
+    };
     draft::document(text, *syntax, path, &source)
 }
 
-pub(super) fn read_file(path: &Path, level: Level, dialect: Dialect) -> Drafts {
+pub(super) fn read_file(path: &Path, level: DefinitionLevel, dialect: AgentDialect) -> FileDrafts {
     let text = match text_of(path) {
         Ok(text) => text,
-        Err(diagnostics) => return Drafts { drafts: Vec::new(), diagnostics },
+        Err(diagnostics) => {
+            return FileDrafts {
+                drafts: Vec::new(),
+                diagnostics,
+            };
+        }
     };
-    let source = Source { level, dialect, path: Some(path.to_owned()) };
+    let source = DefinitionSource {
+        level,
+        dialect,
+        path: Some(path.to_owned()),
+    };
     match path.extension().and_then(|end| end.to_str()) {
-        Some("json") if dialect == Dialect::Assistant || path.ends_with("opencode.json") => {
-            draft::document(&text, Syntax::Json, path, &source)
+        Some("json") if dialect == AgentDialect::Assistant || path.ends_with("opencode.json") => {
+            draft::document(&text, DocumentSyntax::Json, path, &source)
         }
-        Some("toml") => draft::document(&text, Syntax::Toml, path, &source),
-        Some("json" | "yaml" | "yml") => {
-            draft::json_file(&text, path, &Source { dialect: json_dialect(dialect), ..source })
-        }
+        Some("toml") => draft::document(&text, DocumentSyntax::Toml, path, &source),
+        Some("json" | "yaml" | "yml") => draft::json_file(
+            &text,
+            path,
+            &DefinitionSource {
+                dialect: json_dialect(dialect),
+                ..source
+            },
+        ),
         _ => draft::markdown(&text, path, &source),
     }
 }
 
 /// JSON is koda's way of writing, wherever the file lies.
-fn json_dialect(dialect: Dialect) -> Dialect {
-    if dialect == Dialect::Rooftree { Dialect::Koda } else { dialect }
+fn json_dialect(dialect: AgentDialect) -> AgentDialect {
+    if dialect == AgentDialect::Rooftree {
+        AgentDialect::Koda
+    } else {
+        dialect
+    }
 }
 
 fn text_of(path: &Path) -> Result<String, Vec<Diagnostic>> {
     let length = fs::metadata(path).map(|facts| facts.len());
     let read = match length {
-        Ok(length) if length > LONGEST => Err(format!("it has {length} bytes, more than {LONGEST}")),
+        Ok(length) if length > LONGEST => {
+            Err(format!("it has {length} bytes, more than {LONGEST}"))
+        }
         _ => fs::read_to_string(path).map_err(|error| error.to_string()),
     };
     read.map_err(|why| {
-        let mut complaints = Complaints::about(path, "");
+        let mut complaints = FileDiagnostics::about(path, "");
         complaints.error("E0310", None, format!("cannot read it: {why}"), "");
         complaints.list
     })
 }
 
 /// In whose manner a file is written, by where it lies.
-fn dialect_of(path: &Path) -> Dialect {
+fn dialect_of(path: &Path) -> AgentDialect {
     let has = |name: &str| path.components().any(|part| part.as_os_str() == name);
     match () {
-        () if has(".emdash") => Dialect::Emdash,
-        () if has(".claude") || has(".agents") => Dialect::Fourmis,
-        () if path.extension().is_some_and(|end| end == "json") => Dialect::Koda,
-        () => Dialect::Rooftree,
+        () if has(".emdash") => AgentDialect::Emdash,
+        () if has(".claude") || has(".agents") => AgentDialect::Fourmis,
+        () if path.extension().is_some_and(|end| end == "json") => AgentDialect::Koda,
+        () => AgentDialect::Rooftree,
     }
 }
 
 fn is_definition(path: &Path) -> bool {
-    let source = Source::default();
+    let source = DefinitionSource::default();
     text_of(path).is_ok_and(|text| !draft::json_file(&text, path, &source).drafts.is_empty())
 }
 
 /// The files of a directory, by name.
-fn files(directory: &Directory) -> Vec<PathBuf> {
+fn files(directory: &DefinitionDir) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let depth = if directory.holds == Holds::Both { DEEPEST } else { 0 };
+    let depth = if directory.holds == DirFormats::Both {
+        DEEPEST
+    } else {
+        0
+    };
     collect(&directory.path, directory.holds, depth, &mut found);
     found.sort();
     found
 }
 
-fn collect(directory: &Path, holds: Holds, depth: usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
+fn collect(directory: &Path, holds: DirFormats, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
     for entry in entries.flatten() {
         if found.len() >= MOST_FILES {
             return;
         }
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
-        let is_ours = name.ends_with(".json") || (holds == Holds::Both && name.ends_with(".md"));
+        let is_ours =
+            name.ends_with(".json") || (holds == DirFormats::Both && name.ends_with(".md"));
         if name.starts_with('.') || name.eq_ignore_ascii_case("README.md") {
             continue;
         }

@@ -4,7 +4,7 @@ use rooftree_protocol::Example;
 
 /// A Markdown file in its parts.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Parts<'a> {
+pub(super) struct MarkdownParts<'a> {
     /// What stands between the lines `---` at the beginning; none if it does not begin like that.
     pub(super) front: Option<&'a str>,
     /// The rest.
@@ -14,24 +14,39 @@ pub(super) struct Parts<'a> {
 }
 
 /// Splits a file. The frontmatter begins on line 2.
-pub(super) fn split(text: &str) -> Parts<'_> {
+pub(super) fn split(text: &str) -> MarkdownParts<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(first) = text.lines().next().filter(|line| line.trim_end() == "---") else {
-        return Parts { front: None, body: text, is_open: false };
+        return MarkdownParts {
+            front: None,
+            body: text,
+            is_open: false,
+        };
     };
     let start = (first.len()
-        + text.get(first.len()..).and_then(|rest| rest.find('\n')).map_or(0, |at| at + 1))
+        + text
+            .get(first.len()..)
+            .and_then(|rest| rest.find('\n'))
+            .map_or(0, |at| at + 1))
     .min(text.len());
     let rest = text.get(start..).unwrap_or_default();
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == "---" {
             let body = rest.get(at + line.len()..).unwrap_or_default();
-            return Parts { front: rest.get(..at), body, is_open: false };
+            return MarkdownParts {
+                front: rest.get(..at),
+                body,
+                is_open: false,
+            };
         }
         at += line.len();
     }
-    Parts { front: None, body: text, is_open: true }
+    MarkdownParts {
+        front: None,
+        body: text,
+        is_open: true,
+    }
 }
 
 /// The prompt before the heading `# Examples`, and the examples below it. If nothing there is an
@@ -55,7 +70,7 @@ pub(super) fn examples(body: &str) -> (String, Vec<Example>) {
 }
 
 /// Who is speaking in an example.
-enum Speaker {
+enum ExampleSpeaker {
     Nobody,
     User,
     Agent,
@@ -63,23 +78,30 @@ enum Speaker {
 
 fn pairs(text: &str) -> Vec<Example> {
     let mut pairs: Vec<Example> = Vec::new();
-    let mut speaker = Speaker::Nobody;
+    let mut speaker = ExampleSpeaker::Nobody;
     for line in text.lines() {
-        let said =
-            |openings: &[&str]| openings.iter().find_map(|opening| line.trim_start().strip_prefix(opening));
+        let said = |openings: &[&str]| {
+            openings
+                .iter()
+                .find_map(|opening| line.trim_start().strip_prefix(opening))
+        };
         if line.starts_with("## ") {
-            speaker = Speaker::Nobody;
+            speaker = ExampleSpeaker::Nobody;
         } else if let Some(words) = said(&["User:", "**User:**", "Human:"]) {
-            pairs.push(Example { user: words.trim().to_owned(), agent: String::new() });
-            speaker = Speaker::User;
-        } else if let Some(words) = said(&["Agent:", "Assistant:", "**Agent:**", "**Assistant:**"]) {
+            pairs.push(Example {
+                user: words.trim().to_owned(),
+                agent: String::new(),
+            });
+            speaker = ExampleSpeaker::User;
+        } else if let Some(words) = said(&["Agent:", "Assistant:", "**Agent:**", "**Assistant:**"])
+        {
             add(pairs.last_mut().map(|pair| &mut pair.agent), words.trim());
-            speaker = Speaker::Agent;
+            speaker = ExampleSpeaker::Agent;
         } else {
             match speaker {
-                Speaker::Nobody => {}
-                Speaker::User => add(pairs.last_mut().map(|pair| &mut pair.user), line),
-                Speaker::Agent => add(pairs.last_mut().map(|pair| &mut pair.agent), line),
+                ExampleSpeaker::Nobody => {}
+                ExampleSpeaker::User => add(pairs.last_mut().map(|pair| &mut pair.user), line),
+                ExampleSpeaker::Agent => add(pairs.last_mut().map(|pair| &mut pair.agent), line),
             }
         }
     }
@@ -107,7 +129,10 @@ mod tests {
     #[test]
     fn a_file_is_split_at_its_dashes() {
         let parts = split("---\na: 1\n---\nBody\n---\nmore");
-        assert_eq!((parts.front, parts.body), (Some("a: 1\n"), "Body\n---\nmore"));
+        assert_eq!(
+            (parts.front, parts.body),
+            (Some("a: 1\n"), "Body\n---\nmore")
+        );
         assert_eq!(split("Body").front, None);
         assert_eq!(split("---\r\na: 1\r\n---\r\nBody").front, Some("a: 1\r\n"));
         assert_eq!(split("\u{feff}---\n---\n").front, Some(""));
@@ -120,14 +145,22 @@ mod tests {
         let body = "# System Prompt\n\nYou help.\n\n# Examples\n\n## Example 1\nUser: Find PRs\nAgent: I search\nfor them.\n\n## Example 2\nUser: Two\nlines\nAssistant: Yes\n";
         let (prompt, pairs) = examples(body);
         assert_eq!(prompt, "# System Prompt\n\nYou help.");
-        let said: Vec<(&str, &str)> =
-            pairs.iter().map(|pair| (pair.user.as_str(), pair.agent.as_str())).collect();
-        assert_eq!(said, [("Find PRs", "I search\nfor them."), ("Two\nlines", "Yes")]);
+        let said: Vec<(&str, &str)> = pairs
+            .iter()
+            .map(|pair| (pair.user.as_str(), pair.agent.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [("Find PRs", "I search\nfor them."), ("Two\nlines", "Yes")]
+        );
     }
 
     #[test]
     fn a_heading_without_pairs_or_in_a_fence_stays_prompt() {
-        for body in ["A\n# Examples\nnone here", "A\n```\n# Examples\nUser: x\nAgent: y\n```"] {
+        for body in [
+            "A\n# Examples\nnone here",
+            "A\n```\n# Examples\nUser: x\nAgent: y\n```",
+        ] {
             assert_eq!(examples(body), (body.to_owned(), Vec::new()));
         }
     }

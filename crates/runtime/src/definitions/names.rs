@@ -7,32 +7,93 @@ pub const READ_ONLY: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearc
 /// a toolset lacks is merely not there; one that is not in it is a mistake.
 const TOOLS: &[(&str, &[&str])] = &[
     ("Read", &["read_file", "readfile", "file_read"]),
-    ("Write", &["write_file", "write_to_file", "create_file", "file_write"]),
-    ("Edit", &["edit_file", "file_edit", "MultiEdit", "multi_edit"]),
+    (
+        "Write",
+        &["write_file", "write_to_file", "create_file", "file_write"],
+    ),
+    (
+        "Edit",
+        &["edit_file", "file_edit", "MultiEdit", "multi_edit"],
+    ),
     ("ApplyDiff", &["apply_diff"]),
     ("Delete", &["delete_file", "remove_file", "rm"]),
-    ("List", &["LS", "list_files", "list_directory", "files_workspace_list"]),
+    (
+        "List",
+        &["LS", "list_files", "list_directory", "files_workspace_list"],
+    ),
     ("Glob", &["glob_search"]),
     ("Grep", &["grep_search", "ripgrep", "rg"]),
     ("SemanticSearch", &["semantic_search"]),
-    ("Bash", &["exec", "execute_command", "shell", "run_command", "run_shell_command"]),
+    (
+        "Bash",
+        &[
+            "exec",
+            "execute_command",
+            "shell",
+            "run_command",
+            "run_shell_command",
+        ],
+    ),
     ("BashOutput", &["exec_poll"]),
-    ("WebFetch", &["web_fetch", "url_fetch_fetch", "http_get", "fetch"]),
+    (
+        "WebFetch",
+        &["web_fetch", "url_fetch_fetch", "http_get", "fetch"],
+    ),
     ("WebSearch", &["web_search", "search_web"]),
-    ("TodoWrite", &["todo_write", "update_todos", "write_todo", "update_todo_list"]),
+    (
+        "TodoWrite",
+        &[
+            "todo_write",
+            "update_todos",
+            "write_todo",
+            "update_todo_list",
+        ],
+    ),
     ("NotebookEdit", &["notebook_edit"]),
-    ("AskUser", &["AskUserQuestion", "ask_user", "ask_question", "ask_choice_questions", "questions_ask"]),
+    (
+        "AskUser",
+        &[
+            "AskUserQuestion",
+            "ask_user",
+            "ask_question",
+            "ask_choice_questions",
+            "questions_ask",
+        ],
+    ),
     ("ExitPlanMode", &["exit_plan"]),
     ("EnterPlanMode", &["enter_plan_mode"]),
     (
         "Task",
-        &["Agent", "InvokeAgent", "invoke_agent", "SpawnAgent", "agents_message", "start_background_agent"],
+        &[
+            "Agent",
+            "InvokeAgent",
+            "invoke_agent",
+            "SpawnAgent",
+            "agents_message",
+            "start_background_agent",
+        ],
     ),
     ("TaskOutput", &["task_output", "WaitTask"]),
-    ("TaskStop", &["exec_kill", "kill_task", "KillShell", "KillBash", "CancelTask"]),
+    (
+        "TaskStop",
+        &[
+            "exec_kill",
+            "kill_task",
+            "KillShell",
+            "KillBash",
+            "CancelTask",
+        ],
+    ),
     ("TaskList", &["list_tasks", "ListBackgroundTasks"]),
     ("ListAgents", &["list_agents", "agents_list"]),
-    ("SendMessage", &["send_agent_message", "team_send_message", "sessions_message"]),
+    (
+        "SendMessage",
+        &[
+            "send_agent_message",
+            "team_send_message",
+            "sessions_message",
+        ],
+    ),
     ("Skill", &["ActivateSkill", "activate_skill"]),
     ("ListSkills", &["list_skills"]),
     ("MemoryRead", &["memory_get"]),
@@ -53,7 +114,8 @@ pub fn is_name(name: &str) -> bool {
 /// The canonical name of a tool that is known at all.
 pub(super) fn canonical(name: &str) -> Option<&'static str> {
     let is_meant = |(tool, aliases): &&(&'static str, &[&str])| {
-        tool.eq_ignore_ascii_case(name) || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+        tool.eq_ignore_ascii_case(name)
+            || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
     };
     TOOLS.iter().find(is_meant).map(|(tool, _)| *tool)
 }
@@ -67,7 +129,10 @@ pub(super) fn tools<'a>() -> impl Iterator<Item = &'a str> {
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |word: &str| word.to_lowercase().replace(['_', '-'], "");
     let written = plain(written);
-    let (steps, word) = known.into_iter().map(|word| (distance(&written, &plain(word)), word)).min()?;
+    let (steps, word) = known
+        .into_iter()
+        .map(|word| (distance(&written, &plain(word)), word))
+        .min()?;
     (steps <= written.chars().count().div_ceil(3).min(3)).then_some(word)
 }
 
@@ -79,9 +144,12 @@ fn distance(from: &str, to: &str) -> usize {
     for (row, letter) in from.iter().enumerate() {
         let mut line = vec![row + 1];
         for (column, other) in to.iter().enumerate() {
-            let at = |line: &[usize], column: usize| line.get(column).copied().unwrap_or(usize::MAX / 2);
+            let at =
+                |line: &[usize], column: usize| line.get(column).copied().unwrap_or(usize::MAX / 2);
             let changed = at(&above, column) + usize::from(letter != other);
-            let mut best = changed.min(at(&above, column + 1) + 1).min(at(&line, column) + 1);
+            let mut best = changed
+                .min(at(&above, column + 1) + 1)
+                .min(at(&line, column) + 1);
             let is_swap = row > 0
                 && column > 0
                 && from.get(row - 1) == Some(other)
@@ -112,9 +180,12 @@ mod tests {
 
     #[test]
     fn a_tool_is_known_by_what_others_call_it() {
-        for (written, tool) in
-            [("read_file", "Read"), ("LIST_FILES", "List"), ("Agent", "Task"), ("bash", "Bash")]
-        {
+        for (written, tool) in [
+            ("read_file", "Read"),
+            ("LIST_FILES", "List"),
+            ("Agent", "Task"),
+            ("bash", "Bash"),
+        ] {
             assert_eq!(canonical(written), Some(tool));
         }
         assert_eq!(canonical("Grepp"), None);

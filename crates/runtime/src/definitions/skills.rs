@@ -1,17 +1,17 @@
 //! Skills: directories with a `SKILL.md`. Name and description are listed, the body is loaded on demand.
 
-mod filled;
+mod placeholders;
 
 use std::path::{Path, PathBuf};
 
-use rooftree_protocol::{Level, Scope, event::SkillNote};
-use rooftree_tools::{Rule, Toolset, toolset::is_named};
+use rooftree_protocol::{DefinitionLevel, Scope, event::SkillNote};
+use rooftree_tools::{PermissionRule, Toolset, toolset::is_named};
 
 use super::{
-    files::{entries, read_bounded},
+    bounded_read::{entries, read_bounded},
     markdown::split,
-    places::Places,
-    tree::{Node, yaml},
+    search_dirs::SearchDirs,
+    syntax_tree::{SyntaxNode, yaml},
 };
 
 /// A skill's text is not longer than this.
@@ -35,18 +35,26 @@ pub struct Skill {
     /// Whether models are told about it and may load it.
     pub is_listed: bool,
     /// Who wrote it.
-    pub level: Level,
+    pub level: DefinitionLevel,
 }
 
 /// The skills of the user and of a project that is trusted, and what is wrong with others.
-pub(super) fn read(places: &Places) -> (Vec<Skill>, Vec<String>) {
+pub(super) fn read(places: &SearchDirs) -> (Vec<Skill>, Vec<String>) {
     let (mut skills, mut remarks): (Vec<Skill>, Vec<String>) = (Vec::new(), Vec::new());
-    for (directory, level) in places.called("skills").into_iter().filter(|(_, level)| places.may_use(*level))
+    for (directory, level) in places
+        .called("skills")
+        .into_iter()
+        .filter(|(_, level)| places.may_use(*level))
     {
-        for place in entries(&directory).into_iter().filter(|place| place.join("SKILL.md").is_file()) {
+        for place in entries(&directory)
+            .into_iter()
+            .filter(|place| place.join("SKILL.md").is_file())
+        {
             match skill(&place, level) {
                 Ok((skill, remark)) => {
-                    remarks.extend(remark.map(|remark| format!("skill {}: {remark}", place.display())));
+                    remarks.extend(
+                        remark.map(|remark| format!("skill {}: {remark}", place.display())),
+                    );
                     skills.retain(|known| !known.name.eq_ignore_ascii_case(&skill.name));
                     skills.push(skill);
                 }
@@ -59,13 +67,24 @@ pub(super) fn read(places: &Places) -> (Vec<Skill>, Vec<String>) {
 }
 
 /// A skill, and what people should know about it.
-fn skill(directory: &Path, level: Level) -> Result<(Skill, Option<&'static str>), String> {
-    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let text = read_bounded(&directory.join("SKILL.md"), LONGEST).ok_or("SKILL.md cannot be read")?;
-    let front = split(&text).front.ok_or("SKILL.md has no frontmatter with name and description")?;
-    let front = yaml::read(front, 2).map_err(|broken| format!("line {}: {}", broken.at.line, broken.what))?;
-    let said =
-        text_of(&front, "description").filter(|text| !text.is_empty()).ok_or("it has no description")?;
+fn skill(
+    directory: &Path,
+    level: DefinitionLevel,
+) -> Result<(Skill, Option<&'static str>), String> {
+    let name = directory
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let text =
+        read_bounded(&directory.join("SKILL.md"), LONGEST).ok_or("SKILL.md cannot be read")?;
+    let front = split(&text)
+        .front
+        .ok_or("SKILL.md has no frontmatter with name and description")?;
+    let front = yaml::read(front, 2)
+        .map_err(|broken| format!("line {}: {}", broken.at.line, broken.what))?;
+    let said = text_of(&front, "description")
+        .filter(|text| !text.is_empty())
+        .ok_or("it has no description")?;
     let description = match text_of(&front, "when_to_use") {
         Some(when) => format!("{said} {when}"),
         None => said,
@@ -87,8 +106,13 @@ fn skill(directory: &Path, level: Level) -> Result<(Skill, Option<&'static str>)
 }
 
 /// Whether something is so. What is neither is not guessed: it would decide who may use the skill.
-fn flag(front: &Node, key: &str) -> Result<Option<bool>, String> {
-    let Some(entry) = front.entries().into_iter().flatten().find(|entry| entry.key == key) else {
+fn flag(front: &SyntaxNode, key: &str) -> Result<Option<bool>, String> {
+    let Some(entry) = front
+        .entries()
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.key == key)
+    else {
         return Ok(None);
     };
     match entry.node.flag() {
@@ -97,13 +121,13 @@ fn flag(front: &Node, key: &str) -> Result<Option<bool>, String> {
     }
 }
 
-fn text_of(front: &Node, key: &str) -> Option<String> {
+fn text_of(front: &SyntaxNode, key: &str) -> Option<String> {
     let entry = front.entries()?.iter().find(|entry| entry.key == key)?;
     entry.node.text().map(|text| text.trim().to_owned())
 }
 
 /// Rules between blanks or commas, or in a list. What is between parentheses belongs together.
-fn rules_of(front: &Node, key: &str) -> Option<Vec<String>> {
+fn rules_of(front: &SyntaxNode, key: &str) -> Option<Vec<String>> {
     let listed = || super::rules::words(front, key).map(|words| words.join(" "));
     let text = text_of(front, key).or_else(listed)?;
     let mut depth = 0_u32;
@@ -115,7 +139,12 @@ fn rules_of(front: &Node, key: &str) -> Option<Vec<String>> {
         }
         depth == 0 && (c.is_whitespace() || c == ',')
     };
-    Some(text.split(is_between).filter(|word| !word.is_empty()).map(str::to_owned).collect())
+    Some(
+        text.split(is_between)
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 impl Skill {
@@ -123,7 +152,9 @@ impl Skill {
     /// nobody knows stays as it is, and names nothing.
     pub fn note(&self, tools: &Toolset) -> SkillNote {
         let resolved = |rule: &String| {
-            let read = Rule::parse(rule).ok().and_then(|rule| rule.resolved(tools).ok());
+            let read = PermissionRule::parse(rule)
+                .ok()
+                .and_then(|rule| rule.resolved(tools).ok());
             read.map_or_else(|| rule.clone(), |rule| rule.to_string())
         };
         let all = |rules: &[String]| rules.iter().map(resolved).collect();
@@ -137,18 +168,32 @@ impl Skill {
     /// The description, short enough for a list.
     pub fn short(&self) -> String {
         let short: String = self.description.chars().take(LISTED).collect();
-        if short.len() < self.description.len() { short + "…" } else { short }
+        if short.len() < self.description.len() {
+            short + "…"
+        } else {
+            short
+        }
     }
 
     /// The files it brings besides, relative to its directory; at most so many.
     pub fn files(&self, most: usize) -> Vec<String> {
         let inside = entries(&self.directory).into_iter().flat_map(|path| {
-            let below = if path.is_dir() { entries(&path) } else { Vec::new() };
+            let below = if path.is_dir() {
+                entries(&path)
+            } else {
+                Vec::new()
+            };
             std::iter::once(path).chain(below)
         });
         let files = inside.filter(|path| path.is_file() && !path.ends_with("SKILL.md"));
-        let relative =
-            files.filter_map(|path| Some(path.strip_prefix(&self.directory).ok()?.display().to_string()));
+        let relative = files.filter_map(|path| {
+            Some(
+                path.strip_prefix(&self.directory)
+                    .ok()?
+                    .display()
+                    .to_string(),
+            )
+        });
         relative.take(most).collect()
     }
 
@@ -156,13 +201,20 @@ impl Skill {
     pub fn body(&self, arguments: &str) -> Option<String> {
         let text = read_bounded(&self.directory.join("SKILL.md"), LONGEST)?;
         let directory = self.directory.display().to_string();
-        Some(filled::filled(split(&text).body.trim(), arguments, &directory))
+        Some(placeholders::filled(
+            split(&text).body.trim(),
+            arguments,
+            &directory,
+        ))
     }
 }
 
 /// Those of a list that a scope lets through. Globs are compared without case.
 pub fn skills_in_scope<'a>(skills: &'a [Skill], scope: &Scope) -> Vec<&'a Skill> {
-    skills.iter().filter(|skill| is_named(scope, &skill.name)).collect()
+    skills
+        .iter()
+        .filter(|skill| is_named(scope, &skill.name))
+        .collect()
 }
 
 #[cfg(test)]
@@ -177,11 +229,20 @@ mod tests {
         let read = |lines: &str| {
             let text = format!("---\nname: deploy\ndescription: ships it\n{lines}---\nbody");
             std::fs::write(directory.join("SKILL.md"), text).unwrap();
-            skill(&directory, Level::User).map(|(skill, remark)| (skill.is_listed, remark.is_some()))
+            skill(&directory, DefinitionLevel::User)
+                .map(|(skill, remark)| (skill.is_listed, remark.is_some()))
         };
         assert_eq!(read(""), Ok((true, false)));
-        assert_eq!(read("user-invocable: false\n"), Ok((true, false)), "nobody can, and so it is");
-        assert_eq!(read("user-invocable: true\n"), Ok((true, true)), "that is said");
+        assert_eq!(
+            read("user-invocable: false\n"),
+            Ok((true, false)),
+            "nobody can, and so it is"
+        );
+        assert_eq!(
+            read("user-invocable: true\n"),
+            Ok((true, true)),
+            "that is said"
+        );
         assert_eq!(read("disable-model-invocation: true\n"), Ok((false, false)));
         assert_eq!(read("disable-model-invocation: yes\n"), Ok((false, false)));
         for wrong in ["disable-model-invocation: [x]\n", "user-invocable: maybe\n"] {

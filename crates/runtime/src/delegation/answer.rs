@@ -8,15 +8,15 @@ use rooftree_tools::ToolOutput;
 use serde_json::{Map, json};
 
 use super::{
-    Asked,
-    request::{Request, Surface},
+    ActiveDelegation,
+    request::{DelegationRequest, DelegationSurface},
     response::{self, message, object, written},
 };
-use crate::{agent::task, caller::Caller, interrupted};
+use crate::{agent::task, caller::Caller, interrupted_runs};
 
 /// Why nothing was asked.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum DelegationError {
     Unknown { agent: String, known: Vec<String> },
     NotAccessible(String),
     NoSession(String),
@@ -28,39 +28,46 @@ pub(super) enum Failure {
     NoWorkspace(String),
 }
 
-impl From<rooftree_store::Error> for Failure {
+impl From<rooftree_store::Error> for DelegationError {
     fn from(error: rooftree_store::Error) -> Self {
         Self::NotStarted(error.problem().message)
     }
 }
 
-impl Failure {
+impl DelegationError {
     /// What the model reads. A structural failure says so in its first words.
     pub(super) fn output(self, agent: &str) -> ToolOutput {
         let error = |why: String| format!("[ERROR: sub-agent '{agent}' was not started: {why}]");
         let (code, words) = match self {
             Self::Unknown { agent, known } => (
                 ErrorCode::AgentNotFound,
-                format!("Unknown agent type \"{agent}\". Available: {}", known.join(", ")),
+                format!(
+                    "Unknown agent type \"{agent}\". Available: {}",
+                    known.join(", ")
+                ),
             ),
-            Self::NotAccessible(why) => {
-                (ErrorCode::ToolNotAllowed, error(format!("agent_not_accessible: {why}")))
-            }
-            Self::NoSession(why) => {
-                (ErrorCode::SessionNotFound, error(format!("agent_session_error: {why}")))
-            }
+            Self::NotAccessible(why) => (
+                ErrorCode::ToolNotAllowed,
+                error(format!("agent_not_accessible: {why}")),
+            ),
+            Self::NoSession(why) => (
+                ErrorCode::SessionNotFound,
+                error(format!("agent_session_error: {why}")),
+            ),
             Self::TooDeep(depth) => (
                 ErrorCode::LimitReached,
                 format!(
                     "Task is not available inside a sub-agent. Delegation goes {depth} deep here: do the work yourself."
                 ),
             ),
-            Self::Cycle(chain) => {
-                (ErrorCode::LimitReached, error(format!("it would wait for itself ({chain})")))
-            }
-            Self::Full(why) => {
-                (ErrorCode::LimitReached, error(format!("{why}; wait for one to end, or do it yourself")))
-            }
+            Self::Cycle(chain) => (
+                ErrorCode::LimitReached,
+                error(format!("it would wait for itself ({chain})")),
+            ),
+            Self::Full(why) => (
+                ErrorCode::LimitReached,
+                error(format!("{why}; wait for one to end, or do it yourself")),
+            ),
             Self::Model(why) => (ErrorCode::InvalidArguments, error(why)),
             Self::NoWorkspace(why) => (
                 ErrorCode::ToolFailed,
@@ -75,78 +82,115 @@ impl Failure {
 }
 
 /// It works in background.
-pub(super) fn started(request: &Request, asked: &Asked) -> ToolOutput {
-    let Asked { task, session, agent, .. } = asked;
+pub(super) fn started(request: &DelegationRequest, asked: &ActiveDelegation) -> ToolOutput {
+    let ActiveDelegation {
+        task,
+        session,
+        agent,
+        ..
+    } = asked;
     let words = match request.surface {
-        Surface::Task | Surface::Verifier => format!(
+        DelegationSurface::Task | DelegationSurface::Verifier => format!(
             "Sub-agent '{agent}' started in background (task {task}). Continue with other work - you'll be notified \
              when it completes."
         ),
-        Surface::InvokeAgent => {
+        DelegationSurface::InvokeAgent => {
             format!(
                 "Background agent '{agent}' started (task {task}). Results will be injected when complete."
             )
         }
-        Surface::StartBackgroundAgent => format!("Background agent started: {session}."),
-        Surface::AgentsMessage => {
+        DelegationSurface::StartBackgroundAgent => format!("Background agent started: {session}."),
+        DelegationSurface::AgentsMessage => {
             let status = if asked.is_queued { "queued" } else { "started" };
             written(&message(asked, "async", status, Map::new()))
         }
     };
-    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+    ToolOutput {
+        task: Some(asked.note()),
+        ..ToolOutput::done(words)
+    }
 }
 
 /// The session was interrupted and is not this process's to go on with: the message waits in its inbox.
-pub(super) fn queued(request: &Request, asked: &Asked) -> ToolOutput {
-    let words = interrupted::queued(&asked.session);
+pub(super) fn queued(request: &DelegationRequest, asked: &ActiveDelegation) -> ToolOutput {
+    let words = interrupted_runs::queued(&asked.session);
     let words = match request.surface {
-        Surface::AgentsMessage => {
-            written(&message(asked, "async", "queued", object(json!({"message": words}))))
-        }
+        DelegationSurface::AgentsMessage => written(&message(
+            asked,
+            "async",
+            "queued",
+            object(json!({"message": words})),
+        )),
         _ => format!("{words} (task {})", asked.task),
     };
-    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+    ToolOutput {
+        task: Some(asked.note()),
+        ..ToolOutput::done(words)
+    }
 }
 
 /// It takes longer than anybody wanted to wait: from now on it works in background.
-pub(super) fn detached(request: &Request, asked: &Asked, seconds: u64) -> ToolOutput {
-    let Asked { task, agent, .. } = asked;
+pub(super) fn detached(
+    request: &DelegationRequest,
+    asked: &ActiveDelegation,
+    seconds: u64,
+) -> ToolOutput {
+    let ActiveDelegation { task, agent, .. } = asked;
     let words = format!(
         "[detached] timeout: '{agent}' is still at work after {seconds} s and goes on in background, task_id={task}. \
          You will be notified when it ends."
     );
     let words = match request.surface {
-        Surface::AgentsMessage => {
+        DelegationSurface::AgentsMessage => {
             let more = json!({"timeoutSeconds": seconds, "message": words});
             written(&message(asked, "sync", "timeout", object(more)))
         }
         _ => words,
     };
-    ToolOutput { task: Some(asked.note()), ..ToolOutput::done(words) }
+    ToolOutput {
+        task: Some(asked.note()),
+        ..ToolOutput::done(words)
+    }
 }
 
 /// It took longer than anybody wanted to wait, and nobody needs its answer any more.
-pub(super) fn stopped(asked: &Asked, end: Option<&RunEnd>, seconds: u64) -> ToolOutput {
-    let words =
-        format!("[ERROR: sub-agent '{}' gave no answer within {seconds} s and was stopped.]", asked.agent);
+pub(super) fn stopped(asked: &ActiveDelegation, end: Option<&RunEnd>, seconds: u64) -> ToolOutput {
+    let words = format!(
+        "[ERROR: sub-agent '{}' gave no answer within {seconds} s and was stopped.]",
+        asked.agent
+    );
     match end {
         Some(end) => output(asked.note(), end, words),
-        None => ToolOutput { task: Some(asked.note()), ..ToolOutput::failed(ErrorCode::ToolFailed, words) },
+        None => ToolOutput {
+            task: Some(asked.note()),
+            ..ToolOutput::failed(ErrorCode::ToolFailed, words)
+        },
     }
 }
 
 /// Whoever asked was stopped, and so was the one that was asked.
-pub(super) fn cancelled(asked: &Asked) -> ToolOutput {
-    let words = format!("[cancelled by parent] sub-agent '{}' was stopped.", asked.agent);
-    ToolOutput { task: Some(asked.note()), ..ToolOutput::failed(ErrorCode::ToolCancelled, words) }
+pub(super) fn cancelled(asked: &ActiveDelegation) -> ToolOutput {
+    let words = format!(
+        "[cancelled by parent] sub-agent '{}' was stopped.",
+        asked.agent
+    );
+    ToolOutput {
+        task: Some(asked.note()),
+        ..ToolOutput::failed(ErrorCode::ToolCancelled, words)
+    }
 }
 
 /// It has ended. What did not succeed is not told as if it had.
-pub(super) async fn ended(caller: &Caller, request: &Request, asked: &Asked, end: &RunEnd) -> ToolOutput {
+pub(super) async fn ended(
+    caller: &Caller,
+    request: &DelegationRequest,
+    asked: &ActiveDelegation,
+    end: &RunEnd,
+) -> ToolOutput {
     let words = match request.surface {
-        Surface::AgentsMessage => response::spelled(caller, asked, end).await,
+        DelegationSurface::AgentsMessage => response::spelled(caller, asked, end).await,
         // What it says ends with its verdict, and nothing is said after it.
-        Surface::Verifier => task::said(&asked.agent, end, usize::MAX),
+        DelegationSurface::Verifier => task::said(&asked.agent, end, usize::MAX),
         _ => told(&asked.note(), end),
     };
     output(asked.note(), end, words)
@@ -157,7 +201,13 @@ pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
     let words = format!("{}\n[cached: true]", told(&note, end));
     let output = output(note, end, words);
     // It costs nothing a second time.
-    ToolOutput { task: output.task.map(|note| TaskNote { usage: None, ..note }), ..output }
+    ToolOutput {
+        task: output.task.map(|note| TaskNote {
+            usage: None,
+            ..note
+        }),
+        ..output
+    }
 }
 
 /// The result of a task, for whoever asks about it later.
@@ -165,7 +215,10 @@ pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
     let answer = task::answer(&note.agent, &note.task, end, usize::MAX);
     let seconds = end.duration_ms as f64 / 1_000.0;
     let (turns, calls) = (counted(end.turns, "turn"), counted(end.calls, "call"));
-    let mut about = vec![format!("agent: {}", note.agent), format!("task: {}", note.task)];
+    let mut about = vec![
+        format!("agent: {}", note.agent),
+        format!("task: {}", note.task),
+    ];
     about.push(format!("{turns}, {calls}, {seconds:.1} s"));
     let cost = task::total(end).cost_usd;
     if cost > 0.0 {
@@ -177,7 +230,11 @@ pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
 
 /// `1 turn`, `3 turns`.
 fn counted(count: u32, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 /// The result with what the journal keeps about it.
@@ -189,7 +246,10 @@ pub(super) fn output(note: TaskNote, end: &RunEnd, words: String) -> ToolOutput 
         outside: end.outside,
         ..note
     };
-    let output = ToolOutput { task: Some(note), ..ToolOutput::done(words) };
+    let output = ToolOutput {
+        task: Some(note),
+        ..ToolOutput::done(words)
+    };
     let failure = (!end.is_success()).then_some(ErrorCode::ToolFailed);
     ToolOutput { failure, ..output }
 }

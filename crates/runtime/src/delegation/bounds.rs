@@ -1,29 +1,33 @@
 //! Who may ask whom, how deep, and how many at once.
 
-use rooftree_protocol::{AgentDefinition, Level, SessionId, UseAs};
+use rooftree_protocol::{AgentDefinition, DefinitionLevel, SessionId, UseAs};
 use rooftree_tools::toolset::is_named;
 
 use super::{
-    answer::Failure,
-    request::{Request, Surface},
+    answer::DelegationError,
+    request::{DelegationRequest, DelegationSurface},
 };
-use crate::{caller::Caller, replies::Full};
+use crate::{caller::Caller, delegation_registry::DelegationLimit};
 
 /// Whether this agent may ask that one at all.
-pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Request) -> Result<(), Failure> {
+pub(super) fn check(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    request: &DelegationRequest,
+) -> Result<(), DelegationError> {
     // Whom a definition names to check its work is asked by no model, and is not checked in turn: it is
     // neither a level that could go on nor a choice that could be wrong.
-    if request.surface == Surface::Verifier && definition.use_as != UseAs::Primary {
+    if request.surface == DelegationSurface::Verifier && definition.use_as != UseAs::Primary {
         return Ok(());
     }
     if caller.depth() >= caller.kit.limits.depth {
-        return Err(Failure::TooDeep(caller.kit.limits.depth));
+        return Err(DelegationError::TooDeep(caller.kit.limits.depth));
     }
     // A fork asks nobody else.
     if request.is_fork() || may_ask(caller, definition) {
         Ok(())
     } else {
-        Err(Failure::NotAccessible(format!(
+        Err(DelegationError::NotAccessible(format!(
             "agent '{}' may not be asked by '{}'",
             definition.name, caller.session.agent
         )))
@@ -34,7 +38,7 @@ pub(super) fn check(caller: &Caller, definition: &AgentDefinition, request: &Req
 /// come with the program are merely not listed.
 pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
     let scope = &caller.kit.definition.agents;
-    let is_hidden = definition.hidden && definition.source.level != Level::Builtin;
+    let is_hidden = definition.hidden && definition.source.level != DefinitionLevel::Builtin;
     !is_hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
 }
 
@@ -43,22 +47,33 @@ pub(super) fn refuse_cycle(
     caller: &Caller,
     definition: &AgentDefinition,
     target: &SessionId,
-) -> Result<(), Failure> {
+) -> Result<(), DelegationError> {
     let chain = caller.chain();
     let is_above = |agent: &str| agent.eq_ignore_ascii_case(&definition.name);
     let above_caller = chain.len().saturating_sub(1);
-    let again = chain.iter().take(above_caller).any(|above| is_above(&above.agent));
+    let again = chain
+        .iter()
+        .take(above_caller)
+        .any(|above| is_above(&above.agent));
     if chain.iter().any(|above| above.session == *target) || again {
         let names: Vec<&str> = chain.iter().map(|above| above.agent.as_str()).collect();
-        return Err(Failure::Cycle(format!("{} → {}", names.join(" → "), definition.name)));
+        return Err(DelegationError::Cycle(format!(
+            "{} → {}",
+            names.join(" → "),
+            definition.name
+        )));
     }
     Ok(())
 }
 
 /// What to say when there is no place for one more.
-pub(super) fn full(full: Full) -> Failure {
-    Failure::Full(match full {
-        Full::Children(most) => format!("{most} agents of this session are at work already"),
-        Full::Descendants(most) => format!("{most} agents below the same root are at work already"),
+pub(super) fn full(full: DelegationLimit) -> DelegationError {
+    DelegationError::Full(match full {
+        DelegationLimit::Children(most) => {
+            format!("{most} agents of this session are at work already")
+        }
+        DelegationLimit::Descendants(most) => {
+            format!("{most} agents below the same root are at work already")
+        }
     })
 }

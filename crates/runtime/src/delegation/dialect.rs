@@ -3,62 +3,107 @@
 //! A definition written for another program talks of that program's tools. Its model is told of
 //! them, and of no other name for the same thing; what it calls is the one tool behind them.
 
-use rooftree_protocol::{Dialect, ToolSpec};
-use rooftree_tools::arguments::{self, Argument, Kind};
+use rooftree_protocol::{AgentDialect, ToolSpec};
+use rooftree_tools::arguments::{self, ArgumentKind, ToolArgument};
 
-use super::surface::{ARGUMENTS, Surface};
+use super::surface::{ARGUMENTS, DelegationSurface};
 
 const TIERS: &[&str] = &["fast", "standard", "powerful"];
 const THOROUGHNESS: &[&str] = &["quick", "medium", "thorough"];
 
-const EMDASH: [Argument; 8] = [
-    Argument::new("description", Kind::Text, "The task in three to five words."),
-    Argument::new("prompt", Kind::Text, "The task.").required(),
-    Argument::new("subagent_type", Kind::Text, "Which agent; Explore if absent."),
-    Argument::new("model_tier", Kind::Choice(TIERS), ""),
-    Argument::new("max_turns", Kind::Number, ""),
-    Argument::new("run_in_background", Kind::Flag, ""),
-    Argument::new("resume", Kind::Text, "The id of an agent to go on with."),
-    Argument::new("thoroughness", Kind::Choice(THOROUGHNESS), ""),
+const EMDASH: [ToolArgument; 8] = [
+    ToolArgument::new(
+        "description",
+        ArgumentKind::Text,
+        "The task in three to five words.",
+    ),
+    ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
+    ToolArgument::new(
+        "subagent_type",
+        ArgumentKind::Text,
+        "Which agent; Explore if absent.",
+    ),
+    ToolArgument::new("model_tier", ArgumentKind::Choice(TIERS), ""),
+    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
+    ToolArgument::new("run_in_background", ArgumentKind::Flag, ""),
+    ToolArgument::new(
+        "resume",
+        ArgumentKind::Text,
+        "The id of an agent to go on with.",
+    ),
+    ToolArgument::new("thoroughness", ArgumentKind::Choice(THOROUGHNESS), ""),
 ];
-const DAYCARE: [Argument; 2] = [
-    Argument::new("prompt", Kind::Text, "The task.").required(),
-    Argument::new("name", Kind::Text, "What to call it."),
+const DAYCARE: [ToolArgument; 2] = [
+    ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
+    ToolArgument::new("name", ArgumentKind::Text, "What to call it."),
 ];
-const ASSISTANT: [Argument; 5] = [
-    Argument::new("agentId", Kind::Text, "Which agent.").required(),
-    Argument::new("content", Kind::Text, "What to say to it.").required(),
-    Argument::new("session", Kind::Text, "latest, create, latest-or-create or a session's id."),
-    Argument::new("mode", Kind::Choice(&["sync", "async"]), ""),
-    Argument::new("timeout", Kind::Number, "Seconds to wait, 300 if absent."),
+const ASSISTANT: [ToolArgument; 5] = [
+    ToolArgument::new("agentId", ArgumentKind::Text, "Which agent.").required(),
+    ToolArgument::new("content", ArgumentKind::Text, "What to say to it.").required(),
+    ToolArgument::new(
+        "session",
+        ArgumentKind::Text,
+        "latest, create, latest-or-create or a session's id.",
+    ),
+    ToolArgument::new("mode", ArgumentKind::Choice(&["sync", "async"]), ""),
+    ToolArgument::new(
+        "timeout",
+        ArgumentKind::Number,
+        "Seconds to wait, 300 if absent.",
+    ),
 ];
-const FOURMIS: [Argument; 7] = [
-    Argument::new("description", Kind::Text, "The task in three to five words.").required(),
-    Argument::new("prompt", Kind::Text, "The task.").required(),
-    Argument::new("subagent_type", Kind::Text, "Which agent.").required(),
-    Argument::new("model", Kind::Text, ""),
-    Argument::new("run_in_background", Kind::Flag, ""),
-    Argument::new("resume", Kind::Text, "The id of an agent to go on with."),
-    Argument::new("max_turns", Kind::Number, ""),
+const FOURMIS: [ToolArgument; 7] = [
+    ToolArgument::new(
+        "description",
+        ArgumentKind::Text,
+        "The task in three to five words.",
+    )
+    .required(),
+    ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
+    ToolArgument::new("subagent_type", ArgumentKind::Text, "Which agent.").required(),
+    ToolArgument::new("model", ArgumentKind::Text, ""),
+    ToolArgument::new("run_in_background", ArgumentKind::Flag, ""),
+    ToolArgument::new(
+        "resume",
+        ArgumentKind::Text,
+        "The id of an agent to go on with.",
+    ),
+    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
 ];
-const KODA: [Argument; 3] = [
-    Argument::new(
+const KODA: [ToolArgument; 3] = [
+    ToolArgument::new(
         "agent_name",
-        Kind::Text,
+        ArgumentKind::Text,
         "Which agent: `task` if absent, `fork` to inherit the conversation.",
     ),
-    Argument::new("prompt", Kind::Text, "The task.").required(),
-    Argument::new("background", Kind::Flag, "Go on at once; the result is injected when it is there."),
+    ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
+    ToolArgument::new(
+        "background",
+        ArgumentKind::Flag,
+        "Go on at once; the result is injected when it is there.",
+    ),
 ];
-const SEND: [Argument; 2] = [
-    Argument::new("text", Kind::Text, "What to say.").required(),
-    Argument::new("agentId", Kind::Text, "To whom; the most recent foreground agent if absent."),
+const SEND: [ToolArgument; 2] = [
+    ToolArgument::new("text", ArgumentKind::Text, "What to say.").required(),
+    ToolArgument::new(
+        "agentId",
+        ArgumentKind::Text,
+        "To whom; the most recent foreground agent if absent.",
+    ),
 ];
 
-const CLAUDE_OUTPUT: [Argument; 3] = [
-    Argument::new("task_id", Kind::Text, "").required(),
-    Argument::new("block", Kind::Flag, "Wait for it to end; true if absent."),
-    Argument::new("timeout", Kind::Number, "Milliseconds to wait, 30000 if absent."),
+const CLAUDE_OUTPUT: [ToolArgument; 3] = [
+    ToolArgument::new("task_id", ArgumentKind::Text, "").required(),
+    ToolArgument::new(
+        "block",
+        ArgumentKind::Flag,
+        "Wait for it to end; true if absent.",
+    ),
+    ToolArgument::new(
+        "timeout",
+        ArgumentKind::Number,
+        "Milliseconds to wait, 30000 if absent.",
+    ),
 ];
 
 const FOR_KODA: &str = "Give a task to a sub-agent, which works on it with its own context and tools and answers with \
@@ -73,125 +118,149 @@ const FOR_DAYCARE: &str = "Start an agent that works in background with its own 
 prompt, so say everything it needs. You are told when it ends: do not poll.";
 
 /// The arguments of Task that a surface has: what a model that was told of it is answered with.
-pub(super) fn arguments_of(surface: Surface) -> &'static [Argument] {
+pub(super) fn arguments_of(surface: DelegationSurface) -> &'static [ToolArgument] {
     match surface {
-        Surface::Task | Surface::Verifier => &ARGUMENTS,
-        Surface::InvokeAgent => &KODA,
-        Surface::AgentsMessage => &ASSISTANT,
-        Surface::StartBackgroundAgent => &DAYCARE,
+        DelegationSurface::Task | DelegationSurface::Verifier => &ARGUMENTS,
+        DelegationSurface::InvokeAgent => &KODA,
+        DelegationSurface::AgentsMessage => &ASSISTANT,
+        DelegationSurface::StartBackgroundAgent => &DAYCARE,
     }
 }
 
 /// What a surface calls the agent and the task.
-pub(super) fn names_in(surface: Surface) -> (&'static str, &'static str) {
+pub(super) fn names_in(surface: DelegationSurface) -> (&'static str, &'static str) {
     match surface {
-        Surface::InvokeAgent => ("agent_name", "prompt"),
-        Surface::AgentsMessage => ("agentId", "content"),
-        Surface::Task | Surface::StartBackgroundAgent | Surface::Verifier => ("subagent_type", "prompt"),
+        DelegationSurface::InvokeAgent => ("agent_name", "prompt"),
+        DelegationSurface::AgentsMessage => ("agentId", "content"),
+        DelegationSurface::Task
+        | DelegationSurface::StartBackgroundAgent
+        | DelegationSurface::Verifier => ("subagent_type", "prompt"),
     }
 }
 
 /// What a tool does, in the words of a dialect.
-fn description(spec: &ToolSpec, dialect: Dialect) -> String {
+fn description(spec: &ToolSpec, dialect: AgentDialect) -> String {
     match (spec.name.as_str(), dialect) {
-        ("Task", Dialect::Koda) => FOR_KODA.to_owned(),
-        ("Task", Dialect::Assistant) => FOR_ASSISTANT.to_owned(),
-        ("Task", Dialect::Daycare) => FOR_DAYCARE.to_owned(),
-        ("Task", Dialect::Emdash) => spec.description.replace("Task calls", "task calls"),
+        ("Task", AgentDialect::Koda) => FOR_KODA.to_owned(),
+        ("Task", AgentDialect::Assistant) => FOR_ASSISTANT.to_owned(),
+        ("Task", AgentDialect::Daycare) => FOR_DAYCARE.to_owned(),
+        ("Task", AgentDialect::Emdash) => spec.description.replace("Task calls", "task calls"),
         _ => spec.description.clone(),
     }
 }
 
 /// The tool as this dialect knows it; none if it is known by its own name and arguments.
-pub(super) fn spec(spec: &ToolSpec, dialect: Dialect) -> Option<ToolSpec> {
-    let (name, arguments): (&str, &[Argument]) = match (spec.name.as_str(), dialect) {
-        ("Task", Dialect::Emdash) => ("task", &EMDASH),
-        ("Task", Dialect::Daycare) => ("start_background_agent", &DAYCARE),
-        ("Task", Dialect::Assistant) => ("agents_message", &ASSISTANT),
-        ("Task", Dialect::Fourmis) => ("Task", &FOURMIS),
-        ("Task", Dialect::Koda) => ("InvokeAgent", &KODA),
-        ("TaskOutput", Dialect::Fourmis) => ("TaskOutput", &CLAUDE_OUTPUT),
-        ("SendMessage", Dialect::Daycare) => ("send_agent_message", &SEND),
+pub(super) fn spec(spec: &ToolSpec, dialect: AgentDialect) -> Option<ToolSpec> {
+    let (name, arguments): (&str, &[ToolArgument]) = match (spec.name.as_str(), dialect) {
+        ("Task", AgentDialect::Emdash) => ("task", &EMDASH),
+        ("Task", AgentDialect::Daycare) => ("start_background_agent", &DAYCARE),
+        ("Task", AgentDialect::Assistant) => ("agents_message", &ASSISTANT),
+        ("Task", AgentDialect::Fourmis) => ("Task", &FOURMIS),
+        ("Task", AgentDialect::Koda) => ("InvokeAgent", &KODA),
+        ("TaskOutput", AgentDialect::Fourmis) => ("TaskOutput", &CLAUDE_OUTPUT),
+        ("SendMessage", AgentDialect::Daycare) => ("send_agent_message", &SEND),
         _ => return renamed(spec, dialect),
     };
-    Some(arguments::spec(name, &description(spec, dialect), arguments))
+    Some(arguments::spec(
+        name,
+        &description(spec, dialect),
+        arguments,
+    ))
 }
 
-fn renamed(spec: &ToolSpec, dialect: Dialect) -> Option<ToolSpec> {
+fn renamed(spec: &ToolSpec, dialect: AgentDialect) -> Option<ToolSpec> {
     let name = match (spec.name.as_str(), dialect) {
-        ("TaskOutput", Dialect::Emdash) => "task_output",
-        ("TaskOutput", Dialect::Koda) => "WaitTask",
-        ("TaskStop", Dialect::Emdash) => "kill_task",
-        ("TaskStop", Dialect::Koda) => "CancelTask",
-        ("TaskList", Dialect::Emdash) => "list_tasks",
-        ("TaskList", Dialect::Koda) => "ListBackgroundTasks",
+        ("TaskOutput", AgentDialect::Emdash) => "task_output",
+        ("TaskOutput", AgentDialect::Koda) => "WaitTask",
+        ("TaskStop", AgentDialect::Emdash) => "kill_task",
+        ("TaskStop", AgentDialect::Koda) => "CancelTask",
+        ("TaskList", AgentDialect::Emdash) => "list_tasks",
+        ("TaskList", AgentDialect::Koda) => "ListBackgroundTasks",
         _ => return None,
     };
-    Some(ToolSpec { name: name.to_owned(), ..spec.clone() })
+    Some(ToolSpec {
+        name: name.to_owned(),
+        ..spec.clone()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use rooftree_protocol::Thoroughness;
-    use rooftree_tools::{Toolset, toolset::Found};
+    use rooftree_tools::{Toolset, toolset::ToolLookup};
     use serde_json::{Value, json};
 
     use super::*;
     use crate::delegation::{
-        request::{Request, Surface},
-        tools::added_to,
+        request::{DelegationRequest, DelegationSurface},
+        tools::with_tools,
     };
 
-    const ALL: [Dialect; 6] = [
-        Dialect::Rooftree,
-        Dialect::Emdash,
-        Dialect::Daycare,
-        Dialect::Assistant,
-        Dialect::Fourmis,
-        Dialect::Koda,
+    const ALL: [AgentDialect; 6] = [
+        AgentDialect::Rooftree,
+        AgentDialect::Emdash,
+        AgentDialect::Daycare,
+        AgentDialect::Assistant,
+        AgentDialect::Fourmis,
+        AgentDialect::Koda,
     ];
 
     #[test]
     fn every_name_a_model_is_told_is_one_the_tool_answers_to() {
-        let tools = added_to(&Toolset::default());
+        let tools = with_tools(&Toolset::default());
         for dialect in ALL {
             for (told, tool) in tools.specs_in(dialect).iter().zip(tools.iter()) {
-                let Found::Tool(found) = tools.find(&told.name) else { panic!("{} is unknown", told.name) };
-                assert_eq!(found.spec().name, tool.spec().name, "{dialect:?} {}", told.name);
+                let ToolLookup::Tool(found) = tools.find(&told.name) else {
+                    panic!("{} is unknown", told.name)
+                };
+                assert_eq!(
+                    found.spec().name,
+                    tool.spec().name,
+                    "{dialect:?} {}",
+                    told.name
+                );
             }
         }
     }
 
     /// What a dialect says for a request, as far as it can say it.
-    fn said(dialect: Dialect, request: &Request) -> Option<(&'static str, Value)> {
-        let Request { agent, prompt, background, max_turns, thoroughness, .. } = request;
+    fn said(dialect: AgentDialect, request: &DelegationRequest) -> Option<(&'static str, Value)> {
+        let DelegationRequest {
+            agent,
+            prompt,
+            background,
+            max_turns,
+            thoroughness,
+            ..
+        } = request;
         let background = *background;
         let plain = max_turns.is_none() && thoroughness.is_none();
         Some(match dialect {
-            Dialect::Rooftree => (
+            AgentDialect::Rooftree => (
                 "Task",
                 json!({"subagent_type": agent, "prompt": prompt, "run_in_background": background,
                        "max_turns": max_turns, "thoroughness": thoroughness}),
             ),
-            Dialect::Emdash => (
+            AgentDialect::Emdash => (
                 "task",
                 json!({"subagent_type": agent, "prompt": prompt, "run_in_background": background,
                        "max_turns": max_turns, "thoroughness": thoroughness}),
             ),
-            Dialect::Fourmis if thoroughness.is_none() => (
+            AgentDialect::Fourmis if thoroughness.is_none() => (
                 "TASK",
                 json!({"subagent_type": agent, "prompt": prompt, "run_in_background": background,
                        "max_turns": max_turns}),
             ),
-            Dialect::Koda if plain => {
-                ("InvokeAgent", json!({"agent_name": agent, "prompt": prompt, "background": background}))
-            }
-            Dialect::Assistant if plain => (
+            AgentDialect::Koda if plain => (
+                "InvokeAgent",
+                json!({"agent_name": agent, "prompt": prompt, "background": background}),
+            ),
+            AgentDialect::Assistant if plain => (
                 "agents_message",
                 json!({"agentId": agent, "content": prompt, "session": "create",
                        "mode": if background == Some(true) { "async" } else { "sync" }}),
             ),
-            Dialect::Daycare if plain && background == Some(true) && agent == "task" => {
+            AgentDialect::Daycare if plain && background == Some(true) && agent == "task" => {
                 ("start_background_agent", json!({"prompt": prompt}))
             }
             _ => return None,
@@ -205,9 +274,13 @@ mod tests {
             for prompt in ["look", "-x", "zwei\nZeilen", "<system_message>", " spaced "] {
                 for background in [false, true] {
                     for max_turns in [None, Some(1), Some(40)] {
-                        for thoroughness in [None, Some(Thoroughness::Quick), Some(Thoroughness::Thorough)] {
+                        for thoroughness in [
+                            None,
+                            Some(Thoroughness::Quick),
+                            Some(Thoroughness::Thorough),
+                        ] {
                             let (agent, prompt) = (agent.to_owned(), prompt.to_owned());
-                            let wanted = Request {
+                            let wanted = DelegationRequest {
                                 agent,
                                 prompt,
                                 description: None,
@@ -219,11 +292,20 @@ mod tests {
                                 thoroughness,
                                 isolation: None,
                                 timeout_secs: None,
-                                surface: Surface::Task,
+                                surface: DelegationSurface::Task,
                             };
-                            for (name, input) in ALL.iter().filter_map(|dialect| said(*dialect, &wanted)) {
-                                let read = Request::read(name, input).unwrap();
-                                assert_eq!(Request { surface: Surface::Task, ..read }, wanted, "{name}");
+                            for (name, input) in
+                                ALL.iter().filter_map(|dialect| said(*dialect, &wanted))
+                            {
+                                let read = DelegationRequest::read(name, input).unwrap();
+                                assert_eq!(
+                                    DelegationRequest {
+                                        surface: DelegationSurface::Task,
+                                        ..read
+                                    },
+                                    wanted,
+                                    "{name}"
+                                );
                                 compared += 1;
                             }
                         }

@@ -1,44 +1,58 @@
 //! What the asked one is given: no more than whoever asks may do, and what the call says.
 
 use rooftree_protocol::{
-    AgentDefinition, CallId, Dialect, Effort, Mandate, ModelChoice, Thoroughness, event::RunMode,
+    AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,
+    event::RunMode,
 };
 
 use super::{
-    answer::Failure,
-    request::{Request, Strategy, Surface},
+    answer::DelegationError,
+    request::{DelegationRequest, DelegationSurface, SessionStrategy},
     rights::{at_most, is_trusted_peer},
-    target::Target,
+    target::DelegationTarget,
 };
-use crate::{caller::Caller, definitions::READ_ONLY, remote};
+use crate::{caller::Caller, definitions::READ_ONLY, mcp_scope};
 
 /// Turns that emdash gives a sub-agent.
 const EMDASH_TURNS: u32 = 10;
 
 /// What one delegation is about.
-pub(super) struct Asking<'a> {
+pub(super) struct DelegationInputs<'a> {
     pub(super) definition: &'a AgentDefinition,
-    pub(super) request: &'a Request,
-    pub(super) target: &'a Target,
+    pub(super) request: &'a DelegationRequest,
+    pub(super) target: &'a DelegationTarget,
     pub(super) call: &'a CallId,
     pub(super) mode: RunMode,
 }
 
 /// The mandate for one delegation.
-pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, Failure> {
-    let &Asking { definition, request, target, call, mode } = asking;
-    let own_rights = request.surface == Surface::AgentsMessage && is_trusted_peer(caller, definition);
+pub(super) fn mandate(
+    caller: &Caller,
+    asking: &DelegationInputs<'_>,
+) -> Result<Mandate, DelegationError> {
+    let &DelegationInputs {
+        definition,
+        request,
+        target,
+        call,
+        mode,
+    } = asking;
+    let own_rights =
+        request.surface == DelegationSurface::AgentsMessage && is_trusted_peer(caller, definition);
     let mut most = at_most(caller, definition, call, own_rights);
     // Whoever checks work only looks, unless its definition says what else it needs.
-    if request.surface == Surface::Verifier && definition.tools.allow.is_none() {
-        let brought = remote::brought(definition, &caller.kit.definition);
-        most.tools.retain(|name| READ_ONLY.contains(&name.as_str()) || brought.contains(name));
+    if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
+        let brought = mcp_scope::brought(definition, &caller.kit.definition);
+        most.tools
+            .retain(|name| READ_ONLY.contains(&name.as_str()) || brought.contains(name));
     }
     Ok(Mandate {
         title: request.title(),
         mode,
         model: model(caller, definition, request, target)?,
-        max_turns: request.max_turns.or_else(|| usual_turns(caller, definition)),
+        max_turns: request
+            .max_turns
+            .or_else(|| usual_turns(caller, definition)),
         quiet: caller.is_directed,
         thoroughness: request.thoroughness,
         ..most
@@ -47,7 +61,7 @@ pub(super) fn mandate(caller: &Caller, asking: &Asking<'_>) -> Result<Mandate, F
 
 /// Turns of a sub-agent whose call and definition say nothing, in the dialect of the caller.
 fn usual_turns(caller: &Caller, definition: &AgentDefinition) -> Option<u32> {
-    let is_emdash = caller.kit.definition.source.dialect == Dialect::Emdash;
+    let is_emdash = caller.kit.definition.source.dialect == AgentDialect::Emdash;
     (is_emdash && definition.max_turns.is_none()).then_some(EMDASH_TURNS)
 }
 
@@ -55,14 +69,23 @@ fn usual_turns(caller: &Caller, definition: &AgentDefinition) -> Option<u32> {
 fn model(
     caller: &Caller,
     definition: &AgentDefinition,
-    request: &Request,
-    target: &Target,
-) -> Result<Option<ModelChoice>, Failure> {
+    request: &DelegationRequest,
+    target: &DelegationTarget,
+) -> Result<Option<ModelChoice>, DelegationError> {
     let sessions = match target {
-        Target::Known(session) => session.model.as_deref().and_then(|model| model.parse().ok()),
-        Target::New(_) | Target::Fork { .. } => None,
+        DelegationTarget::Known(session) => session
+            .model
+            .as_deref()
+            .and_then(|model| model.parse().ok()),
+        DelegationTarget::New(_) | DelegationTarget::Fork { .. } => None,
     };
-    let defined = || if request.strategy == Strategy::Fork { None } else { definition.model.clone() };
+    let defined = || {
+        if request.strategy == SessionStrategy::Fork {
+            None
+        } else {
+            definition.model.clone()
+        }
+    };
     let chosen = match called_for(caller, request)? {
         Some(choice) => Some(choice),
         None => defined().or(sessions).or_else(|| caller.model.clone()),
@@ -75,18 +98,21 @@ fn model(
 pub(super) fn given(
     caller: &Caller,
     definition: &AgentDefinition,
-    request: &Request,
-) -> Result<Option<ModelChoice>, Failure> {
+    request: &DelegationRequest,
+) -> Result<Option<ModelChoice>, DelegationError> {
     match called_for(caller, request)? {
         Some(choice) => Ok(Some(choice)),
-        None if definition.model.is_some() && request.strategy != Strategy::Fork => Ok(None),
+        None if definition.model.is_some() && request.strategy != SessionStrategy::Fork => Ok(None),
         None => Ok(caller.model.clone()),
     }
 }
 
 /// The model the call itself asks for. A tier for which there is no model here is a wish that cannot be met, and
 /// `inherit` is none: then what would be used anyway is used.
-fn called_for(caller: &Caller, request: &Request) -> Result<Option<ModelChoice>, Failure> {
+fn called_for(
+    caller: &Caller,
+    request: &DelegationRequest,
+) -> Result<Option<ModelChoice>, DelegationError> {
     match (&request.model, &request.tier) {
         (Some(name), _) if name.eq_ignore_ascii_case("inherit") => Ok(caller.model.clone()),
         (Some(name), _) => named(caller, name).map(Some),
@@ -95,8 +121,8 @@ fn called_for(caller: &Caller, request: &Request) -> Result<Option<ModelChoice>,
     }
 }
 
-fn named(caller: &Caller, name: &str) -> Result<ModelChoice, Failure> {
-    (caller.world.options.naming)(name).map_err(|problem| Failure::Model(problem.message))
+fn named(caller: &Caller, name: &str) -> Result<ModelChoice, DelegationError> {
+    (caller.world.options.naming)(name).map_err(|problem| DelegationError::Model(problem.message))
 }
 
 fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> ModelChoice {
@@ -106,7 +132,10 @@ fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> Model
         Some(Thoroughness::Thorough) => Some(Effort::High),
     };
     // A model of a script takes no hint how hard to think: its name would not be its name any more.
-    ModelChoice { effort: choice.effort.or(effort), ..choice }
+    ModelChoice {
+        effort: choice.effort.or(effort),
+        ..choice
+    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use rooftree_protocol::{Isolation, Mandate, RunId};
 use serde_json::Value;
 
 use super::{
-    answer::Failure,
-    inherit::Asking,
-    request::{Request, Strategy},
-    target::Target,
+    answer::DelegationError,
+    inherit::DelegationInputs,
+    request::{DelegationRequest, SessionStrategy},
+    target::DelegationTarget,
 };
 use crate::{
-    agent::directory,
+    agent::working_directory,
     caller::Caller,
     workspace::{self, Workspace},
 };
@@ -40,22 +40,29 @@ const HARMLESS: [&str; 18] = [
 /// Makes the copy, if there is to be one and the session has no directory yet, or none any more.
 pub(super) async fn provision(
     caller: &Caller,
-    asking: &Asking<'_>,
+    asking: &DelegationInputs<'_>,
     mandate: &Mandate,
-) -> Result<Option<Workspace>, Failure> {
-    let wanted = match asking.request.isolation.unwrap_or(asking.definition.isolation) {
+) -> Result<Option<Workspace>, DelegationError> {
+    let wanted = match asking
+        .request
+        .isolation
+        .unwrap_or(asking.definition.isolation)
+    {
         Isolation::None => false,
         Isolation::Worktree => true,
         Isolation::Auto => can_write(mandate) && has_company(caller, asking),
     };
-    if !wanted || matches!(asking.target, Target::Known(session) if session.cwd.is_dir()) {
+    if !wanted || matches!(asking.target, DelegationTarget::Known(session) if session.cwd.is_dir())
+    {
         return Ok(None);
     }
     let world = &caller.world;
     // The same call, made again after a crash: the copy is there, and so is the message about it.
-    let task = RunId::akin_to(asking.call.as_str());
+    let task = RunId::derived_from(asking.call.as_str());
     let is_repeated = match asking.target {
-        Target::Known(_) => matches!(world.store().task(task.as_str()).await, Ok(Some(_))),
+        DelegationTarget::Known(_) => {
+            matches!(world.store().task(task.as_str()).await, Ok(Some(_)))
+        }
         _ => matches!(world.store().session(asking.target.id()).await, Ok(Some(_))),
     };
     if is_repeated {
@@ -63,18 +70,22 @@ pub(super) async fn provision(
     }
     let from = match asking.target {
         // Its own copy was removed; the next one is made from the same original.
-        Target::Known(session) => match directory::original(world, session).await {
+        DelegationTarget::Known(session) => match working_directory::original(world, session).await
+        {
             Some(original) => original,
             None => return Ok(None),
         },
-        Target::New(_) | Target::Fork { .. } => caller.session.cwd.clone(),
+        DelegationTarget::New(_) | DelegationTarget::Fork { .. } => caller.session.cwd.clone(),
     };
     let unique = asking.call.as_str();
     let place = &world.options.workspaces;
     let made = workspace::provision(&from, &asking.definition.name, unique, place).await;
     made.map(Some).map_err(|problem| {
-        let fix = problem.fix.map(|fix| format!(" ({fix})")).unwrap_or_default();
-        Failure::NoWorkspace(format!(
+        let fix = problem
+            .fix
+            .map(|fix| format!(" ({fix})"))
+            .unwrap_or_default();
+        DelegationError::NoWorkspace(format!(
             "{}{fix}. With isolation \"none\" it works in your directory",
             problem.message
         ))
@@ -82,21 +93,28 @@ pub(super) async fn provision(
 }
 
 fn can_write(mandate: &Mandate) -> bool {
-    mandate.tools.iter().any(|tool| !HARMLESS.contains(&tool.as_str()))
+    mandate
+        .tools
+        .iter()
+        .any(|tool| !HARMLESS.contains(&tool.as_str()))
 }
 
 /// Whether somebody else works at the same time: another child, or the one who asks.
-fn has_company(caller: &Caller, asking: &Asking<'_>) -> bool {
+fn has_company(caller: &Caller, asking: &DelegationInputs<'_>) -> bool {
     asking.request.is_background() || caller.delegations > 1
 }
 
 /// What the asked one reads: with a copy of its own, also where it works and that the original's paths do not
 /// apply. A fork knows the directory of the one who asks, and must hear of its own.
-pub(super) fn told(request: &Request, workspace: Option<&Workspace>) -> String {
-    let Some(copy) = workspace else { return request.words() };
+pub(super) fn told(request: &DelegationRequest, workspace: Option<&Workspace>) -> String {
+    let Some(copy) = workspace else {
+        return request.words();
+    };
     let (words, cwd, origin) = (request.words(), copy.cwd.display(), copy.origin.display());
     let beginning = match request.strategy {
-        Strategy::Fork => format!("From here on your working directory is {cwd}, a copy of your own."),
+        SessionStrategy::Fork => {
+            format!("From here on your working directory is {cwd}, a copy of your own.")
+        }
         _ => format!("You work in a copy of the project. Your working directory is {cwd}."),
     };
     format!(

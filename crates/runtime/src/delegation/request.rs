@@ -5,18 +5,18 @@ use rooftree_tools::arguments;
 use serde_json::{Map, Value, json};
 
 use super::dialect;
-pub(super) use super::surface::{ARGUMENTS, Surface};
+pub(super) use super::surface::{ARGUMENTS, DelegationSurface};
 use crate::caller::VERIFYING;
 
 /// One delegation as it is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
+pub(super) struct DelegationRequest {
     pub(super) agent: String,
     pub(super) prompt: String,
     pub(super) description: Option<String>,
     /// Whether it works in background, if the call says so; else its definition does.
     pub(super) background: Option<bool>,
-    pub(super) strategy: Strategy,
+    pub(super) strategy: SessionStrategy,
     pub(super) model: Option<String>,
     /// `fast`, `standard` or `powerful`: a wish, where `model` is an order.
     pub(super) tier: Option<String>,
@@ -24,12 +24,12 @@ pub(super) struct Request {
     pub(super) thoroughness: Option<Thoroughness>,
     pub(super) isolation: Option<Isolation>,
     pub(super) timeout_secs: Option<u64>,
-    pub(super) surface: Surface,
+    pub(super) surface: DelegationSurface,
 }
 
 /// Which session is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Strategy {
+pub(super) enum SessionStrategy {
     /// A new one.
     #[default]
     New,
@@ -43,22 +43,27 @@ pub(super) enum Strategy {
     Named(String),
 }
 
-impl Request {
+impl DelegationRequest {
     /// Reads the arguments a model wrote under one of the tool's names, or a hook in their place.
     pub(super) fn read(called_as: &str, input: Value) -> Result<Self, String> {
-        let surface = Surface::of(called_as);
+        let surface = DelegationSurface::of(called_as);
         let input = with_default_agent(called_as, surface, input);
         let read = arguments::normalise(called_as, &ARGUMENTS, input.clone());
         // What is wrong is said in the words that this model was told.
-        let own = |words: String| match arguments::normalise(called_as, dialect::arguments_of(surface), input)
-        {
+        let own = |words: String| match arguments::normalise(
+            called_as,
+            dialect::arguments_of(surface),
+            input,
+        ) {
             Err(own) => own,
             Ok(_) => words,
         };
         let mut read = read.map_err(own)?;
         let surface = match (surface, read.remove("called_as")) {
             // Invariant: nothing that is written makes a call one of the runtime's own.
-            (Surface::Task, Some(Value::String(name))) if name != VERIFYING => Surface::of(&name),
+            (DelegationSurface::Task, Some(Value::String(name))) if name != VERIFYING => {
+                DelegationSurface::of(&name)
+            }
             (surface, _) => surface,
         };
         Self::from_arguments(called_as, surface, read)
@@ -69,12 +74,12 @@ impl Request {
         let called_as = arguments::text(input, "called_as").to_owned();
         let mut read = arguments::normalise("Task", &ARGUMENTS, input.clone())?;
         read.remove("called_as");
-        Self::from_arguments("Task", Surface::of(&called_as), read)
+        Self::from_arguments("Task", DelegationSurface::of(&called_as), read)
     }
 
     fn from_arguments(
         called_as: &str,
-        surface: Surface,
+        surface: DelegationSurface,
         mut input: Map<String, Value>,
     ) -> Result<Self, String> {
         let mut text = |name: &str| match input.remove(name) {
@@ -84,22 +89,31 @@ impl Request {
         let (agent, prompt) = (text("subagent_type"), text("prompt"));
         let (which, what) = dialect::names_in(surface);
         let agent = agent.ok_or_else(|| format!("{called_as} needs `{which}`."))?;
-        let prompt = prompt.ok_or_else(|| format!("{called_as} needs a `{what}` that says something."))?;
+        let prompt =
+            prompt.ok_or_else(|| format!("{called_as} needs a `{what}` that says something."))?;
         let strategy = strategy(surface, &agent, text("session"), text("resume"));
         let mode = match (surface, text("mode")) {
-            (Surface::AgentsMessage, Some(mode)) => Some(is_async(called_as, &mode)?),
+            (DelegationSurface::AgentsMessage, Some(mode)) => Some(is_async(called_as, &mode)?),
             _ => None,
         };
         let (description, model, tier) = (text("description"), text("model"), text("model_tier"));
         let (thoroughness, isolation) = (text("thoroughness"), text("isolation"));
         let number = |name: &str| input.get(name).and_then(Value::as_u64);
-        let background = input.get("run_in_background").and_then(Value::as_bool).or(mode);
-        let max_turns = number("max_turns").map(|turns| u32::try_from(turns).unwrap_or(u32::MAX).max(1));
+        let background = input
+            .get("run_in_background")
+            .and_then(Value::as_bool)
+            .or(mode);
+        let max_turns =
+            number("max_turns").map(|turns| u32::try_from(turns).unwrap_or(u32::MAX).max(1));
         Ok(Self {
             agent,
             prompt,
             description,
-            background: if surface == Surface::StartBackgroundAgent { Some(true) } else { background },
+            background: if surface == DelegationSurface::StartBackgroundAgent {
+                Some(true)
+            } else {
+                background
+            },
             strategy,
             model,
             tier,
@@ -113,14 +127,25 @@ impl Request {
 
     /// The same as arguments of Task, as hooks and events show them: `read` takes them again.
     pub(super) fn to_value(&self) -> Value {
-        let Self { agent, prompt, description, background, model, tier, max_turns, .. } = self;
+        let Self {
+            agent,
+            prompt,
+            description,
+            background,
+            model,
+            tier,
+            max_turns,
+            ..
+        } = self;
         let (session, resume) = match &self.strategy {
-            Strategy::Named(named) => (None, Some(named.as_str())),
-            Strategy::Latest => (Some("latest"), None),
-            Strategy::LatestOrNew => (Some("latest-or-create"), None),
-            Strategy::Fork if !agent.eq_ignore_ascii_case("fork") => (Some("fork"), None),
-            Strategy::New if self.surface == Surface::AgentsMessage => (Some("create"), None),
-            Strategy::New | Strategy::Fork => (None, None),
+            SessionStrategy::Named(named) => (None, Some(named.as_str())),
+            SessionStrategy::Latest => (Some("latest"), None),
+            SessionStrategy::LatestOrNew => (Some("latest-or-create"), None),
+            SessionStrategy::Fork if !agent.eq_ignore_ascii_case("fork") => (Some("fork"), None),
+            SessionStrategy::New if self.surface == DelegationSurface::AgentsMessage => {
+                (Some("create"), None)
+            }
+            SessionStrategy::New | SessionStrategy::Fork => (None, None),
         };
         let mut value = json!({
             "description": description, "prompt": prompt, "subagent_type": agent, "run_in_background": background,
@@ -141,8 +166,9 @@ impl Request {
 
     /// Whether it is about a branch of the session that asks: a new one, or one made before.
     pub(super) fn is_fork(&self) -> bool {
-        self.strategy == Strategy::Fork
-            || (self.agent.eq_ignore_ascii_case("fork") && matches!(self.strategy, Strategy::Named(_)))
+        self.strategy == SessionStrategy::Fork
+            || (self.agent.eq_ignore_ascii_case("fork")
+                && matches!(self.strategy, SessionStrategy::Named(_)))
     }
 
     /// The task in a few words.
@@ -168,7 +194,7 @@ impl Request {
     }
 }
 
-impl Surface {
+impl DelegationSurface {
     /// The name that says which one it is; none for Task itself.
     fn name(self) -> Option<&'static str> {
         match self {
@@ -197,48 +223,67 @@ fn is_async(called_as: &str, mode: &str) -> Result<bool, String> {
     match mode.to_lowercase().as_str() {
         "async" => Ok(true),
         "sync" => Ok(false),
-        _ => Err(format!("{called_as}: `mode` must be one of sync, async, not `{mode}`.")),
+        _ => Err(format!(
+            "{called_as}: `mode` must be one of sync, async, not `{mode}`."
+        )),
     }
 }
 
 /// Some surfaces have an agent they mean when none is named; the canonical one has not.
-fn with_default_agent(called_as: &str, surface: Surface, input: Value) -> Value {
+fn with_default_agent(called_as: &str, surface: DelegationSurface, input: Value) -> Value {
     let default = match surface {
-        Surface::InvokeAgent | Surface::StartBackgroundAgent => "task",
-        Surface::Task if called_as == "task" => "explore",
-        Surface::Task | Surface::AgentsMessage | Surface::Verifier => return input,
+        DelegationSurface::InvokeAgent | DelegationSurface::StartBackgroundAgent => "task",
+        DelegationSurface::Task if called_as == "task" => "explore",
+        DelegationSurface::Task
+        | DelegationSurface::AgentsMessage
+        | DelegationSurface::Verifier => return input,
     };
     let mut input = match input {
         Value::Object(input) => input,
         Value::Null => Map::new(),
         other => return other,
     };
-    let names = ["subagent_type", "agent_name", "agentId", "agent_id", "agent", "agent_type"];
-    if names.iter().all(|name| input.get(*name).is_none_or(Value::is_null)) {
+    let names = [
+        "subagent_type",
+        "agent_name",
+        "agentId",
+        "agent_id",
+        "agent",
+        "agent_type",
+    ];
+    if names
+        .iter()
+        .all(|name| input.get(*name).is_none_or(Value::is_null))
+    {
         input.insert("subagent_type".into(), json!(default));
     }
     Value::Object(input)
 }
 
-fn strategy(surface: Surface, agent: &str, session: Option<String>, resume: Option<String>) -> Strategy {
+fn strategy(
+    surface: DelegationSurface,
+    agent: &str,
+    session: Option<String>,
+    resume: Option<String>,
+) -> SessionStrategy {
     if let Some(session) = resume {
-        return Strategy::Named(session);
+        return SessionStrategy::Named(session);
     }
-    if surface == Surface::Verifier {
+    if surface == DelegationSurface::Verifier {
         // Whoever checks comes with fresh eyes.
-        return Strategy::New;
+        return SessionStrategy::New;
     }
     if agent.eq_ignore_ascii_case("fork") {
-        return Strategy::Fork;
+        return SessionStrategy::Fork;
     }
     match session.as_deref() {
-        Some("create" | "new") => Strategy::New,
-        Some("latest") => Strategy::Latest,
-        Some("latest-or-create" | "latest_or_create") => Strategy::LatestOrNew,
-        Some("fork") => Strategy::Fork,
-        Some(named) => Strategy::Named(named.to_owned()),
-        None if surface == Surface::AgentsMessage => Strategy::LatestOrNew,
-        None => Strategy::New,
+        Some("create" | "new") => SessionStrategy::New,
+        Some("latest") => SessionStrategy::Latest,
+        Some("latest-or-create" | "latest_or_create") => SessionStrategy::LatestOrNew,
+        Some("fork") => SessionStrategy::Fork,
+        Some(named) => SessionStrategy::Named(named.to_owned()),
+        None if surface == DelegationSurface::AgentsMessage => SessionStrategy::LatestOrNew,
+        None => SessionStrategy::New,
     }
 }
 
@@ -246,59 +291,138 @@ fn strategy(surface: Surface, agent: &str, session: Option<String>, resume: Opti
 mod tests {
     use super::*;
 
-    fn read(name: &str, input: Value) -> Request {
-        Request::read(name, input).unwrap()
+    fn read(name: &str, input: Value) -> DelegationRequest {
+        DelegationRequest::read(name, input).unwrap()
     }
 
     #[test]
     fn every_surface_says_the_same_in_its_own_words() {
-        let plain = read("Task", json!({"subagent_type": "explore", "prompt": "look"}));
+        let plain = read(
+            "Task",
+            json!({"subagent_type": "explore", "prompt": "look"}),
+        );
         assert_eq!(read("task", json!({"prompt": "look"})), plain);
-        assert_eq!(read("TASK", json!({"subagent_type": "explore", "prompt": "look"})), plain);
-        let koda = read("InvokeAgent", json!({"agent_name": "explore", "prompt": "look"}));
-        assert_eq!(Request { surface: Surface::Task, ..koda }, plain);
-        let peer =
-            read("agents_message", json!({"agentId": "explore", "content": "look", "session": "create"}));
-        assert_eq!(Request { surface: Surface::Task, ..peer }, plain);
-        let background =
-            read("Task", json!({"subagent_type": "task", "prompt": "x", "run_in_background": true}));
+        assert_eq!(
+            read(
+                "TASK",
+                json!({"subagent_type": "explore", "prompt": "look"})
+            ),
+            plain
+        );
+        let koda = read(
+            "InvokeAgent",
+            json!({"agent_name": "explore", "prompt": "look"}),
+        );
+        assert_eq!(
+            DelegationRequest {
+                surface: DelegationSurface::Task,
+                ..koda
+            },
+            plain
+        );
+        let peer = read(
+            "agents_message",
+            json!({"agentId": "explore", "content": "look", "session": "create"}),
+        );
+        assert_eq!(
+            DelegationRequest {
+                surface: DelegationSurface::Task,
+                ..peer
+            },
+            plain
+        );
+        let background = read(
+            "Task",
+            json!({"subagent_type": "task", "prompt": "x", "run_in_background": true}),
+        );
         let daycare = read("start_background_agent", json!({"prompt": "x"}));
-        assert_eq!(Request { surface: Surface::Task, ..daycare }, background);
+        assert_eq!(
+            DelegationRequest {
+                surface: DelegationSurface::Task,
+                ..daycare
+            },
+            background
+        );
         let koda = read("InvokeAgent", json!({"prompt": "x", "background": true}));
-        assert_eq!(Request { surface: Surface::Task, ..koda }, background);
+        assert_eq!(
+            DelegationRequest {
+                surface: DelegationSurface::Task,
+                ..koda
+            },
+            background
+        );
     }
 
     #[test]
     fn r1_d16_what_a_hook_is_shown_can_be_given_back() {
         let calls = [
-            ("Task", json!({"subagent_type": "explore", "prompt": "look", "run_in_background": true})),
-            ("Task", json!({"subagent_type": "fork", "prompt": "x", "description": "d", "timeout": 9})),
-            ("Task", json!({"subagent_type": "a", "prompt": "x", "resume": "ses_9", "model_tier": "fast"})),
-            ("InvokeAgent", json!({"agent_name": "fork", "prompt": "x", "background": true})),
-            ("agents_message", json!({"agentId": "a", "content": "x", "mode": "async"})),
-            ("agents_message", json!({"agentId": "a", "content": "x", "session": "create"})),
-            ("agents_message", json!({"agentId": "a", "content": "x", "session": "latest"})),
-            ("start_background_agent", json!({"prompt": "x", "name": "n"})),
+            (
+                "Task",
+                json!({"subagent_type": "explore", "prompt": "look", "run_in_background": true}),
+            ),
+            (
+                "Task",
+                json!({"subagent_type": "fork", "prompt": "x", "description": "d", "timeout": 9}),
+            ),
+            (
+                "Task",
+                json!({"subagent_type": "a", "prompt": "x", "resume": "ses_9", "model_tier": "fast"}),
+            ),
+            (
+                "InvokeAgent",
+                json!({"agent_name": "fork", "prompt": "x", "background": true}),
+            ),
+            (
+                "agents_message",
+                json!({"agentId": "a", "content": "x", "mode": "async"}),
+            ),
+            (
+                "agents_message",
+                json!({"agentId": "a", "content": "x", "session": "create"}),
+            ),
+            (
+                "agents_message",
+                json!({"agentId": "a", "content": "x", "session": "latest"}),
+            ),
+            (
+                "start_background_agent",
+                json!({"prompt": "x", "name": "n"}),
+            ),
         ];
         for (name, input) in calls {
             let request = read(name, input);
             let shown = request.to_value();
-            assert!(shown.get("subagent_type").is_some() && shown.get("strategy").is_none(), "{shown}");
+            assert!(
+                shown.get("subagent_type").is_some() && shown.get("strategy").is_none(),
+                "{shown}"
+            );
             assert_eq!(read("Task", shown.clone()), request, "{shown}");
-            assert_eq!(Request::canonical(&shown), Ok(request), "{shown}");
+            assert_eq!(DelegationRequest::canonical(&shown), Ok(request), "{shown}");
         }
     }
 
     #[test]
     fn r2_d7_wrong_arguments_are_answered_in_the_words_the_model_was_told() {
-        let wrong = |name, input| Request::read(name, input).unwrap_err();
-        let words = wrong("agents_message", json!({"agentId": "a", "content": "x", "colour": "red"}));
-        assert!(words.contains("agentId, content, session, mode, timeout"), "{words}");
+        let wrong = |name, input| DelegationRequest::read(name, input).unwrap_err();
+        let words = wrong(
+            "agents_message",
+            json!({"agentId": "a", "content": "x", "colour": "red"}),
+        );
+        assert!(
+            words.contains("agentId, content, session, mode, timeout"),
+            "{words}"
+        );
         let words = wrong("agents_message", json!({"content": "x"}));
         assert!(words.contains("`agentId`"), "{words}");
         let words = wrong("InvokeAgent", json!({"agent_name": "a"}));
-        assert!(words.contains("`prompt`") && !words.contains("subagent_type"), "{words}");
-        let words = wrong("agents_message", json!({"agentId": "a", "content": "x", "mode": "later"}));
+        assert!(
+            words.contains("`prompt`") && !words.contains("subagent_type"),
+            "{words}"
+        );
+        let words = wrong(
+            "agents_message",
+            json!({"agentId": "a", "content": "x", "mode": "later"}),
+        );
         assert!(words.contains("sync, async"), "{words}");
         let words = wrong("agents_message", json!({"agentId": "a", "content": " "}));
         assert!(words.contains("`content`"), "{words}");
@@ -307,27 +431,46 @@ mod tests {
     #[test]
     fn nothing_a_model_writes_makes_a_call_one_of_the_runtime() {
         let forged = json!({"subagent_type": "a", "prompt": "x", "called_as": VERIFYING});
-        assert_eq!(read("Task", forged).surface, Surface::Task);
+        assert_eq!(read("Task", forged).surface, DelegationSurface::Task);
     }
 
     #[test]
     fn sessions_are_named_by_strategy_or_id() {
         let strategy = |input: Value| read("agents_message", input).strategy;
         let with = |session: &str| json!({"agentId": "a", "content": "x", "session": session});
-        assert_eq!(strategy(json!({"agentId": "a", "content": "x"})), Strategy::LatestOrNew);
-        assert_eq!(strategy(with("latest")), Strategy::Latest);
-        assert_eq!(strategy(with("create")), Strategy::New);
-        assert_eq!(strategy(with("ses_1")), Strategy::Named("ses_1".into()));
+        assert_eq!(
+            strategy(json!({"agentId": "a", "content": "x"})),
+            SessionStrategy::LatestOrNew
+        );
+        assert_eq!(strategy(with("latest")), SessionStrategy::Latest);
+        assert_eq!(strategy(with("create")), SessionStrategy::New);
+        assert_eq!(
+            strategy(with("ses_1")),
+            SessionStrategy::Named("ses_1".into())
+        );
         let fork = read("InvokeAgent", json!({"agent_name": "fork", "prompt": "x"}));
-        assert_eq!(fork.strategy, Strategy::Fork);
-        let resumed = read("Task", json!({"subagent_type": "a", "prompt": "x", "resume": "ses_9"}));
-        assert_eq!(resumed.strategy, Strategy::Named("ses_9".into()));
+        assert_eq!(fork.strategy, SessionStrategy::Fork);
+        let resumed = read(
+            "Task",
+            json!({"subagent_type": "a", "prompt": "x", "resume": "ses_9"}),
+        );
+        assert_eq!(resumed.strategy, SessionStrategy::Named("ses_9".into()));
     }
 
     #[test]
     fn what_is_missing_is_named() {
-        assert!(Request::read("Task", json!({"prompt": "x"})).unwrap_err().contains("subagent_type"));
-        assert!(Request::read("agents_message", json!({"agentId": "a"})).unwrap_err().contains("content"));
-        assert!(Request::read("Task", json!({"subagent_type": "a", "prompt": " "})).is_err());
+        assert!(
+            DelegationRequest::read("Task", json!({"prompt": "x"}))
+                .unwrap_err()
+                .contains("subagent_type")
+        );
+        assert!(
+            DelegationRequest::read("agents_message", json!({"agentId": "a"}))
+                .unwrap_err()
+                .contains("content")
+        );
+        assert!(
+            DelegationRequest::read("Task", json!({"subagent_type": "a", "prompt": " "})).is_err()
+        );
     }
 }

@@ -5,10 +5,10 @@ use rooftree_protocol::{
     event::{ReplyPart, RunEnd, ToolRecord},
 };
 use rooftree_store::RunFilter;
-use rooftree_tools::output;
+use rooftree_tools::truncate;
 use serde_json::{Map, Value, json};
 
-use super::Asked;
+use super::ActiveDelegation;
 use crate::{agent::task, caller::Caller};
 
 /// Events of a run that are looked at for what it thought and called.
@@ -17,22 +17,27 @@ const MOST_EVENTS: usize = 2_000;
 const LISTED: (usize, usize) = (50, 2_000);
 
 /// What the run answered. Text that is too long is cut within the JSON, and all of it is kept in a blob.
-pub(super) async fn spelled(caller: &Caller, asked: &Asked, end: &RunEnd) -> String {
+pub(super) async fn spelled(caller: &Caller, asked: &ActiveDelegation, end: &RunEnd) -> String {
     let text = task::answer(&asked.agent, &asked.task, end, usize::MAX);
     let text = caller.world.secrets().clean(&text).unwrap_or(text);
     let about = about(caller, asked, end).await;
     let limit = caller.kit.limits.answer_chars;
     let whole = written(&with_text(asked, end, &about, &text, false));
-    if !output::is_long(&whole, limit) {
+    if !truncate::is_long(&whole, limit) {
         return whole;
     }
-    let blob = caller.world.store().put_blob(text.as_bytes().to_vec()).await.ok();
+    let blob = caller
+        .world
+        .store()
+        .put_blob(text.as_bytes().to_vec())
+        .await
+        .ok();
     let mut room = limit.saturating_mul(3) / 4;
     loop {
-        let cut = output::cut(&text, room, blob.as_ref()).text;
+        let cut = truncate::truncate(&text, room, blob.as_ref()).text;
         let short = written(&with_text(asked, end, &about, &cut, true));
         // Escaping makes text longer, by how much only shows when it is done.
-        if !output::is_long(&short, limit) || room < 200 {
+        if !truncate::is_long(&short, limit) || room < 200 {
             return short;
         }
         room /= 2;
@@ -40,13 +45,17 @@ pub(super) async fn spelled(caller: &Caller, asked: &Asked, end: &RunEnd) -> Str
 }
 
 fn with_text(
-    asked: &Asked,
+    asked: &ActiveDelegation,
     end: &RunEnd,
     about: &Map<String, Value>,
     text: &str,
     truncated: bool,
 ) -> Map<String, Value> {
-    let status = if end.is_success() { "complete" } else { "error" };
+    let status = if end.is_success() {
+        "complete"
+    } else {
+        "error"
+    };
     let truncated = truncated || end.status == RunStatus::Truncated;
     let mut more = object(json!({"response": text, "truncated": truncated}));
     more.extend(about.clone());
@@ -54,7 +63,7 @@ fn with_text(
 }
 
 /// What else is told: how long it took, what it thought, and what it called.
-async fn about(caller: &Caller, asked: &Asked, end: &RunEnd) -> Map<String, Value> {
+async fn about(caller: &Caller, asked: &ActiveDelegation, end: &RunEnd) -> Map<String, Value> {
     let (mut thinking, mut calls) = (String::new(), Vec::new());
     for body in events(caller, asked).await {
         match body {
@@ -87,18 +96,29 @@ fn told(record: &ToolRecord) -> Value {
 }
 
 /// The events of the run, as far as they can be read.
-async fn events(caller: &Caller, asked: &Asked) -> Vec<EventBody> {
+async fn events(caller: &Caller, asked: &ActiveDelegation) -> Vec<EventBody> {
     let store = caller.world.store();
-    let filter = RunFilter { run: Some(asked.task.clone()), limit: 1, ..RunFilter::default() };
+    let filter = RunFilter {
+        run: Some(asked.task.clone()),
+        limit: 1,
+        ..RunFilter::default()
+    };
     let runs = store.runs(filter).await.unwrap_or_default();
-    let Some(first) = runs.first().and_then(|run| run.started.id) else { return Vec::new() };
-    let events = store.events(&asked.session, first.saturating_sub(1), MOST_EVENTS).await.unwrap_or_default();
-    let own = events.into_iter().filter(|event| event.run.as_ref() == Some(&asked.task));
+    let Some(first) = runs.first().and_then(|run| run.started.id) else {
+        return Vec::new();
+    };
+    let events = store
+        .events(&asked.session, first.saturating_sub(1), MOST_EVENTS)
+        .await
+        .unwrap_or_default();
+    let own = events
+        .into_iter()
+        .filter(|event| event.run.as_ref() == Some(&asked.task));
     own.map(|event| event.body).collect()
 }
 
 pub(super) fn message(
-    asked: &Asked,
+    asked: &ActiveDelegation,
     mode: &str,
     status: &str,
     more: Map<String, Value>,
@@ -117,7 +137,11 @@ pub(super) fn message(
 }
 
 pub(super) fn object(value: Value) -> Map<String, Value> {
-    if let Value::Object(object) = value { object } else { Map::new() }
+    if let Value::Object(object) = value {
+        object
+    } else {
+        Map::new()
+    }
 }
 
 pub(super) fn written(answer: &Map<String, Value>) -> String {

@@ -1,18 +1,24 @@
 //! What one agent may have another do: computed by narrowing and by nothing else.
 
-use rooftree_protocol::{AgentDefinition, CallId, Confinement, Level, Mandate, ParentCall, event::RunMode};
+use rooftree_protocol::{
+    AgentDefinition, CallId, Confinement, DefinitionLevel, Mandate, ParentCall, event::RunMode,
+};
 use rooftree_tools::{
-    Followed, Policy, Toolset,
+    Policy, SkillRestriction, Toolset,
     mcp::{PREFIX, RESOURCE_TOOLS},
     toolset::is_listed,
 };
 
-use crate::{caller::Caller, kit::asks_for, remote};
+use crate::{caller::Caller, mcp_scope, resolved_agent::asks_for};
 
 /// The mandate of a message that expects no answer and starts a run elsewhere: whoever cannot do something
 /// does not get it done by telling another to. Whoever is above has given the work and reads what comes of
 /// it with rights of its own; so does a peer the user trusts.
-pub(super) fn told(caller: &Caller, definition: &AgentDefinition, call: &CallId) -> Option<Mandate> {
+pub(super) fn told(
+    caller: &Caller,
+    definition: &AgentDefinition,
+    call: &CallId,
+) -> Option<Mandate> {
     (!is_trusted_peer(caller, definition)).then(|| at_most(caller, definition, call, false))
 }
 
@@ -23,7 +29,11 @@ pub(super) fn at_most(
     call: &CallId,
     own_rights: bool,
 ) -> Mandate {
-    let policy = if own_rights { &caller.world.options.policy } else { &caller.policy };
+    let policy = if own_rights {
+        &caller.world.options.policy
+    } else {
+        &caller.policy
+    };
     Mandate {
         parent: ParentCall {
             session: caller.session.id.clone(),
@@ -39,7 +49,7 @@ pub(super) fn at_most(
         allow: rules(policy, |policy| &policy.allow),
         ask: rules(policy, |policy| &policy.ask),
         deny: rules(policy, |policy| &policy.deny),
-        skills: policy.followed.iter().map(Followed::note).collect(),
+        skills: policy.followed.iter().map(SkillRestriction::note).collect(),
         sandbox: Some(confinement(caller, own_rights)),
         model: None,
         max_turns: None,
@@ -56,7 +66,10 @@ fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
     if own_rights {
         // What an agent exposed over HTTP cannot read, no peer reads for it.
         let general = caller.world.options.sandbox.confinement.clone();
-        return Confinement { reading: general.reading.max(confinement.reading), ..general };
+        return Confinement {
+            reading: general.reading.max(confinement.reading),
+            ..general
+        };
     }
     confinement
 }
@@ -64,10 +77,15 @@ fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
 /// What is left is divided among those asked at the same time, so that all of them together cost no
 /// more than the one who asks may.
 pub(super) fn share(caller: &Caller) -> Option<f64> {
-    caller.money_left.map(|left| left / caller.delegations.max(1) as f64)
+    caller
+        .money_left
+        .map(|left| left / caller.delegations.max(1) as f64)
 }
 
-fn rules(policy: &Policy, which: impl Fn(&Policy) -> &Vec<rooftree_tools::Rule>) -> Vec<String> {
+fn rules(
+    policy: &Policy,
+    which: impl Fn(&Policy) -> &Vec<rooftree_tools::PermissionRule>,
+) -> Vec<String> {
     which(policy).iter().map(ToString::to_string).collect()
 }
 
@@ -79,18 +97,21 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
         name.starts_with(PREFIX) || RESOURCE_TOOLS.contains(&name)
     });
     let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
-    let defined = all.scoped(&definition.tools).capable(&definition.capabilities);
+    let defined = all
+        .scoped(&definition.tools)
+        .capable(&definition.capabilities);
     // Its memory is its own: nobody above has it, and nobody above lacks it.
     let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
     let names = defined.names().into_iter();
     // Asking people for more is no more.
     let asks = |name: &str| name == "RequestPermission" && asks_for(definition, name);
-    let names = names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
+    let names =
+        names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
     // So are the servers it brings along. Which tools they have is not known before they are asked.
     let more = if own_rights {
-        remote::own(&caller.world.options.servers, definition)
+        mcp_scope::own(&caller.world.options.servers, definition)
     } else {
-        remote::brought(definition, &caller.kit.definition)
+        mcp_scope::brought(definition, &caller.kit.definition)
     };
     names.map(str::to_owned).chain(more).collect()
 }
@@ -100,6 +121,6 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
 /// Invariant: a project's definition is nobody's trusted peer. Whoever named it may have meant the one it hides.
 pub(super) fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition) -> bool {
     let asker = &caller.kit.definition;
-    let is_project = |one: &AgentDefinition| one.source.level == Level::Project;
+    let is_project = |one: &AgentDefinition| one.source.level == DefinitionLevel::Project;
     !is_project(asker) && !is_project(definition) && is_listed(&asker.agents, &definition.name)
 }

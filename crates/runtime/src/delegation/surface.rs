@@ -1,36 +1,77 @@
 //! The names under which delegation is offered as a tool, and the arguments of Task.
 
-use rooftree_tools::arguments::{Argument, Kind};
+use rooftree_tools::arguments::{ArgumentKind, ToolArgument};
 
 /// The arguments of Task, and those of its other names.
-pub(super) const ARGUMENTS: [Argument; 15] = [
-    Argument::new("description", Kind::Text, "The task in three to five words.").also(&["name"]),
-    Argument::new("prompt", Kind::Text, "The task. The agent sees nothing else of this conversation.")
-        .required()
-        .also(&["content", "task"]),
-    Argument::new("subagent_type", Kind::Text, "Which agent; `fork` continues this conversation.")
-        .required()
-        .also(&["agent_name", "agentId", "agent_id", "agent", "agent_type"]),
-    Argument::new("run_in_background", Kind::Flag, "Go on at once; you are told when it ends.")
-        .also(&["background"]),
-    Argument::new("resume", Kind::Text, "A session or task to go on with instead of starting anew."),
-    Argument::new("model", Kind::Text, "provider/model or an alias, instead of the agent's own."),
-    Argument::new("model_tier", Kind::Choice(&["fast", "standard", "powerful"]), ""),
-    Argument::new("max_turns", Kind::Number, ""),
-    Argument::new("thoroughness", Kind::Choice(&["quick", "medium", "thorough"]), ""),
-    Argument::new("isolation", Kind::Choice(&["auto", "none", "worktree"]), "A working copy of its own."),
-    Argument::new("timeout", Kind::Number, "Seconds to wait before it goes on in background.")
-        .also(&["timeout_secs"]),
-    Argument::accepted("session", Kind::Text),
-    Argument::accepted("mode", Kind::Text),
-    Argument::accepted("team_name", Kind::Text),
+pub(super) const ARGUMENTS: [ToolArgument; 15] = [
+    ToolArgument::new(
+        "description",
+        ArgumentKind::Text,
+        "The task in three to five words.",
+    )
+    .with_aliases(&["name"]),
+    ToolArgument::new(
+        "prompt",
+        ArgumentKind::Text,
+        "The task. The agent sees nothing else of this conversation.",
+    )
+    .required()
+    .with_aliases(&["content", "task"]),
+    ToolArgument::new(
+        "subagent_type",
+        ArgumentKind::Text,
+        "Which agent; `fork` continues this conversation.",
+    )
+    .required()
+    .with_aliases(&["agent_name", "agentId", "agent_id", "agent", "agent_type"]),
+    ToolArgument::new(
+        "run_in_background",
+        ArgumentKind::Flag,
+        "Go on at once; you are told when it ends.",
+    )
+    .with_aliases(&["background"]),
+    ToolArgument::new(
+        "resume",
+        ArgumentKind::Text,
+        "A session or task to go on with instead of starting anew.",
+    ),
+    ToolArgument::new(
+        "model",
+        ArgumentKind::Text,
+        "provider/model or an alias, instead of the agent's own.",
+    ),
+    ToolArgument::new(
+        "model_tier",
+        ArgumentKind::Choice(&["fast", "standard", "powerful"]),
+        "",
+    ),
+    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
+    ToolArgument::new(
+        "thoroughness",
+        ArgumentKind::Choice(&["quick", "medium", "thorough"]),
+        "",
+    ),
+    ToolArgument::new(
+        "isolation",
+        ArgumentKind::Choice(&["auto", "none", "worktree"]),
+        "A working copy of its own.",
+    ),
+    ToolArgument::new(
+        "timeout",
+        ArgumentKind::Number,
+        "Seconds to wait before it goes on in background.",
+    )
+    .with_aliases(&["timeout_secs"]),
+    ToolArgument::accepted("session", ArgumentKind::Text),
+    ToolArgument::accepted("mode", ArgumentKind::Text),
+    ToolArgument::accepted("team_name", ArgumentKind::Text),
     // By what other name the tool was called: so arguments that a hook gives back keep it.
-    Argument::accepted("called_as", Kind::Text),
+    ToolArgument::accepted("called_as", ArgumentKind::Text),
 ];
 
 /// By what name the tool was called, which decides how the answer is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Surface {
+pub(super) enum DelegationSurface {
     /// `Task`.
     #[default]
     Task,

@@ -6,20 +6,24 @@ use rooftree_protocol::{AgentDefinition, CallId, Lane, ModelChoice, RunId, Sessi
 use rooftree_store::{Error as StoreError, NewSessionRow, RunFilter, SessionFilter};
 
 use super::{
-    answer::Failure,
+    answer::DelegationError,
     child_row,
-    request::{Request, Strategy, Surface},
+    request::{DelegationRequest, DelegationSurface, SessionStrategy},
 };
-use crate::{caller::Caller, world::World};
+use crate::{caller::Caller, runtime_context::RuntimeContext};
 
 /// The session that is asked.
-pub(super) enum Target {
+pub(super) enum DelegationTarget {
     New(Box<NewSessionRow>),
-    Fork { from: SessionId, at: u64, row: Box<NewSessionRow> },
+    Fork {
+        from: SessionId,
+        at: u64,
+        row: Box<NewSessionRow>,
+    },
     Known(Box<Session>),
 }
 
-impl Target {
+impl DelegationTarget {
     pub(super) fn id(&self) -> &SessionId {
         match self {
             Self::New(row) | Self::Fork { row, .. } => &row.id,
@@ -36,11 +40,21 @@ impl Target {
     }
 
     /// Whether something else is worked on in it, or waits there.
-    pub(super) async fn is_busy(&self, world: &World) -> bool {
-        let Self::Known(session) = self else { return false };
-        let filter = RunFilter { session: Some(session.id.clone()), limit: 1, ..RunFilter::default() };
+    pub(super) async fn is_busy(&self, world: &RuntimeContext) -> bool {
+        let Self::Known(session) = self else {
+            return false;
+        };
+        let filter = RunFilter {
+            session: Some(session.id.clone()),
+            limit: 1,
+            ..RunFilter::default()
+        };
         let runs = world.store().runs(filter).await.unwrap_or_default();
-        let waiting = world.store().waiting(&session.id, Lane::Mail, 1).await.unwrap_or_default();
+        let waiting = world
+            .store()
+            .waiting(&session.id, Lane::Mail, 1)
+            .await
+            .unwrap_or_default();
         !waiting.is_empty() || runs.first().is_some_and(|run| run.ended.is_none())
     }
 
@@ -61,7 +75,10 @@ impl Target {
     }
 
     /// Queues the opening, if it is to be opened.
-    pub(super) fn open(self, world: &World) -> impl Future<Output = Result<(), StoreError>> + use<> {
+    pub(super) fn open(
+        self,
+        world: &RuntimeContext,
+    ) -> impl Future<Output = Result<(), StoreError>> + use<> {
         let pending = match self {
             Self::New(row) => Some(world.store().open(*row)),
             Self::Fork { from, at, row } => Some(world.store().fork(&from, at, *row)),
@@ -77,88 +94,134 @@ impl Target {
 }
 
 /// The definition of the agent that is asked.
-pub(super) async fn definition(caller: &Caller, request: &Request) -> Result<Arc<AgentDefinition>, Failure> {
+pub(super) async fn definition(
+    caller: &Caller,
+    request: &DelegationRequest,
+) -> Result<Arc<AgentDefinition>, DelegationError> {
     if request.is_fork() {
         return Ok(caller.kit.definition.clone());
     }
     let found = caller.world.options.definitions.find(&request.agent);
     found.map_err(|_| {
-        let known: Vec<String> = super::tools::accessible(caller).map(|known| known.name.clone()).collect();
-        Failure::Unknown { agent: request.agent.clone(), known }
+        let known: Vec<String> = super::tools::accessible(caller)
+            .map(|known| known.name.clone())
+            .collect();
+        DelegationError::Unknown {
+            agent: request.agent.clone(),
+            known,
+        }
     })
 }
 
 /// The session that is meant.
 pub(super) async fn find(
     caller: &Caller,
-    request: &Request,
+    request: &DelegationRequest,
     definition: &AgentDefinition,
     call: &CallId,
-) -> Result<Target, Failure> {
-    let new = || Target::New(Box::new(new_row(caller, request, definition, call)));
+) -> Result<DelegationTarget, DelegationError> {
+    let new = || DelegationTarget::New(Box::new(new_row(caller, request, definition, call)));
     match &request.strategy {
-        Strategy::New => Ok(new()),
-        Strategy::Fork => {
+        SessionStrategy::New => Ok(new()),
+        SessionStrategy::Fork => {
             let (from, at) = (caller.session.id.clone(), caller.reply_at);
-            Ok(Target::Fork { from, at, row: Box::new(child_row(caller, &definition.name, call)) })
+            Ok(DelegationTarget::Fork {
+                from,
+                at,
+                row: Box::new(child_row(caller, &definition.name, call)),
+            })
         }
-        Strategy::Latest | Strategy::LatestOrNew => match latest(caller, definition).await? {
-            Some(session) => Ok(Target::Known(Box::new(session))),
-            None if request.strategy == Strategy::LatestOrNew => Ok(new()),
-            None => Err(Failure::NoSession(format!("agent '{}' has no session yet", definition.name))),
-        },
-        Strategy::Named(named) => known(caller, request, definition, named).await,
+        SessionStrategy::Latest | SessionStrategy::LatestOrNew => {
+            match latest(caller, definition).await? {
+                Some(session) => Ok(DelegationTarget::Known(Box::new(session))),
+                None if request.strategy == SessionStrategy::LatestOrNew => Ok(new()),
+                None => Err(DelegationError::NoSession(format!(
+                    "agent '{}' has no session yet",
+                    definition.name
+                ))),
+            }
+        }
+        SessionStrategy::Named(named) => known(caller, request, definition, named).await,
     }
 }
 
 /// A peer keeps its sessions; they are nobody's children.
-fn new_row(caller: &Caller, request: &Request, definition: &AgentDefinition, call: &CallId) -> NewSessionRow {
+fn new_row(
+    caller: &Caller,
+    request: &DelegationRequest,
+    definition: &AgentDefinition,
+    call: &CallId,
+) -> NewSessionRow {
     let row = child_row(caller, &definition.name, call);
-    if request.surface == Surface::AgentsMessage { NewSessionRow { parent: None, ..row } } else { row }
+    if request.surface == DelegationSurface::AgentsMessage {
+        NewSessionRow {
+            parent: None,
+            ..row
+        }
+    } else {
+        row
+    }
 }
 
-async fn latest(caller: &Caller, definition: &AgentDefinition) -> Result<Option<Session>, Failure> {
+async fn latest(
+    caller: &Caller,
+    definition: &AgentDefinition,
+) -> Result<Option<Session>, DelegationError> {
     let filter = SessionFilter {
         agent: Some(definition.name.clone()),
         top_level: Some(true),
         limit: 1,
         ..SessionFilter::default()
     };
-    Ok(caller.world.store().sessions(filter).await.map_err(Failure::from)?.pop())
+    Ok(caller
+        .world
+        .store()
+        .sessions(filter)
+        .await
+        .map_err(DelegationError::from)?
+        .pop())
 }
 
 /// A session that was asked before: by its id, or by a task that ran in it.
 async fn known(
     caller: &Caller,
-    request: &Request,
+    request: &DelegationRequest,
     definition: &AgentDefinition,
     named: &str,
-) -> Result<Target, Failure> {
+) -> Result<DelegationTarget, DelegationError> {
     let store = caller.world.store();
-    let missing = || Failure::NoSession(format!("there is no session `{named}`"));
+    let missing = || DelegationError::NoSession(format!("there is no session `{named}`"));
     let id = if named.starts_with(RunId::PREFIX) {
-        let task = store.task(named).await.map_err(Failure::from)?;
+        let task = store.task(named).await.map_err(DelegationError::from)?;
         task.and_then(|task| task.child).ok_or_else(missing)?
     } else {
         SessionId::parse(named).map_err(|_| missing())?
     };
-    let session = store.session(&id).await.map_err(Failure::from)?;
-    let session = session.filter(|session| session.deleted_at.is_none()).ok_or_else(missing)?;
+    let session = store.session(&id).await.map_err(DelegationError::from)?;
+    let session = session
+        .filter(|session| session.deleted_at.is_none())
+        .ok_or_else(missing)?;
     if !session.agent.eq_ignore_ascii_case(&definition.name) {
         let owner = &session.agent;
-        return Err(Failure::NoSession(format!("session {id} belongs to agent '{owner}', not to this one")));
+        return Err(DelegationError::NoSession(format!(
+            "session {id} belongs to agent '{owner}', not to this one"
+        )));
     }
     if request.is_fork() && session.forked_from.is_none() {
-        return Err(Failure::NoSession(format!("session {id} is not a fork")));
+        return Err(DelegationError::NoSession(format!(
+            "session {id} is not a fork"
+        )));
     }
     let above = caller.chain();
     let is_ours = match &session.parent {
         Some(parent) => above.iter().any(|above| above.session == parent.session),
-        None => request.surface == Surface::AgentsMessage,
+        None => request.surface == DelegationSurface::AgentsMessage,
     };
     if is_ours {
-        Ok(Target::Known(Box::new(session)))
+        Ok(DelegationTarget::Known(Box::new(session)))
     } else {
-        Err(Failure::NotAccessible(format!("session {id} was not started by this agent")))
+        Err(DelegationError::NotAccessible(format!(
+            "session {id} was not started by this agent"
+        )))
     }
 }

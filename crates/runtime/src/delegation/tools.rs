@@ -14,31 +14,42 @@ use std::sync::Arc;
 
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId, SessionId};
 use rooftree_store::{TaskRow, TaskStatus};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::Found};
+use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::ToolLookup};
 
 use super::bounds;
 use crate::{caller::Caller, workspace::Workspace};
 
 /// These tools, with those of delegation. What stops and shows processes now does so for agents too.
-pub fn added_to(tools: &Toolset) -> Toolset {
+pub fn with_tools(tools: &Toolset) -> Toolset {
     let added = all(tools);
-    let is_replaced = |tool: &&Arc<dyn Tool>| added.iter().any(|new| new.spec().name == tool.spec().name);
-    let kept: Vec<Arc<dyn Tool>> = tools.iter().filter(|tool| !is_replaced(tool)).cloned().collect();
+    let is_replaced =
+        |tool: &&Arc<dyn Tool>| added.iter().any(|new| new.spec().name == tool.spec().name);
+    let kept: Vec<Arc<dyn Tool>> = tools
+        .iter()
+        .filter(|tool| !is_replaced(tool))
+        .cloned()
+        .collect();
     Toolset::new(kept.into_iter().chain(added))
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.
 fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
-    let known = |name: &str| if let Found::Tool(tool) = tools.find(name) { Some(tool) } else { None };
+    let known = |name: &str| {
+        if let ToolLookup::Tool(tool) = tools.find(name) {
+            Some(tool)
+        } else {
+            None
+        }
+    };
     vec![
-        Arc::new(task::Task::new()),
-        Arc::new(task_output::TaskOutput::new(known("BashOutput"))),
-        Arc::new(task_stop::TaskStop::new(known("TaskStop"))),
-        Arc::new(task_list::TaskList::new()),
-        Arc::new(list_agents::ListAgents::new()),
-        Arc::new(send_message::SendMessage::new()),
-        Arc::new(apply_workspace::ApplyWorkspace::new()),
-        Arc::new(discard_workspace::DiscardWorkspace::new()),
+        Arc::new(task::TaskTool::new()),
+        Arc::new(task_output::TaskOutputTool::new(known("BashOutput"))),
+        Arc::new(task_stop::AgentTaskStopTool::new(known("TaskStop"))),
+        Arc::new(task_list::TaskListTool::new()),
+        Arc::new(list_agents::ListAgentsTool::new()),
+        Arc::new(send_message::SendMessageTool::new()),
+        Arc::new(apply_workspace::ApplyWorkspaceTool::new()),
+        Arc::new(discard_workspace::DiscardWorkspaceTool::new()),
     ]
 }
 
@@ -51,8 +62,9 @@ pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefin
 
 /// Who calls. Outside of a run these tools can do nothing.
 fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
-    Caller::of(context)
-        .ok_or_else(|| ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run").into())
+    Caller::of(context).ok_or_else(|| {
+        ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run").into()
+    })
 }
 
 /// A delegated run of this session, by its id or the end of it, or by the session it runs in.
@@ -60,8 +72,15 @@ async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
     let store = caller.world.store();
     let task = if id.starts_with(SessionId::PREFIX) {
         let tasks = store.tasks(Some(&caller.session.id)).await.ok()?;
-        let is_there = |task: &TaskRow| task.child.as_ref().is_some_and(|child| child.as_str() == id);
-        tasks.into_iter().filter(is_there).max_by_key(|task| task.started_at)?
+        let is_there = |task: &TaskRow| {
+            task.child
+                .as_ref()
+                .is_some_and(|child| child.as_str() == id)
+        };
+        tasks
+            .into_iter()
+            .filter(is_there)
+            .max_by_key(|task| task.started_at)?
     } else {
         store.task(id).await.ok()??
     };
@@ -71,22 +90,33 @@ async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
 
 /// The working copy of a task.
 async fn workspace_of(caller: &Caller, id: &str) -> Result<Workspace, Box<ToolOutput>> {
-    let Some((task, _)) = task_of(caller, id).await else { return Err(not_found(id).into()) };
+    let Some((task, _)) = task_of(caller, id).await else {
+        return Err(not_found(id).into());
+    };
     if task.status == TaskStatus::Running {
         let words = format!("Task \"{id}\" is still running.");
         return Err(ToolOutput::failed(ErrorCode::ToolFailed, words).into());
     }
     let copy = task.data.get("workspace").cloned();
-    copy.and_then(|copy| serde_json::from_value(copy).ok()).ok_or_else(|| {
-        let words = format!("Task \"{id}\" had no working copy of its own: what it changed is in place.");
-        ToolOutput::failed(ErrorCode::ToolFailed, words).into()
-    })
+    copy.and_then(|copy| serde_json::from_value(copy).ok())
+        .ok_or_else(|| {
+            let words = format!(
+                "Task \"{id}\" had no working copy of its own: what it changed is in place."
+            );
+            ToolOutput::failed(ErrorCode::ToolFailed, words).into()
+        })
 }
 
 /// What to say when a working copy could not be dealt with.
 fn in_trouble(problem: &Problem) -> ToolOutput {
-    let more = [&problem.cause, &problem.fix].into_iter().flatten().map(|more| format!(" {more}."));
-    ToolOutput::failed(ErrorCode::ToolFailed, format!("{}.{}", problem.message, more.collect::<String>()))
+    let more = [&problem.cause, &problem.fix]
+        .into_iter()
+        .flatten()
+        .map(|more| format!(" {more}."));
+    ToolOutput::failed(
+        ErrorCode::ToolFailed,
+        format!("{}.{}", problem.message, more.collect::<String>()),
+    )
 }
 
 fn not_found(id: &str) -> ToolOutput {

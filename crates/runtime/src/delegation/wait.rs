@@ -6,22 +6,22 @@ use rooftree_protocol::{EventBody, RunId, event::RunEnd};
 use rooftree_store::RunFilter;
 use tokio_util::sync::CancellationToken;
 
-use super::{Asked, Told};
-use crate::world::{Errand, World};
+use super::{ActiveDelegation, DelegationEnd};
+use crate::runtime_context::{RuntimeContext, SessionAction};
 
 /// How long a cancelled run may take to stop before nobody waits for it any more.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// What is waited for.
-pub(super) struct Waiting<'a> {
-    pub(super) asked: &'a Asked,
-    pub(super) told: Told,
-    pub(super) late: Late,
+pub(super) struct DelegationWait<'a> {
+    pub(super) asked: &'a ActiveDelegation,
+    pub(super) told: DelegationEnd,
+    pub(super) late: TimeoutAction,
 }
 
 /// What becomes of a run that takes longer than anybody wants to wait.
 #[derive(Clone, Copy)]
-pub(super) enum Late {
+pub(super) enum TimeoutAction {
     /// It goes on in background.
     Detach,
     /// It is stopped: nobody needs its answer any more.
@@ -29,7 +29,7 @@ pub(super) enum Late {
 }
 
 /// How the wait ended.
-pub(super) enum Waited {
+pub(super) enum WaitOutcome {
     Ended(Arc<RunEnd>),
     Detached,
     /// It took too long and was stopped, with what it had if it stopped in time.
@@ -37,53 +37,64 @@ pub(super) enum Waited {
     Cancelled,
 }
 
-impl Waiting<'_> {
+impl DelegationWait<'_> {
     /// Waits for the end, for patience to run out, or to be told to stop, which stops the run too.
-    pub(super) async fn wait(mut self, world: &World, cancel: &CancellationToken) -> Waited {
+    pub(super) async fn wait(
+        mut self,
+        world: &RuntimeContext,
+        cancel: &CancellationToken,
+    ) -> WaitOutcome {
         let mut changes = world.store().changes();
         // It may have ended before anybody waited: in the life of a process that is gone.
         if self.asked.is_repeated
             && let Some(end) = look(world, &self.asked.task).await
         {
-            return Waited::Ended(end);
+            return WaitOutcome::Ended(end);
         }
         loop {
             tokio::select! {
                 biased;
-                Ok(end) = &mut self.told.end => return Waited::Ended(end),
+                Ok(end) = &mut self.told.end => return WaitOutcome::Ended(end),
                 () = cancel.cancelled() => {
                     self.stop(world).await;
-                    return Waited::Cancelled;
+                    return WaitOutcome::Cancelled;
                 }
                 () = &mut self.told.too_late => return match self.late {
-                    Late::Detach => Waited::Detached,
-                    Late::Stop => Waited::Stopped(self.stop(world).await),
+                    TimeoutAction::Detach => WaitOutcome::Detached,
+                    TimeoutAction::Stop => WaitOutcome::Stopped(self.stop(world).await),
                 },
                 // Another process may have ended it.
                 _ = changes.changed() => if let Some(end) = look(world, &self.asked.task).await {
-                    return Waited::Ended(end);
+                    return WaitOutcome::Ended(end);
                 },
             }
         }
     }
 
     /// Stops the run, unless the runtime itself stops: then it goes on at the next start.
-    async fn stop(self, world: &World) -> Option<Arc<RunEnd>> {
+    async fn stop(self, world: &RuntimeContext) -> Option<Arc<RunEnd>> {
         if world.closing.is_cancelled() {
             return None;
         }
-        let _ = world.errands.send(Errand::Cancel(self.asked.session.clone(), self.asked.task.clone()));
+        let _ = world.errands.send(SessionAction::Cancel(
+            self.asked.session.clone(),
+            self.asked.task.clone(),
+        ));
         tokio::time::timeout(GRACE, self.told.end).await.ok()?.ok()
     }
 }
 
 /// How a run ended, if it has.
-pub(super) async fn look(world: &World, task: &RunId) -> Option<Arc<RunEnd>> {
-    let filter = RunFilter { run: Some(task.clone()), limit: 1, ..RunFilter::default() };
+pub(super) async fn look(world: &RuntimeContext, task: &RunId) -> Option<Arc<RunEnd>> {
+    let filter = RunFilter {
+        run: Some(task.clone()),
+        limit: 1,
+        ..RunFilter::default()
+    };
     let row = world.store().runs(filter).await.ok()?.pop()?;
     match row.ended?.body {
         EventBody::RunCompleted(end) => {
-            world.replies.leave(task);
+            world.replies.release(task);
             Some(Arc::new(end))
         }
         _ => None,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// One flag, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flag {
+pub struct CommandFlag {
     /// Without its dashes.
     pub name: String,
     /// What follows it, if anything does.
@@ -16,11 +16,15 @@ pub struct Flag {
 }
 
 /// What the flags say; else what is wrong with them, in words.
-pub(crate) fn input(spec: &ToolSpec, flags: &[Flag]) -> Result<Value, String> {
+pub(crate) fn input(spec: &ToolSpec, flags: &[CommandFlag]) -> Result<Value, String> {
     let none = Map::new();
-    let properties = spec.input_schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let properties = spec
+        .input_schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&none);
     let mut input = Map::new();
-    for Flag { name, value } in flags {
+    for CommandFlag { name, value } in flags {
         let known = properties.iter().find(|(known, _)| is_same(known, name));
         let (key, schema) = match known {
             Some((known, schema)) => (known.clone(), schema),
@@ -53,10 +57,16 @@ fn typed(name: &str, value: Option<&str>, schema: &Value) -> Result<Value, Strin
     let wrong = |wanted: &str| Err(format!("--{name} wants {wanted}, and `{text}` is none"));
     match kind {
         Some("string") => Ok(text.into()),
-        Some("integer" | "number") => json().filter(Value::is_number).map_or_else(|| wrong("a number"), Ok),
-        Some("boolean") => json().filter(Value::is_boolean).map_or_else(|| wrong("true or false"), Ok),
+        Some("integer" | "number") => json()
+            .filter(Value::is_number)
+            .map_or_else(|| wrong("a number"), Ok),
+        Some("boolean") => json()
+            .filter(Value::is_boolean)
+            .map_or_else(|| wrong("true or false"), Ok),
         Some("array") => Ok(list(text, schema)),
-        Some("object") => json().filter(Value::is_object).map_or_else(|| wrong("a JSON object"), Ok),
+        Some("object") => json()
+            .filter(Value::is_object)
+            .map_or_else(|| wrong("a JSON object"), Ok),
         Some(_) | None if schema.is_null() => Ok(text.into()),
         Some(_) | None => Ok(json().unwrap_or_else(|| text.into())),
     }
@@ -69,7 +79,11 @@ fn list(text: &str, schema: &Value) -> Value {
         return Value::Array(items);
     }
     let is_text = schema.pointer("/items/type").and_then(Value::as_str) == Some("string");
-    let item = if is_text { text.into() } else { json().unwrap_or_else(|| text.into()) };
+    let item = if is_text {
+        text.into()
+    } else {
+        json().unwrap_or_else(|| text.into())
+    };
     Value::Array(vec![item])
 }
 
@@ -94,7 +108,7 @@ mod tests {
                 "any": {},
             }}),
         };
-        let flag = |(name, value): &(&str, Option<&str>)| Flag {
+        let flag = |(name, value): &(&str, Option<&str>)| CommandFlag {
             name: (*name).to_owned(),
             value: value.map(str::to_owned),
         };
@@ -104,11 +118,17 @@ mod tests {
     #[test]
     fn flags_become_what_the_schema_wants() {
         let table: [(Typed<'_>, Value); 7] = [
-            (&[("file-path", Some("5")), ("limit", Some("5"))], json!({"file_path": "5", "limit": 5})),
+            (
+                &[("file-path", Some("5")), ("limit", Some("5"))],
+                json!({"file_path": "5", "limit": 5}),
+            ),
             (&[("FILE_PATH", Some("a"))], json!({"file_path": "a"})),
             (&[("deep", None)], json!({"deep": true})),
             (&[("deep", Some("false"))], json!({"deep": false})),
-            (&[("tags", Some("1")), ("tags", Some(r#"["b"]"#))], json!({"tags": ["1", "b"]})),
+            (
+                &[("tags", Some("1")), ("tags", Some(r#"["b"]"#))],
+                json!({"tags": ["1", "b"]}),
+            ),
             (
                 &[("filter", Some(r#"{"a":1}"#)), ("any", Some("[1]"))],
                 json!({"filter": {"a": 1}, "any": [1]}),
@@ -123,10 +143,19 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_said() {
         let table: [(Typed<'_>, &str); 4] = [
-            (&[("limit", Some("many"))], "--limit wants a number, and `many` is none"),
+            (
+                &[("limit", Some("many"))],
+                "--limit wants a number, and `many` is none",
+            ),
             (&[("file-path", None)], "--file-path needs a value"),
-            (&[("limit", Some("1")), ("limit", Some("2"))], "--limit is given twice"),
-            (&[("filter", Some("x"))], "--filter wants a JSON object, and `x` is none"),
+            (
+                &[("limit", Some("1")), ("limit", Some("2"))],
+                "--limit is given twice",
+            ),
+            (
+                &[("filter", Some("x"))],
+                "--filter wants a JSON object, and `x` is none",
+            ),
         ];
         for (flags, wanted) in table {
             assert_eq!(read(flags).unwrap_err(), wanted);

@@ -1,19 +1,19 @@
 //! What a hook says: read from JSON, from exit codes and plain words, or made in code.
 
-use rooftree_tools::output;
+use rooftree_tools::truncate;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Point, Verdict};
+use super::{HookPoint, HookVerdict};
 
 /// Characters of one text a hook may have a model or a person read.
 const LONGEST: usize = 10_000;
 
 /// What hooks say at one point. Nothing is said by default.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct HookAnswer {
     /// Whether it may happen. At most points a refusal only puts something off.
-    pub verdict: Verdict,
+    pub verdict: HookVerdict,
     /// Whether a person need not be asked where only the mode wants one to be.
     pub permits: bool,
     /// Why it is permitted or somebody is to be asked, in words.
@@ -29,32 +29,47 @@ pub struct Answer {
     pub stops: Option<String>,
 }
 
-impl Answer {
+impl HookAnswer {
     /// No, because …
     pub fn deny(because: impl Into<String>) -> Self {
-        Self { verdict: Verdict::deny(because), ..Self::default() }
+        Self {
+            verdict: HookVerdict::deny(because),
+            ..Self::default()
+        }
     }
 
     /// Nothing against it, and something for the model to read.
     pub fn context(text: impl Into<String>) -> Self {
-        Self { context: vec![text.into()], ..Self::default() }
+        Self {
+            context: vec![text.into()],
+            ..Self::default()
+        }
     }
 
     /// Other arguments for the call.
     pub fn rewrite(input: Value) -> Self {
-        Self { input: Some(input), ..Self::default() }
+        Self {
+            input: Some(input),
+            ..Self::default()
+        }
     }
 
     /// Why it must not happen, if it must not.
     pub fn refusal(&self) -> Option<&str> {
-        if let Verdict::Deny(why) = &self.verdict { Some(why) } else { None }
+        if let HookVerdict::Deny(why) = &self.verdict {
+            Some(why)
+        } else {
+            None
+        }
     }
 
     /// Takes in what another hook says. The strictest word counts.
     pub(super) fn add(&mut self, other: Self) {
         self.because = other.because.or(self.because.take());
         self.verdict = match (std::mem::take(&mut self.verdict), other.verdict) {
-            (Verdict::Deny(one), Verdict::Deny(other)) => Verdict::Deny(format!("{one}\n{other}")),
+            (HookVerdict::Deny(one), HookVerdict::Deny(other)) => {
+                HookVerdict::Deny(format!("{one}\n{other}"))
+            }
             (one, other) => one.max(other),
         };
         self.permits |= other.permits;
@@ -75,13 +90,17 @@ impl Answer {
     }
 
     /// What a program said by ending well after printing this.
-    pub(super) fn printed(point: Point, text: &str) -> Result<Self, String> {
+    pub(super) fn printed(point: HookPoint, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if !text.starts_with('{') {
             let is_context = point.takes_plain_words() && !text.is_empty();
-            return Ok(if is_context { Self::context(cut(text)) } else { Self::default() });
+            return Ok(if is_context {
+                Self::context(cut(text))
+            } else {
+                Self::default()
+            });
         }
-        let printed: Printed = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let printed: HookOutput = serde_json::from_str(text).map_err(|error| error.to_string())?;
         printed.understood(point)
     }
 }
@@ -89,25 +108,25 @@ impl Answer {
 /// The JSON a program prints. Fields that are not listed have no effect here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Printed {
+struct HookOutput {
     #[serde(rename = "continue")]
     goes_on: Option<bool>,
     stop_reason: Option<String>,
     system_message: Option<String>,
     decision: Option<String>,
     reason: Option<String>,
-    hook_specific_output: Option<Specific>,
+    hook_specific_output: Option<HookSpecificOutput>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Specific {
+struct HookSpecificOutput {
     hook_event_name: Option<String>,
     permission_decision: Option<String>,
     permission_decision_reason: Option<String>,
     updated_input: Option<Value>,
     additional_context: Option<String>,
-    decision: Option<Decided>,
+    decision: Option<HookDecision>,
     action: Option<String>,
     content: Option<Value>,
 }
@@ -115,7 +134,7 @@ struct Specific {
 /// How a hook answers in place of a person.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Decided {
+struct HookDecision {
     behavior: String,
     #[serde(default)]
     message: Option<String>,
@@ -125,19 +144,25 @@ struct Decided {
     updated_input: Option<Value>,
 }
 
-impl Printed {
-    fn understood(self, point: Point) -> Result<Answer, String> {
-        let mut answer = Answer::default();
+impl HookOutput {
+    fn understood(self, point: HookPoint) -> Result<HookAnswer, String> {
+        let mut answer = HookAnswer::default();
         if self.goes_on == Some(false) {
-            answer.stops =
-                Some(self.stop_reason.map_or_else(|| "a hook wants it to end".into(), |why| cut(&why)));
+            answer.stops = Some(
+                self.stop_reason
+                    .map_or_else(|| "a hook wants it to end".into(), |why| cut(&why)),
+            );
         }
-        answer.notices.extend(self.system_message.map(|text| cut(&text)));
+        answer
+            .notices
+            .extend(self.system_message.map(|text| cut(&text)));
         match self.decision.as_deref() {
             None => {}
             Some("block") => answer.verdict = refusal(self.reason),
-            Some("approve") if point == Point::PreToolUse => answer.permits = true,
-            Some(other) => return Err(format!("`decision` cannot be `{other}`; it can be `block`")),
+            Some("approve") if point == HookPoint::PreToolUse => answer.permits = true,
+            Some(other) => {
+                return Err(format!("`decision` cannot be `{other}`; it can be `block`"));
+            }
         }
         match self.hook_specific_output {
             Some(specific) => specific.added_to(answer, point),
@@ -146,23 +171,29 @@ impl Printed {
     }
 }
 
-impl Specific {
-    fn added_to(self, mut answer: Answer, point: Point) -> Result<Answer, String> {
+impl HookSpecificOutput {
+    fn added_to(self, mut answer: HookAnswer, point: HookPoint) -> Result<HookAnswer, String> {
         if let Some(name) = self.hook_event_name.filter(|name| name != point.name()) {
-            return Err(format!("`hookEventName` is `{name}`, but this is `{point}`"));
+            return Err(format!(
+                "`hookEventName` is `{name}`, but this is `{point}`"
+            ));
         }
-        answer.context.extend(self.additional_context.map(|text| cut(&text)));
+        answer
+            .context
+            .extend(self.additional_context.map(|text| cut(&text)));
         let because = self.permission_decision_reason;
         match (self.permission_decision.as_deref(), point) {
             (None, _) => {}
-            (Some("allow"), Point::PreToolUse) => (answer.permits, answer.because) = (true, because),
-            (Some("deny"), Point::PreToolUse) => answer.verdict = refusal(because),
+            (Some("allow"), HookPoint::PreToolUse) => {
+                (answer.permits, answer.because) = (true, because)
+            }
+            (Some("deny"), HookPoint::PreToolUse) => answer.verdict = refusal(because),
             // Here a question waits as long as need be, so putting it off is asking.
-            (Some("ask" | "defer"), Point::PreToolUse) => {
-                answer.verdict = answer.verdict.max(Verdict::Ask);
+            (Some("ask" | "defer"), HookPoint::PreToolUse) => {
+                answer.verdict = answer.verdict.max(HookVerdict::Ask);
                 answer.because = because;
             }
-            (Some(other), Point::PreToolUse) => {
+            (Some(other), HookPoint::PreToolUse) => {
                 return Err(format!(
                     "`permissionDecision` cannot be `{other}`; it is allow, deny, ask or defer"
                 ));
@@ -171,8 +202,10 @@ impl Specific {
         }
         match (self.updated_input, point) {
             (None, _) => {}
-            (Some(input @ Value::Object(_)), Point::PreToolUse) => answer.input = Some(input),
-            (Some(_), Point::PreToolUse) => return Err("`updatedInput` must be an object".into()),
+            (Some(input @ Value::Object(_)), HookPoint::PreToolUse) => answer.input = Some(input),
+            (Some(_), HookPoint::PreToolUse) => {
+                return Err("`updatedInput` must be an object".into());
+            }
             (Some(_), _) => return Err("`updatedInput` is for PreToolUse".into()),
         }
         if let Some(action) = &self.action {
@@ -180,7 +213,7 @@ impl Specific {
         }
         match (self.decision, point) {
             (None, _) => Ok(answer),
-            (Some(decided), Point::PermissionRequest) => decided.added_to(answer),
+            (Some(decided), HookPoint::PermissionRequest) => decided.added_to(answer),
             (Some(_), _) => Err("`hookSpecificOutput.decision` is for PermissionRequest".into()),
         }
     }
@@ -188,79 +221,115 @@ impl Specific {
 
 /// How a hook answers what a server asks people.
 fn elicited(
-    mut answer: Answer,
-    point: Point,
+    mut answer: HookAnswer,
+    point: HookPoint,
     action: &str,
     content: Option<Value>,
-) -> Result<Answer, String> {
+) -> Result<HookAnswer, String> {
     match (action, point, content) {
-        ("accept", Point::Elicitation, Some(content @ Value::Object(_))) => {
+        ("accept", HookPoint::Elicitation, Some(content @ Value::Object(_))) => {
             (answer.permits, answer.input) = (true, Some(content));
         }
-        ("accept", Point::Elicitation, _) => return Err("`content` must be an object of answers".into()),
-        ("decline" | "cancel", Point::Elicitation, _) => {
-            answer.verdict = Verdict::deny("a hook declines to answer");
+        ("accept", HookPoint::Elicitation, _) => {
+            return Err("`content` must be an object of answers".into());
         }
-        (other, Point::Elicitation, _) => {
-            return Err(format!("`action` cannot be `{other}`; it is accept, decline or cancel"));
+        ("decline" | "cancel", HookPoint::Elicitation, _) => {
+            answer.verdict = HookVerdict::deny("a hook declines to answer");
+        }
+        (other, HookPoint::Elicitation, _) => {
+            return Err(format!(
+                "`action` cannot be `{other}`; it is accept, decline or cancel"
+            ));
         }
         _ => return Err("`action` is for Elicitation".into()),
     }
     Ok(answer)
 }
 
-impl Decided {
-    fn added_to(self, mut answer: Answer) -> Result<Answer, String> {
+impl HookDecision {
+    fn added_to(self, mut answer: HookAnswer) -> Result<HookAnswer, String> {
         if self.updated_input.is_some() {
-            return Err("`updatedInput` is for PreToolUse: a question is about one exact call".into());
+            return Err(
+                "`updatedInput` is for PreToolUse: a question is about one exact call".into(),
+            );
         }
         match self.behavior.as_str() {
             "allow" => answer.permits = true,
             "deny" => {
                 if self.interrupt {
-                    let why = self.message.as_deref().map_or_else(|| "a hook wants it to end".into(), cut);
+                    let why = self
+                        .message
+                        .as_deref()
+                        .map_or_else(|| "a hook wants it to end".into(), cut);
                     answer.stops = Some(why);
                 }
                 answer.verdict = refusal(self.message);
             }
-            other => return Err(format!("`behavior` cannot be `{other}`; it is allow or deny")),
+            other => {
+                return Err(format!(
+                    "`behavior` cannot be `{other}`; it is allow or deny"
+                ));
+            }
         }
         Ok(answer)
     }
 }
 
-fn refusal(why: Option<String>) -> Verdict {
-    Verdict::Deny(why.map_or_else(|| "a hook refuses it and does not say why".into(), |why| cut(&why)))
+fn refusal(why: Option<String>) -> HookVerdict {
+    HookVerdict::Deny(why.map_or_else(
+        || "a hook refuses it and does not say why".into(),
+        |why| cut(&why),
+    ))
 }
 
 fn cut(text: &str) -> String {
-    if output::is_long(text, LONGEST) { output::cut(text, LONGEST, None).text } else { text.to_owned() }
+    if truncate::is_long(text, LONGEST) {
+        truncate::truncate(text, LONGEST, None).text
+    } else {
+        text.to_owned()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pre(text: &str) -> Result<Answer, String> {
-        Answer::printed(Point::PreToolUse, text)
+    fn pre(text: &str) -> Result<HookAnswer, String> {
+        HookAnswer::printed(HookPoint::PreToolUse, text)
     }
 
     #[test]
     fn what_can_be_said_before_a_tool_is_used() {
-        let specific = |inner: &str| pre(&format!(r#"{{"hookSpecificOutput": {{{inner}}}}}"#)).unwrap();
-        assert_eq!(pre("all is well").unwrap(), Answer::default());
-        assert_eq!(pre("").unwrap(), Answer::default());
-        assert_eq!(pre(r#"{"decision": "block", "reason": "no"}"#).unwrap(), Answer::deny("no"));
+        let specific =
+            |inner: &str| pre(&format!(r#"{{"hookSpecificOutput": {{{inner}}}}}"#)).unwrap();
+        assert_eq!(pre("all is well").unwrap(), HookAnswer::default());
+        assert_eq!(pre("").unwrap(), HookAnswer::default());
+        assert_eq!(
+            pre(r#"{"decision": "block", "reason": "no"}"#).unwrap(),
+            HookAnswer::deny("no")
+        );
         assert!(specific(r#""permissionDecision": "allow""#).permits);
-        assert_eq!(specific(r#""permissionDecision": "ask""#).verdict, Verdict::Ask);
-        assert_eq!(specific(r#""permissionDecision": "defer""#).verdict, Verdict::Ask);
-        let denied = specific(r#""permissionDecision": "deny", "permissionDecisionReason": "not you""#);
+        assert_eq!(
+            specific(r#""permissionDecision": "ask""#).verdict,
+            HookVerdict::Ask
+        );
+        assert_eq!(
+            specific(r#""permissionDecision": "defer""#).verdict,
+            HookVerdict::Ask
+        );
+        let denied =
+            specific(r#""permissionDecision": "deny", "permissionDecisionReason": "not you""#);
         assert_eq!(denied.refusal(), Some("not you"));
-        let rewritten = specific(r#""updatedInput": {"command": "ls"}, "additionalContext": "changed""#);
+        let rewritten =
+            specific(r#""updatedInput": {"command": "ls"}, "additionalContext": "changed""#);
         assert_eq!(rewritten.input, Some(serde_json::json!({"command": "ls"})));
         assert_eq!(rewritten.context, ["changed"]);
-        let stopped = pre(r#"{"continue": false, "stopReason": "enough", "systemMessage": "hi"}"#).unwrap();
-        assert_eq!((stopped.stops.as_deref(), stopped.notices.len()), (Some("enough"), 1));
+        let stopped =
+            pre(r#"{"continue": false, "stopReason": "enough", "systemMessage": "hi"}"#).unwrap();
+        assert_eq!(
+            (stopped.stops.as_deref(), stopped.notices.len()),
+            (Some("enough"), 1)
+        );
     }
 
     #[test]
@@ -278,45 +347,65 @@ mod tests {
             assert!(pre(broken).is_err(), "{broken}");
         }
         let other = r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#;
-        assert!(Answer::printed(Point::PermissionRequest, other).is_err());
+        assert!(HookAnswer::printed(HookPoint::PermissionRequest, other).is_err());
     }
 
     #[test]
     fn a_question_is_answered_in_place_of_a_person() {
         let decided = |inner: &str| {
             let text = format!(r#"{{"hookSpecificOutput": {{"decision": {{{inner}}}}}}}"#);
-            Answer::printed(Point::PermissionRequest, &text)
+            HookAnswer::printed(HookPoint::PermissionRequest, &text)
         };
         assert!(decided(r#""behavior": "allow""#).unwrap().permits);
         let no = decided(r#""behavior": "deny", "message": "later", "interrupt": true"#).unwrap();
-        assert_eq!((no.refusal(), no.stops.as_deref()), (Some("later"), Some("later")));
+        assert_eq!(
+            (no.refusal(), no.stops.as_deref()),
+            (Some("later"), Some("later"))
+        );
         assert!(decided(r#""behavior": "allow", "updatedInput": {}"#).is_err());
         assert!(decided(r#""behavior": "yes""#).is_err());
     }
 
     #[test]
     fn plain_words_are_context_only_where_a_conversation_begins() {
-        assert_eq!(Answer::printed(Point::SessionStart, "be kind\n").unwrap().context, ["be kind"]);
-        assert_eq!(Answer::printed(Point::PostToolUse, "be kind").unwrap(), Answer::default());
+        assert_eq!(
+            HookAnswer::printed(HookPoint::SessionStart, "be kind\n")
+                .unwrap()
+                .context,
+            ["be kind"]
+        );
+        assert_eq!(
+            HookAnswer::printed(HookPoint::PostToolUse, "be kind").unwrap(),
+            HookAnswer::default()
+        );
     }
 
     #[test]
     fn no_text_is_longer_than_its_bound() {
         let text = "x".repeat(50_000);
-        let answer = Answer::printed(Point::UserPromptSubmit, &text).unwrap();
+        let answer = HookAnswer::printed(HookPoint::UserPromptSubmit, &text).unwrap();
         assert!(answer.context.concat().len() < 11_000);
-        assert!(Answer::blocked(&text).refusal().unwrap().len() < 11_000);
+        assert!(HookAnswer::blocked(&text).refusal().unwrap().len() < 11_000);
     }
 
     #[test]
     fn the_strictest_word_counts_and_everything_else_adds_up() {
-        let mut all = Answer { permits: true, ..Answer::context("a") };
-        all.add(Answer::context("b"));
-        all.add(Answer { verdict: Verdict::Ask, ..Answer::default() });
-        all.add(Answer::deny("no"));
-        all.add(Answer::default());
-        assert_eq!((all.refusal(), all.context.len(), all.permits), (Some("no"), 2, true));
-        all.add(Answer::deny("never"));
+        let mut all = HookAnswer {
+            permits: true,
+            ..HookAnswer::context("a")
+        };
+        all.add(HookAnswer::context("b"));
+        all.add(HookAnswer {
+            verdict: HookVerdict::Ask,
+            ..HookAnswer::default()
+        });
+        all.add(HookAnswer::deny("no"));
+        all.add(HookAnswer::default());
+        assert_eq!(
+            (all.refusal(), all.context.len(), all.permits),
+            (Some("no"), 2, true)
+        );
+        all.add(HookAnswer::deny("never"));
         assert_eq!(all.refusal(), Some("no\nnever"));
     }
 }

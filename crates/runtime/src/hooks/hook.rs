@@ -9,12 +9,13 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use rooftree_protocol::{Level, SessionId};
-use rooftree_tools::Rule;
+use rooftree_protocol::{DefinitionLevel, SessionId};
+use rooftree_tools::PermissionRule;
 
 use super::{
-    Answer, Failure, Ground, Matcher, Occasion, Point, Program, Service,
-    scripts::{Script, scripts},
+    HookAnswer, HookError, HookMatcher, HookPayload, HookPoint, HookProgram, HookRunContext,
+    HookService,
+    scripts::{HookScript, scripts},
 };
 use crate::Clock;
 
@@ -22,56 +23,56 @@ use crate::Clock;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Is asked at one point by calling it.
-pub type Handler = Arc<dyn Fn(Occasion) -> BoxFuture<'static, Answer> + Send + Sync>;
+pub type HookHandler = Arc<dyn Fn(HookPayload) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
 
 /// Something that is asked or told at one point.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Hook {
+pub struct ConfiguredHook {
     /// At which point.
-    pub point: Point,
+    pub point: HookPoint,
     /// For which tools, agents or reasons.
-    pub matcher: Matcher,
+    pub matcher: HookMatcher,
     /// Only for calls that this rule may mean.
-    pub condition: Option<Rule>,
+    pub condition: Option<PermissionRule>,
     /// What is asked.
-    pub action: Action,
+    pub action: HookAction,
     /// How long it may think.
     pub patience: Duration,
     /// Whether its answer is waited for.
-    pub wait: Wait,
+    pub wait: HookWait,
     /// What a failure means at a point where something waits to pass.
-    pub on_failure: OnFailure,
+    pub on_failure: HookFailureMode,
     /// The sessions it was asked in, if it is asked only once in each.
-    pub once: Option<Asked>,
+    pub once: Option<AskedSessions>,
     /// What people read while it is asked.
     pub status: Option<String>,
     /// Who wrote it.
-    pub level: Level,
+    pub level: DefinitionLevel,
     /// Where it is written.
     pub place: PathBuf,
 }
 
 /// The sessions in which a hook was asked, the last ones.
-pub type Asked = Arc<Mutex<VecDeque<SessionId>>>;
+pub type AskedSessions = Arc<Mutex<VecDeque<SessionId>>>;
 
 /// Sessions of which it is remembered that a hook was asked in them.
 const MOST_ASKED: usize = 1_000;
 
 /// What is asked.
 #[derive(Clone)]
-pub enum Action {
+pub enum HookAction {
     /// A program.
-    Program(Program),
+    Program(HookProgram),
     /// A service, over HTTP.
-    Service(Service),
+    Service(HookService),
     /// A function of the program around the runtime.
-    Handler(Handler),
+    Handler(HookHandler),
 }
 
 /// Whether an answer is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
+pub enum HookWait {
     /// The work goes on when the hook has answered.
     Foreground,
     /// The work goes on at once, and what the hook says has no effect.
@@ -80,41 +81,41 @@ pub enum Wait {
 
 /// What a failure means at a point where something waits to pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFailure {
+pub enum HookFailureMode {
     /// It does not pass.
     Closed,
     /// It passes.
     Open,
 }
 
-impl Hook {
+impl ConfiguredHook {
     /// A function that is asked at this point.
-    pub fn handler(point: Point, handler: Handler) -> Self {
-        Self::new(point, Action::Handler(handler))
+    pub fn handler(point: HookPoint, handler: HookHandler) -> Self {
+        Self::new(point, HookAction::Handler(handler))
     }
 
     /// A program that is asked at this point.
-    pub fn program(point: Point, program: Program) -> Self {
-        Self::new(point, Action::Program(program))
+    pub fn program(point: HookPoint, program: HookProgram) -> Self {
+        Self::new(point, HookAction::Program(program))
     }
 
     /// A service that is asked at this point.
-    pub fn service(point: Point, service: Service) -> Self {
-        Self::new(point, Action::Service(service))
+    pub fn service(point: HookPoint, service: HookService) -> Self {
+        Self::new(point, HookAction::Service(service))
     }
 
-    fn new(point: Point, action: Action) -> Self {
+    fn new(point: HookPoint, action: HookAction) -> Self {
         Self {
             point,
-            matcher: Matcher::All,
+            matcher: HookMatcher::All,
             condition: None,
             action,
             patience: PATIENCE,
-            wait: Wait::Foreground,
-            on_failure: OnFailure::Closed,
+            wait: HookWait::Foreground,
+            on_failure: HookFailureMode::Closed,
             once: None,
             status: None,
-            level: Level::Code,
+            level: DefinitionLevel::Code,
             place: PathBuf::new(),
         }
     }
@@ -122,25 +123,30 @@ impl Hook {
     /// What people know it by.
     pub fn name(&self) -> &str {
         match &self.action {
-            Action::Program(program) => &program.shown,
-            Action::Service(service) => &service.url,
-            Action::Handler(_) => "a function of the program",
+            HookAction::Program(program) => &program.shown,
+            HookAction::Service(service) => &service.url,
+            HookAction::Handler(_) => "a function of the program",
         }
     }
 
     /// The files of a project, or of the directory it runs in, that its command may mean.
-    pub fn scripts(&self, project: &Path, cwd: &Path) -> Vec<Script> {
+    pub fn scripts(&self, project: &Path, cwd: &Path) -> Vec<HookScript> {
         match &self.action {
-            Action::Program(program) => scripts(&program.names(project), self.point, project, cwd),
-            Action::Service(_) | Action::Handler(_) => Vec::new(),
+            HookAction::Program(program) => {
+                scripts(&program.names(project), self.point, project, cwd)
+            }
+            HookAction::Service(_) | HookAction::Handler(_) => Vec::new(),
         }
     }
 
     /// Whether it is to be asked on this occasion.
-    pub fn is_for(&self, occasion: &Occasion) -> bool {
+    pub fn is_for(&self, occasion: &HookPayload) -> bool {
         self.point == occasion.point
             && self.matcher.is_for(&occasion.names)
-            && self.condition.as_ref().is_none_or(|rule| occasion.is_meant_by(rule))
+            && self
+                .condition
+                .as_ref()
+                .is_none_or(|rule| occasion.is_meant_by(rule))
     }
 
     /// Whether it may be asked in this session; notes that it was.
@@ -160,52 +166,66 @@ impl Hook {
     /// Asks it. It is ended when its time is over, and when the wait is dropped.
     pub async fn ask(
         &self,
-        occasion: &Occasion,
-        ground: &Ground,
+        occasion: &HookPayload,
+        ground: &HookRunContext,
         clock: &dyn Clock,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HookAnswer, HookError> {
         let asking = async {
             match &self.action {
-                Action::Program(program) => {
-                    let (hook, root, cwd) = (self.clone(), ground.root(occasion), occasion.cwd.clone());
-                    ground.is_unchanged(move || hook.scripts(&root, &cwd)).await?;
+                HookAction::Program(program) => {
+                    let (hook, root, cwd) =
+                        (self.clone(), ground.root(occasion), occasion.cwd.clone());
+                    ground
+                        .is_unchanged(move || hook.scripts(&root, &cwd))
+                        .await?;
                     program.ask(occasion, ground, self.level).await
                 }
-                Action::Service(service) => service.ask(occasion, ground, self.level).await,
-                Action::Handler(handler) => Ok(handler(occasion.clone()).await),
+                HookAction::Service(service) => service.ask(occasion, ground, self.level).await,
+                HookAction::Handler(handler) => Ok(handler(occasion.clone()).await),
             }
         };
         tokio::select! {
             biased;
             // Calling a function may panic as well as waiting for it.
             said = AssertUnwindSafe(asking).catch_unwind() => {
-                said.unwrap_or_else(|_| Err(Failure::Crashed("it panicked".into())))
+                said.unwrap_or_else(|_| Err(HookError::Crashed("it panicked".into())))
             }
-            () = clock.sleep(self.patience) => Err(Failure::OutOfTime),
+            () = clock.sleep(self.patience) => Err(HookError::OutOfTime),
         }
     }
 
     /// What its failure amounts to.
-    pub(super) fn failed(&self, failure: &Failure) -> Answer {
-        let words = format!("the {} hook `{}` failed: {failure}", self.point, self.name());
+    pub(super) fn failed(&self, failure: &HookError) -> HookAnswer {
+        let words = format!(
+            "the {} hook `{}` failed: {failure}",
+            self.point,
+            self.name()
+        );
         // A program that ends with an error of its own has looked and has not said no.
-        let is_error = matches!(failure, Failure::Error { .. });
+        let is_error = matches!(failure, HookError::Error { .. });
         // Whoever wrote that it may fail did not mean that an agent may make it fail.
-        let is_closed = self.on_failure == OnFailure::Closed || matches!(failure, Failure::Changed(_));
+        let is_closed =
+            self.on_failure == HookFailureMode::Closed || matches!(failure, HookError::Changed(_));
         if self.point.is_gate() && !is_error && is_closed {
-            return Answer::deny(words);
+            return HookAnswer::deny(words);
         }
-        Answer { notices: vec![words], ..Answer::default() }
+        HookAnswer {
+            notices: vec![words],
+            ..HookAnswer::default()
+        }
     }
 
     /// What it may say, given who wrote it.
     ///
     /// Invariant: a project's hook never answers for a person. A folder that was merely downloaded
     /// must not decide what happens on this machine.
-    pub(super) fn bounded(&self, mut answer: Answer) -> Answer {
-        if answer.permits && self.level == Level::Project {
+    pub(super) fn bounded(&self, mut answer: HookAnswer) -> HookAnswer {
+        if answer.permits && self.level == DefinitionLevel::Project {
             answer.permits = false;
-            let words = format!("the hook `{}` cannot allow anything: it is the project's", self.name());
+            let words = format!(
+                "the hook `{}` cannot allow anything: it is the project's",
+                self.name()
+            );
             answer.notices.push(words);
         }
         answer

@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// What a hook's matcher says.
 #[derive(Clone, Debug, Default)]
-pub enum Matcher {
+pub enum HookMatcher {
     /// Nothing: it is for all.
     #[default]
     All,
@@ -16,7 +16,7 @@ pub enum Matcher {
     Pattern(Regex),
 }
 
-impl Matcher {
+impl HookMatcher {
     /// Reads a matcher. Letters, digits and `_ - , |` are a list of names; anything else is a
     /// pattern that may match anywhere in a name.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -24,13 +24,23 @@ impl Matcher {
         if text.is_empty() || text == "*" {
             return Ok(Self::All);
         }
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | ',' | '|');
+        let is_plain =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ' ' | ',' | '|');
         if text.chars().all(is_plain) {
-            let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
+            let names = text
+                .split(['|', ','])
+                .map(str::trim)
+                .filter(|name| !name.is_empty());
             return Ok(Self::Names(names.map(str::to_owned).collect()));
         }
         Regex::new(text).map(Self::Pattern).map_err(|error| {
-            let last = error.to_string().lines().last().unwrap_or_default().trim().to_owned();
+            let last = error
+                .to_string()
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim()
+                .to_owned();
             format!("the matcher `{text}` is no regular expression: {last}")
         })
     }
@@ -41,15 +51,15 @@ impl Matcher {
             Self::All => true,
             _ if names.is_empty() => true,
             // Tools answer to their names without case, so a guard must see them without case too.
-            Self::Names(wanted) => {
-                wanted.iter().any(|wanted| names.iter().any(|name| name.eq_ignore_ascii_case(wanted)))
-            }
+            Self::Names(wanted) => wanted
+                .iter()
+                .any(|wanted| names.iter().any(|name| name.eq_ignore_ascii_case(wanted))),
             Self::Pattern(pattern) => names.iter().any(|name| pattern.is_match(name)),
         }
     }
 }
 
-impl fmt::Display for Matcher {
+impl fmt::Display for HookMatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("*"),
@@ -82,8 +92,16 @@ mod tests {
         ];
         for (text, names, wanted) in table {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-            assert_eq!(Matcher::parse(text).unwrap().is_for(&names), wanted, "{text} {names:?}");
+            assert_eq!(
+                HookMatcher::parse(text).unwrap().is_for(&names),
+                wanted,
+                "{text} {names:?}"
+            );
         }
-        assert!(Matcher::parse("(").unwrap_err().contains("no regular expression"));
+        assert!(
+            HookMatcher::parse("(")
+                .unwrap_err()
+                .contains("no regular expression")
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 /// A point at which hooks are asked or told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Point {
+pub enum HookPoint {
     /// Before a tool is used; it can refuse, rewrite, have somebody asked, answer the question.
     PreToolUse,
     /// After a tool was used and did what it should.
@@ -51,28 +51,28 @@ pub enum Point {
 }
 
 /// Every point there is.
-pub const POINTS: [Point; 21] = [
-    Point::PreToolUse,
-    Point::PostToolUse,
-    Point::PostToolUseFailure,
-    Point::PostToolBatch,
-    Point::UserPromptSubmit,
-    Point::SessionStart,
-    Point::SessionEnd,
-    Point::Stop,
-    Point::StopFailure,
-    Point::SubagentStart,
-    Point::SubagentStop,
-    Point::PreCompact,
-    Point::PostCompact,
-    Point::PermissionRequest,
-    Point::PermissionDenied,
-    Point::Notification,
-    Point::Elicitation,
-    Point::ElicitationResult,
-    Point::InstructionsLoaded,
-    Point::TaskCreated,
-    Point::TaskCompleted,
+pub const POINTS: [HookPoint; 21] = [
+    HookPoint::PreToolUse,
+    HookPoint::PostToolUse,
+    HookPoint::PostToolUseFailure,
+    HookPoint::PostToolBatch,
+    HookPoint::UserPromptSubmit,
+    HookPoint::SessionStart,
+    HookPoint::SessionEnd,
+    HookPoint::Stop,
+    HookPoint::StopFailure,
+    HookPoint::SubagentStart,
+    HookPoint::SubagentStop,
+    HookPoint::PreCompact,
+    HookPoint::PostCompact,
+    HookPoint::PermissionRequest,
+    HookPoint::PermissionDenied,
+    HookPoint::Notification,
+    HookPoint::Elicitation,
+    HookPoint::ElicitationResult,
+    HookPoint::InstructionsLoaded,
+    HookPoint::TaskCreated,
+    HookPoint::TaskCompleted,
 ];
 
 /// Points that hook files of other programs may name and that do not exist here, with the reason.
@@ -85,11 +85,17 @@ const ABSENT: [(&str, &str); 10] = [
     ("CwdChanged", "a session keeps its directory"),
     ("DirectoryAdded", "a session keeps its directory"),
     ("FileChanged", "nobody watches files"),
-    ("WorktreeCreate", "working copies are made by the runtime itself"),
-    ("WorktreeRemove", "working copies are removed by the runtime itself"),
+    (
+        "WorktreeCreate",
+        "working copies are made by the runtime itself",
+    ),
+    (
+        "WorktreeRemove",
+        "working copies are removed by the runtime itself",
+    ),
 ];
 
-impl Point {
+impl HookPoint {
     /// Its name in hook files.
     pub fn name(self) -> &'static str {
         match self {
@@ -119,7 +125,10 @@ impl Point {
 
     /// Whether something waits behind it that must not pass when a hook fails.
     pub fn is_gate(self) -> bool {
-        matches!(self, Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit)
+        matches!(
+            self,
+            Self::PreToolUse | Self::PermissionRequest | Self::UserPromptSubmit
+        )
     }
 
     /// Whether it is about one call of a tool.
@@ -156,13 +165,13 @@ impl Point {
     }
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for HookPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Point {
+impl FromStr for HookPoint {
     type Err = String;
 
     /// Says why there is no such point.
@@ -173,7 +182,9 @@ impl FromStr for Point {
         if let Some((_, why)) = ABSENT.iter().find(|(absent, _)| *absent == name) {
             return Err(format!("hooks of `{name}` are never asked here: {why}"));
         }
-        let near = POINTS.into_iter().find(|point| point.name().eq_ignore_ascii_case(name));
+        let near = POINTS
+            .into_iter()
+            .find(|point| point.name().eq_ignore_ascii_case(name));
         Err(match near {
             Some(point) => format!("there is no event `{name}`; did you mean `{point}`?"),
             None => {
@@ -194,9 +205,19 @@ mod tests {
             assert_eq!(point.name().parse(), Ok(point));
         }
         for (absent, why) in ABSENT {
-            assert!(absent.parse::<Point>().unwrap_err().contains(why));
+            assert!(absent.parse::<HookPoint>().unwrap_err().contains(why));
         }
-        assert!("pretooluse".parse::<Point>().unwrap_err().contains("did you mean `PreToolUse`"));
-        assert!("Nonsense".parse::<Point>().unwrap_err().contains("there are PreToolUse"));
+        assert!(
+            "pretooluse"
+                .parse::<HookPoint>()
+                .unwrap_err()
+                .contains("did you mean `PreToolUse`")
+        );
+        assert!(
+            "Nonsense"
+                .parse::<HookPoint>()
+                .unwrap_err()
+                .contains("there are PreToolUse")
+        );
     }
 }

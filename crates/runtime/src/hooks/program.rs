@@ -2,11 +2,11 @@
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
-use rooftree_process::{Ending, Environment, Input, Spawn, spawn_streamed};
-use rooftree_protocol::Level;
-use rooftree_tools::shell::Names;
+use rooftree_process::{ChildEnvironment, ExitReason, ProcessInput, SpawnRequest, spawn_streamed};
+use rooftree_protocol::DefinitionLevel;
+use rooftree_tools::shell::NamedFiles;
 
-use super::{Answer, Failure, Ground, Occasion, started::started};
+use super::{HookAnswer, HookError, HookPayload, HookRunContext, launch::started};
 
 /// Bytes a hook may print.
 const LONGEST: usize = 1024 * 1024;
@@ -17,7 +17,7 @@ const NOT_RUN: [i32; 2] = [126, 127];
 
 /// What to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct HookProgram {
     /// A path, or a name looked up in PATH.
     program: OsString,
     args: Vec<OsString>,
@@ -26,7 +26,7 @@ pub struct Program {
     is_shell: bool,
 }
 
-impl Program {
+impl HookProgram {
     /// A line for the shell.
     pub fn shell(line: &str) -> Self {
         Self {
@@ -39,75 +39,102 @@ impl Program {
 
     /// A program and its arguments, without a shell.
     pub fn exactly(program: &str, args: &[String]) -> Self {
-        let shown = std::iter::once(program).chain(args.iter().map(String::as_str)).collect::<Vec<_>>();
+        let shown = std::iter::once(program)
+            .chain(args.iter().map(String::as_str))
+            .collect::<Vec<_>>();
         let shown = shown.join(" ");
         let args = args.iter().map(Into::into).collect();
-        Self { program: program.into(), args, shown, is_shell: false }
+        Self {
+            program: program.into(),
+            args,
+            shown,
+            is_shell: false,
+        }
     }
 
     /// What it names, with the project's root filled in where no shell does that.
-    pub(super) fn names(&self, project: &Path) -> Names {
+    pub(super) fn names(&self, project: &Path) -> NamedFiles {
         let project = project.display().to_string();
         let words = std::iter::once(&self.program).chain(&self.args);
-        let mut words = words.map(|word| self.placed(word, &project).to_string_lossy().into_owned());
+        let mut words =
+            words.map(|word| self.placed(word, &project).to_string_lossy().into_owned());
         if self.is_shell {
-            return words.next_back().map(|line| Names::of(&line)).unwrap_or_default();
+            return words
+                .next_back()
+                .map(|line| NamedFiles::of(&line))
+                .unwrap_or_default();
         }
-        Names::of_program(&words.collect::<Vec<_>>())
+        NamedFiles::of_program(&words.collect::<Vec<_>>())
     }
 
     /// Starts it and waits for what it says. Dropping the wait kills it and all it started.
     pub(super) async fn ask(
         &self,
-        occasion: &Occasion,
-        ground: &Ground,
-        level: Level,
-    ) -> Result<Answer, Failure> {
+        occasion: &HookPayload,
+        ground: &HookRunContext,
+        level: DefinitionLevel,
+    ) -> Result<HookAnswer, HookError> {
         let spawn = self.spawn(occasion, ground);
         let (mut process, remark) = if ground.confines(level) {
             started(spawn, occasion, ground).await?
         } else {
             let free = spawn_streamed(spawn).await;
-            (free.map_err(|error| Failure::NotStarted(error.to_string()))?, None)
+            (
+                free.map_err(|error| HookError::NotStarted(error.to_string()))?,
+                None,
+            )
         };
         let mut printed = Vec::new();
         while let Some(bytes) = process.read().await {
             printed.extend_from_slice(&bytes);
             if printed.len() > LONGEST {
-                return Err(Failure::TooMuch);
+                return Err(HookError::TooMuch);
             }
         }
         let finished = process.finish(FAR_AWAY).await;
         let errors = finished.output.text();
         let mut answer = match finished.ending {
-            Ending::Exited(0) => Answer::printed(occasion.point, &String::from_utf8_lossy(&printed))
-                .map_err(Failure::NotUnderstood),
-            Ending::Exited(2) => Ok(Answer::blocked(&errors)),
-            Ending::Exited(code) if NOT_RUN.contains(&code) => Err(Failure::NotStarted(errors)),
+            ExitReason::Exited(0) => {
+                HookAnswer::printed(occasion.point, &String::from_utf8_lossy(&printed))
+                    .map_err(HookError::NotUnderstood)
+            }
+            ExitReason::Exited(2) => Ok(HookAnswer::blocked(&errors)),
+            ExitReason::Exited(code) if NOT_RUN.contains(&code) => {
+                Err(HookError::NotStarted(errors))
+            }
             // How a shell tells that what it ran was ended by a signal.
-            Ending::Exited(code @ 129..=192) => Err(Failure::Crashed(format!("signal {}", code - 128))),
-            Ending::Exited(code) => Err(Failure::Error { code, words: errors }),
-            Ending::Signalled(signal) => Err(Failure::Crashed(format!("signal {signal}"))),
-            Ending::TimedOut | Ending::Cancelled => Err(Failure::OutOfTime),
+            ExitReason::Exited(code @ 129..=192) => {
+                Err(HookError::Crashed(format!("signal {}", code - 128)))
+            }
+            ExitReason::Exited(code) => Err(HookError::Error {
+                code,
+                words: errors,
+            }),
+            ExitReason::Signalled(signal) => Err(HookError::Crashed(format!("signal {signal}"))),
+            ExitReason::TimedOut | ExitReason::Cancelled => Err(HookError::OutOfTime),
         }?;
         answer.notices.extend(remark);
         Ok(answer)
     }
 
-    fn spawn(&self, occasion: &Occasion, ground: &Ground) -> Spawn {
+    fn spawn(&self, occasion: &HookPayload, ground: &HookRunContext) -> SpawnRequest {
         let project = &ground.root(occasion).display().to_string();
-        let environment = Environment::inheriting(ground.inheritance.clone())
+        let environment = ChildEnvironment::inheriting(ground.inheritance.clone())
             .with("CLAUDE_PROJECT_DIR", project)
             .with("ROOFTREE_PROJECT_DIR", project)
             .with("ROOFTREE_SESSION_ID", occasion.session.as_str())
             // What is compiled beside a script would be a change of what was pinned.
             .with("PYTHONDONTWRITEBYTECODE", "1");
-        Spawn {
+        SpawnRequest {
             program: self.placed(&self.program, project),
-            args: self.args.iter().map(|arg| self.placed(arg, project)).collect(),
+            args: self
+                .args
+                .iter()
+                .map(|arg| self.placed(arg, project))
+                .collect(),
             cwd: occasion.cwd.clone(),
             environment,
-            input: Input::Bytes(format!("{}\n", occasion.input()).into_bytes()),
+            input: ProcessInput::Bytes(format!("{}\n", occasion.input()).into_bytes()),
             sandbox: None,
         }
     }

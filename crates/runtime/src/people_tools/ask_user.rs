@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Choice, Effect, ErrorCode, Question, QuestionReply, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::{
+    Choice, Effect, ErrorCode, Question, QuestionReply, Repeat, ToolKind, ToolSpec,
+};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
 };
 use serde_json::{Map, Value, json};
 
@@ -15,37 +17,58 @@ const DESCRIPTION: &str =
 /// More would be a form nobody wants to fill in.
 const MOST: usize = 4;
 
-const CHOICE: [Argument; 2] = [
-    Argument::new("label", Kind::Text, "").required().also(&["value", "title"]),
-    Argument::new("description", Kind::Text, ""),
+const CHOICE: [ToolArgument; 2] = [
+    ToolArgument::new("label", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["value", "title"]),
+    ToolArgument::new("description", ArgumentKind::Text, ""),
 ];
 
-const QUESTION: [Argument; 5] = [
-    Argument::new("question", Kind::Text, "").required().also(&["text", "prompt"]),
-    Argument::new("header", Kind::Text, "One or two words").also(&["name", "id"]),
-    Argument::new("options", Kind::Objects(&CHOICE), "Nothing if words are wanted").also(&["choices"]),
-    Argument::new("multi_select", Kind::Flag, "").also(&["multiSelect", "multiple"]),
-    Argument::accepted("allow_free_text", Kind::Flag).also(&["free"]),
+const QUESTION: [ToolArgument; 5] = [
+    ToolArgument::new("question", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["text", "prompt"]),
+    ToolArgument::new("header", ArgumentKind::Text, "One or two words")
+        .with_aliases(&["name", "id"]),
+    ToolArgument::new(
+        "options",
+        ArgumentKind::Objects(&CHOICE),
+        "Nothing if words are wanted",
+    )
+    .with_aliases(&["choices"]),
+    ToolArgument::new("multi_select", ArgumentKind::Flag, "")
+        .with_aliases(&["multiSelect", "multiple"]),
+    ToolArgument::accepted("allow_free_text", ArgumentKind::Flag).with_aliases(&["free"]),
 ];
 
-const ARGUMENTS: [Argument; 1] =
-    [Argument::new("questions", Kind::Objects(&QUESTION), "At most four").required()];
+const ARGUMENTS: [ToolArgument; 1] = [ToolArgument::new(
+    "questions",
+    ArgumentKind::Objects(&QUESTION),
+    "At most four",
+)
+.required()];
 
-pub(super) struct AskUser(ToolSpec);
+pub(super) struct AskUserTool(ToolSpec);
 
-impl AskUser {
+impl AskUserTool {
     pub(super) fn new() -> Self {
         Self(arguments::spec("AskUser", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for AskUser {
+impl Tool for AskUserTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["AskUserQuestion", "ask_user", "ask_question", "ask_choice_questions", "questions_ask"]
+        &[
+            "AskUserQuestion",
+            "ask_user",
+            "ask_question",
+            "ask_choice_questions",
+            "questions_ask",
+        ]
     }
 
     fn kind(&self) -> ToolKind {
@@ -59,7 +82,10 @@ impl Tool for AskUser {
         if asked.is_empty() || asked.len() > MOST {
             return Err(format!("AskUser takes one to {MOST} questions."));
         }
-        let names: BTreeSet<&str> = asked.iter().map(|question| question.name.as_str()).collect();
+        let names: BTreeSet<&str> = asked
+            .iter()
+            .map(|question| question.name.as_str())
+            .collect();
         if names.len() < asked.len() {
             return Err("AskUser: each question needs a `header` of its own.".into());
         }
@@ -80,7 +106,10 @@ impl Tool for AskUser {
     }
 
     fn title(&self, input: &Value) -> String {
-        questions(input).first().map(|question| question.text.clone()).unwrap_or_default()
+        questions(input)
+            .first()
+            .map(|question| question.text.clone())
+            .unwrap_or_default()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -94,14 +123,21 @@ impl Tool for AskUser {
                 QuestionReply::Answered { answers } => {
                     let told = |question: &Question| {
                         let given = answers.get(&question.name).map(|given| given.join(", "));
-                        format!("{}\n→ {}", question.text, given.unwrap_or_else(|| "(no answer)".into()))
+                        format!(
+                            "{}\n→ {}",
+                            question.text,
+                            given.unwrap_or_else(|| "(no answer)".into())
+                        )
                     };
                     ToolOutput::done(asked.iter().map(told).collect::<Vec<_>>().join("\n\n"))
                 }
                 QuestionReply::Declined { because } => {
-                    let why = because.map(|because| format!(" ({because})")).unwrap_or_default();
-                    let words =
-                        format!("The user gave no answer{why}. Decide by yourself, or say what you need.");
+                    let why = because
+                        .map(|because| format!(" ({because})"))
+                        .unwrap_or_default();
+                    let words = format!(
+                        "The user gave no answer{why}. Decide by yourself, or say what you need."
+                    );
                     ToolOutput::failed(ErrorCode::InteractionUnavailable, words)
                 }
             }
@@ -111,7 +147,9 @@ impl Tool for AskUser {
 
 /// One question alone is accepted as a list of one; choices may be plain words.
 fn listed(input: Value) -> Value {
-    let Value::Object(mut written) = input else { return input };
+    let Value::Object(mut written) = input else {
+        return input;
+    };
     if !written.contains_key("questions") {
         written = Map::from_iter([("questions".to_owned(), json!([written]))]);
     }
@@ -119,9 +157,12 @@ fn listed(input: Value) -> Value {
         for item in items.iter_mut().filter_map(Value::as_object_mut) {
             for key in ["options", "choices"] {
                 if let Some(Value::Array(options)) = item.get_mut(key) {
-                    options.iter_mut().filter(|option| option.is_string()).for_each(|option| {
-                        *option = json!({"label": option.take()});
-                    });
+                    options
+                        .iter_mut()
+                        .filter(|option| option.is_string())
+                        .for_each(|option| {
+                            *option = json!({"label": option.take()});
+                        });
                 }
             }
         }
@@ -130,20 +171,35 @@ fn listed(input: Value) -> Value {
 }
 
 fn questions(input: &Value) -> Vec<Question> {
-    let items = input.get("questions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let items = input
+        .get("questions")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let question = |(at, item): (usize, &Value)| {
-        let options = item.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let options = item
+            .get("options")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let choice = |option: &Value| Choice {
             label: text(option, "label").to_owned(),
             description: text(option, "description").to_owned(),
         };
         let header = text(item, "header").trim();
         Question {
-            name: if header.is_empty() { format!("question {}", at + 1) } else { header.to_owned() },
+            name: if header.is_empty() {
+                format!("question {}", at + 1)
+            } else {
+                header.to_owned()
+            },
             text: text(item, "question").to_owned(),
             choices: options.iter().map(choice).collect(),
             several: flag(item, "multi_select"),
-            free: item.get("allow_free_text").and_then(Value::as_bool).unwrap_or(true),
+            free: item
+                .get("allow_free_text")
+                .and_then(Value::as_bool)
+                .unwrap_or(true),
         }
     };
     items.iter().enumerate().map(question).collect()

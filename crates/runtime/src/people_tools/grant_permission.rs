@@ -5,37 +5,43 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Answer, Effect, ErrorCode, EventBody, PermissionScope, Response, RunId, Session, SessionId, ToolKind,
-    ToolSpec,
+    Answer, Effect, ErrorCode, EventBody, InquiryResponse, PermissionScope, RunId, Session,
+    SessionId, ToolKind, ToolSpec,
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_tools::{
-    Rule, Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    PermissionRule, Tool, ToolContext, ToolOutput,
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 use serde_json::Value;
 
-use crate::{caller::Caller, inquiries, world::Errand};
+use crate::{caller::Caller, inquiries, runtime_context::SessionAction};
 
 const DESCRIPTION: &str =
     "Permit something to an agent that works for you. You can only grant what you may do yourself.";
 
-const ARGUMENTS: [Argument; 2] = [
-    Argument::new("to", Kind::Text, "Its task or session id")
+const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("to", ArgumentKind::Text, "Its task or session id")
         .required()
-        .also(&["agent", "agent_id", "task_id"]),
-    Argument::new("permission", Kind::Text, "The rule, as it was asked for").required().also(&["rule"]),
+        .with_aliases(&["agent", "agent_id", "task_id"]),
+    ToolArgument::new(
+        "permission",
+        ArgumentKind::Text,
+        "The rule, as it was asked for",
+    )
+    .required()
+    .with_aliases(&["rule"]),
 ];
 
-pub(super) struct GrantPermission(ToolSpec);
+pub(super) struct GrantPermissionTool(ToolSpec);
 
-impl GrantPermission {
+impl GrantPermissionTool {
     pub(super) fn new() -> Self {
         Self(arguments::spec("GrantPermission", DESCRIPTION, &ARGUMENTS))
     }
 }
 
-impl Tool for GrantPermission {
+impl Tool for GrantPermissionTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -50,7 +56,8 @@ impl Tool for GrantPermission {
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let canonical = Value::Object(arguments::normalise("GrantPermission", &ARGUMENTS, input)?);
-        Rule::parse(text(&canonical, "permission")).map_err(|problem| problem.to_string())?;
+        PermissionRule::parse(text(&canonical, "permission"))
+            .map_err(|problem| problem.to_string())?;
         Ok(canonical)
     }
 
@@ -70,7 +77,10 @@ impl Tool for GrantPermission {
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             let Some(caller) = Caller::of(&context) else {
-                return ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run");
+                return ToolOutput::failed(
+                    ErrorCode::Internal,
+                    "this tool only works within a run",
+                );
             };
             match grant(&caller, &input).await {
                 Ok(words) => ToolOutput::done(words),
@@ -82,27 +92,44 @@ impl Tool for GrantPermission {
 
 async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
     let written = text(input, "permission");
-    let rule = Rule::parse(written).map_err(|problem| problem.to_string())?;
-    let rule = rule.resolved(&caller.world.options.tools).map_err(|problem| problem.to_string())?;
+    let rule = PermissionRule::parse(written).map_err(|problem| problem.to_string())?;
+    let rule = rule
+        .resolved(&caller.world.options.tools)
+        .map_err(|problem| problem.to_string())?;
     if !caller.policy.grants(&rule, &caller.world.options.tools) {
-        return Err(format!("You cannot grant `{rule}`: you would be asked about it yourself."));
+        return Err(format!(
+            "You cannot grant `{rule}`: you would be asked about it yourself."
+        ));
     }
     let session = below(caller, text(input, "to")).await?;
     let store = caller.world.store();
     let failed = |error: rooftree_store::Error| error.problem().message;
-    let (at, by) = (caller.world.now(), format!("agent {}", caller.session.agent));
+    let (at, by) = (
+        caller.world.now(),
+        format!("agent {}", caller.session.agent),
+    );
     let scope = RuleScope::Session(session.id.clone());
-    let row = RuleRow { number: 0, kind: RuleKind::Allow, rule: rule.to_string(), scope, by: by.clone(), at };
+    let row = RuleRow {
+        number: 0,
+        kind: RuleKind::Allow,
+        rule: rule.to_string(),
+        scope,
+        by: by.clone(),
+        at,
+    };
     store.put_rule(row).await.map_err(failed)?;
     caller.world.standing.forget();
     for inquiry in store.inquiries(None).await.map_err(failed)? {
         let is_it = matches!(&inquiry.asked, EventBody::PermissionRequested { rule: asked, .. } if *asked == rule.to_string());
         if is_it && inquiry.session == session.id && inquiry.answer.is_none() {
-            let answer = Response::Permission(Answer::allow(PermissionScope::Once));
+            let answer = InquiryResponse::Permission(Answer::allow(PermissionScope::Once));
             inquiries::answer(&**store, &inquiry.id, answer, &by, at)
                 .await
                 .map_err(|error| error.problem().message)?;
-            let _ = caller.world.errands.send(Errand::Wake(session.id.clone()));
+            let _ = caller
+                .world
+                .errands
+                .send(SessionAction::Wake(session.id.clone()));
         }
     }
     Ok(format!("{} may: {rule}", session.agent))
@@ -114,7 +141,12 @@ async fn below(caller: &Caller, to: &str) -> Result<Session, String> {
     let failed = |error: rooftree_store::Error| error.problem().message;
     let none = || format!("`{to}` does not work for you.");
     let id = if to.starts_with(RunId::PREFIX) {
-        store.task(to).await.map_err(failed)?.and_then(|task| task.child).ok_or_else(none)?
+        store
+            .task(to)
+            .await
+            .map_err(failed)?
+            .and_then(|task| task.child)
+            .ok_or_else(none)?
     } else {
         SessionId::parse(to).map_err(|_| none())?
     };
@@ -124,7 +156,11 @@ async fn below(caller: &Caller, to: &str) -> Result<Session, String> {
         if parent.session == caller.session.id {
             return Ok(found);
         }
-        above = store.session(&parent.session).await.map_err(failed)?.and_then(|session| session.parent);
+        above = store
+            .session(&parent.session)
+            .await
+            .map_err(failed)?
+            .and_then(|session| session.parent);
     }
     Err(none())
 }

@@ -11,7 +11,7 @@ use rooftree_protocol::{
 };
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
     tool::ModeChange,
 };
 use serde_json::Value;
@@ -21,8 +21,12 @@ use crate::caller::Caller;
 const ENTER: &str = "Only look from now on, to make a plan before anything is changed.";
 const LEAVE: &str = "Show your plan to the user and, if they agree, begin with it.";
 
-const PLAN: [Argument; 1] =
-    [Argument::new("plan", Kind::Text, "What you are going to do").required().also(&["summary", "text"])];
+const PLAN: [ToolArgument; 1] =
+    [
+        ToolArgument::new("plan", ArgumentKind::Text, "What you are going to do")
+            .required()
+            .with_aliases(&["summary", "text"]),
+    ];
 
 const ASK_FIRST: &str = "Yes, and ask before each change";
 const ACCEPT: &str = "Yes, and change files without asking";
@@ -30,15 +34,15 @@ const NO: &str = "No, keep planning";
 /// Under which name the one question is answered.
 const NAME: &str = "plan";
 
-pub(super) struct EnterPlanMode(ToolSpec);
+pub(super) struct EnterPlanModeTool(ToolSpec);
 
-impl EnterPlanMode {
+impl EnterPlanModeTool {
     pub(super) fn new() -> Self {
         Self(arguments::spec("EnterPlanMode", ENTER, &[]))
     }
 }
 
-impl Tool for EnterPlanMode {
+impl Tool for EnterPlanModeTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -69,22 +73,28 @@ impl Tool for EnterPlanMode {
 
     fn run(&self, _input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async {
-            let mode = Some(ModeChange { mode: Some(PermissionMode::Plan), by: "agent" });
+            let mode = Some(ModeChange {
+                mode: Some(PermissionMode::Plan),
+                by: "agent",
+            });
             let words = "Plan mode: nothing can be changed until ExitPlanMode.";
-            ToolOutput { mode, ..ToolOutput::done(words) }
+            ToolOutput {
+                mode,
+                ..ToolOutput::done(words)
+            }
         })
     }
 }
 
-pub(super) struct ExitPlanMode(ToolSpec);
+pub(super) struct ExitPlanModeTool(ToolSpec);
 
-impl ExitPlanMode {
+impl ExitPlanModeTool {
     pub(super) fn new() -> Self {
         Self(arguments::spec("ExitPlanMode", LEAVE, &PLAN))
     }
 }
 
-impl Tool for ExitPlanMode {
+impl Tool for ExitPlanModeTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -118,13 +128,20 @@ impl Tool for ExitPlanMode {
     }
 
     fn title(&self, input: &Value) -> String {
-        text(input, "plan").lines().next().unwrap_or_default().to_owned()
+        text(input, "plan")
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             let Some(caller) = Caller::of(&context) else {
-                return ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run");
+                return ToolOutput::failed(
+                    ErrorCode::Internal,
+                    "this tool only works within a run",
+                );
             };
             if caller.policy.mode != PermissionMode::Plan {
                 return ToolOutput::done("You are not in plan mode: go ahead.");
@@ -139,9 +156,9 @@ impl Tool for ExitPlanMode {
             };
             match reply {
                 QuestionReply::Answered { answers } => answered(&answers),
-                QuestionReply::Declined { because: Some(because) } if because.starts_with("nobody") => {
-                    left_alone(&caller)
-                }
+                QuestionReply::Declined {
+                    because: Some(because),
+                } if because.starts_with("nobody") => left_alone(&caller),
                 QuestionReply::Declined { .. } => kept("The user did not agree."),
             }
         })
@@ -149,7 +166,10 @@ impl Tool for ExitPlanMode {
 }
 
 fn question(plan: &str) -> Question {
-    let choice = |label: &str| Choice { label: label.into(), description: String::new() };
+    let choice = |label: &str| Choice {
+        label: label.into(),
+        description: String::new(),
+    };
     Question {
         name: NAME.into(),
         text: format!("Go ahead with this plan?\n\n{plan}"),
@@ -160,10 +180,19 @@ fn question(plan: &str) -> Question {
 }
 
 fn answered(answers: &BTreeMap<String, Vec<String>>) -> ToolOutput {
-    let said = answers.get(NAME).and_then(|said| said.first()).map(String::as_str);
+    let said = answers
+        .get(NAME)
+        .and_then(|said| said.first())
+        .map(String::as_str);
     let go_on = |mode| {
-        let mode = Some(ModeChange { mode: Some(mode), by: "user" });
-        ToolOutput { mode, ..ToolOutput::done("The user agrees with the plan. Begin with it.") }
+        let mode = Some(ModeChange {
+            mode: Some(mode),
+            by: "user",
+        });
+        ToolOutput {
+            mode,
+            ..ToolOutput::done("The user agrees with the plan. Begin with it.")
+        }
     };
     match said {
         Some(ASK_FIRST) => go_on(PermissionMode::Ask),
@@ -177,13 +206,20 @@ fn answered(answers: &BTreeMap<String, Vec<String>>) -> ToolOutput {
 /// Out of a mode the agent entered itself there is always a way.
 fn left_alone(caller: &Caller) -> ToolOutput {
     if caller.has_entered_plan {
-        let mode = Some(ModeChange { mode: None, by: "agent" });
-        return ToolOutput { mode, ..ToolOutput::done("You have left plan mode. Begin with the plan.") };
+        let mode = Some(ModeChange {
+            mode: None,
+            by: "agent",
+        });
+        return ToolOutput {
+            mode,
+            ..ToolOutput::done("You have left plan mode. Begin with the plan.")
+        };
     }
     kept("Nobody can agree with it now.")
 }
 
 fn kept(why: &str) -> ToolOutput {
-    let words = format!("{why} You are still in plan mode: change the plan, or give it as your answer.");
+    let words =
+        format!("{why} You are still in plan mode: change the plan, or give it as your answer.");
     ToolOutput::failed(ErrorCode::ToolDenied, words)
 }

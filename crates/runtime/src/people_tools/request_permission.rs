@@ -6,28 +6,36 @@
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
 use rooftree_tools::{
-    Rule, Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    PermissionRule, Tool, ToolContext, ToolOutput,
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 use serde_json::Value;
 
 const DESCRIPTION: &str = "Ask the user, before you need it, to permit something: a rule such as Bash(git push *), \
     Write(/srv/site/**) or WebFetch(domain:example.org).";
 
-const ARGUMENTS: [Argument; 2] = [
-    Argument::new("permission", Kind::Text, "The rule").required().also(&["rule"]),
-    Argument::new("reason", Kind::Text, "What it is needed for").required().also(&["because"]),
+const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("permission", ArgumentKind::Text, "The rule")
+        .required()
+        .with_aliases(&["rule"]),
+    ToolArgument::new("reason", ArgumentKind::Text, "What it is needed for")
+        .required()
+        .with_aliases(&["because"]),
 ];
 
-pub(super) struct RequestPermission(ToolSpec);
+pub(super) struct RequestPermissionTool(ToolSpec);
 
-impl RequestPermission {
+impl RequestPermissionTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("RequestPermission", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(
+            "RequestPermission",
+            DESCRIPTION,
+            &ARGUMENTS,
+        ))
     }
 }
 
-impl Tool for RequestPermission {
+impl Tool for RequestPermissionTool {
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
@@ -41,8 +49,13 @@ impl Tool for RequestPermission {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = Value::Object(arguments::normalise("RequestPermission", &ARGUMENTS, input)?);
-        Rule::parse(text(&canonical, "permission")).map_err(|problem| problem.to_string())?;
+        let canonical = Value::Object(arguments::normalise(
+            "RequestPermission",
+            &ARGUMENTS,
+            input,
+        )?);
+        PermissionRule::parse(text(&canonical, "permission"))
+            .map_err(|problem| problem.to_string())?;
         Ok(canonical)
     }
 

@@ -5,15 +5,15 @@ use std::{path::Path, sync::Arc};
 
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 use rooftree_protocol::{
-    Above, AgentDefinition, CallId, Effect, Mandate, ParentCall, PermissionMode, RunBounds, RunId, SessionId,
-    Timestamp,
+    Above, AgentDefinition, CallId, Effect, Mandate, ParentCall, PermissionMode, RunBounds, RunId,
+    SessionId, Timestamp,
     event::{PolicyNote, RunMode},
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_tools::{Judged, Policy, Rule};
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest};
 
-use super::{Bounds, Ceiling, narrowed};
-use crate::standing::Standing;
+use super::{RightsBounds, RightsCeiling, narrowed};
+use crate::saved_rules::ApplicableRules;
 
 const MODES: [PermissionMode; 5] = [
     PermissionMode::Plan,
@@ -53,7 +53,13 @@ const CALLS: [(&str, &str, Effect); 10] = [
 fn rights(policy: &Policy) -> Vec<u8> {
     let freedom = |(tool, subject, effect): &(&str, &str, Effect)| {
         let subject = Some(*subject).filter(|subject| !subject.is_empty());
-        let about = Judged { tool, subject, input: None, effect: *effect, cwd: Path::new("/work") };
+        let about = PolicyRequest {
+            tool,
+            subject,
+            input: None,
+            effect: *effect,
+            cwd: Path::new("/work"),
+        };
         policy.judge(&about).freedom()
     };
     CALLS.iter().map(freedom).collect()
@@ -61,12 +67,27 @@ fn rights(policy: &Policy) -> Vec<u8> {
 
 fn any_policy() -> impl Strategy<Value = Policy> {
     let rules = || subsequence(RULES.to_vec(), 0..=4);
-    (0..MODES.len(), rules(), subsequence(RULES.to_vec(), 0..=2), subsequence(RULES.to_vec(), 0..=2))
+    (
+        0..MODES.len(),
+        rules(),
+        subsequence(RULES.to_vec(), 0..=2),
+        subsequence(RULES.to_vec(), 0..=2),
+    )
         .prop_map(|(mode, allow, ask, deny)| {
-            let parsed =
-                |rules: Vec<&str>| rules.into_iter().map(|rule| Rule::parse(rule).unwrap()).collect();
+            let parsed = |rules: Vec<&str>| {
+                rules
+                    .into_iter()
+                    .map(|rule| PermissionRule::parse(rule).unwrap())
+                    .collect()
+            };
             let (allow, ask, deny) = (parsed(allow), parsed(ask), parsed(deny));
-            Policy { mode: MODES[mode], allow, ask, deny, ..Policy::default() }
+            Policy {
+                mode: MODES[mode],
+                allow,
+                ask,
+                deny,
+                ..Policy::default()
+            }
         })
 }
 
@@ -97,15 +118,34 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 fn note(policy: &Policy) -> PolicyNote {
-    let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
-    let (allow, ask, deny) = (written(&policy.allow), written(&policy.ask), written(&policy.deny));
-    PolicyNote { mode: policy.mode, allow, ask, deny, ..PolicyNote::default() }
+    let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
+    let (allow, ask, deny) = (
+        written(&policy.allow),
+        written(&policy.ask),
+        written(&policy.deny),
+    );
+    PolicyNote {
+        mode: policy.mode,
+        allow,
+        ask,
+        deny,
+        ..PolicyNote::default()
+    }
 }
 
 /// The mandate that delegation writes for a child.
 fn mandate(policy: &Policy, above: &[SessionId]) -> Mandate {
-    let PolicyNote { mode, allow, ask, deny, .. } = note(policy);
-    let named = |session: &SessionId| Above { agent: "lead".into(), session: session.clone() };
+    let PolicyNote {
+        mode,
+        allow,
+        ask,
+        deny,
+        ..
+    } = note(policy);
+    let named = |session: &SessionId| Above {
+        agent: "lead".into(),
+        session: session.clone(),
+    };
     Mandate {
         parent: ParentCall {
             session: above.last().unwrap().clone(),
@@ -133,44 +173,71 @@ fn mandate(policy: &Policy, above: &[SessionId]) -> Mandate {
 }
 
 fn definition(mode: Option<PermissionMode>) -> Arc<AgentDefinition> {
-    Arc::new(AgentDefinition { permission_mode: mode, ..AgentDefinition::new("x") })
+    Arc::new(AgentDefinition {
+        permission_mode: mode,
+        ..AgentDefinition::new("x")
+    })
 }
 
 /// A run on its way through a random tree.
-struct Walk {
+struct RightsWalk {
     process: Policy,
     rules: Vec<RuleRow>,
     definitions: Vec<Arc<AgentDefinition>>,
     mandate: Option<Mandate>,
-    begun: Option<Ceiling>,
+    begun: Option<RightsCeiling>,
     sessions: Vec<SessionId>,
 }
 
-impl Walk {
+impl RightsWalk {
     fn policy(&self) -> Policy {
-        let standing = Standing { rules: &self.rules, sessions: &self.sessions, home: Path::new("/work") };
+        let standing = ApplicableRules {
+            rules: &self.rules,
+            sessions: &self.sessions,
+            home: Path::new("/work"),
+        };
         let (definitions, mandate) = (self.definitions.as_slice(), self.mandate.as_ref());
-        narrowed(self.process.clone(), &standing, Bounds { definitions, mandate, begun: self.begun.as_ref() })
+        narrowed(
+            self.process.clone(),
+            &standing,
+            RightsBounds {
+                definitions,
+                mandate,
+                begun: self.begun.as_ref(),
+            },
+        )
     }
 
     /// The run begins, or its journal tells its policy anew.
     fn record(&mut self) {
         let policy = Policy::recorded(&note(&self.policy()));
-        self.begun = Some(Ceiling { policy, bounds: RunBounds::unrecorded(), since: Timestamp(0) });
+        self.begun = Some(RightsCeiling {
+            policy,
+            bounds: RunBounds::unrecorded(),
+            since: Timestamp(0),
+        });
     }
 
     fn take(&mut self, step: Step) {
         match step {
             Step::Delegate(mode) => {
                 self.mandate = Some(mandate(&self.policy(), &self.sessions));
-                self.sessions.push(SessionId::from_entropy(self.sessions.len() as u128 + 1));
+                self.sessions
+                    .push(SessionId::from_entropy(self.sessions.len() as u128 + 1));
                 (self.definitions, self.begun) = (vec![definition(mode)], None);
             }
             Step::Continue(process) => self.process = process,
             Step::Allow(rule) => {
                 let (scope, by, at) = (RuleScope::Always, "ann".to_owned(), Timestamp(1));
                 let (number, kind) = (self.rules.len() as i64, RuleKind::Allow);
-                self.rules.push(RuleRow { number, kind, rule: rule.into(), scope, by, at });
+                self.rules.push(RuleRow {
+                    number,
+                    kind,
+                    rule: rule.into(),
+                    scope,
+                    by,
+                    at,
+                });
             }
             Step::Remove => drop(self.rules.pop()),
             Step::Redefine(mode) => self.definitions.push(definition(mode)),
@@ -186,7 +253,7 @@ proptest! {
     ) {
         let definitions = vec![definition(mode.map(|at| MODES[at]))];
         let sessions = vec![SessionId::from_entropy(1)];
-        let mut walk = Walk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
         walk.record();
         for step in steps {
             let (before, mode) = (rights(&walk.policy()), walk.policy().mode);
@@ -203,7 +270,7 @@ proptest! {
     fn an_imported_session_begins_with_the_rights_of_the_process_and_nothing_else(process in any_policy()) {
         let sessions = vec![SessionId::from_entropy(1)];
         let definitions = vec![definition(None)];
-        let walk = Walk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
         prop_assert_eq!(rights(&walk.policy()), rights(&walk.process));
     }
 
@@ -211,13 +278,13 @@ proptest! {
     fn an_answer_is_the_only_thing_that_adds_to_a_run(process in any_policy(), at in 0..RULES.len()) {
         let sessions = vec![SessionId::from_entropy(1)];
         let definitions = vec![definition(None)];
-        let mut walk = Walk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
         walk.record();
         walk.take(Step::Allow(RULES[at]));
-        let rule = Rule::parse(RULES[at]).unwrap();
+        let rule = PermissionRule::parse(RULES[at]).unwrap();
         let had = walk.process.allow.contains(&rule);
         prop_assert_eq!(walk.policy().allow.contains(&rule), had, "made by hand");
-        walk.rules[0].by = crate::standing::by_answer("ann");
+        walk.rules[0].by = crate::saved_rules::by_answer("ann");
         prop_assert!(walk.policy().allow.contains(&rule), "answered");
     }
 }

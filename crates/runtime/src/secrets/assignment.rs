@@ -4,10 +4,20 @@
 
 use std::ops::Range;
 
-use super::{random::is_random, token::Alphabet};
+use super::{entropy::is_random, token::TokenAlphabet};
 
 /// What a name may go on with behind the word that makes it secret.
-const TAILS: [&str; 9] = ["", "key", "value", "token", "accesskey", "string", "s", "b64", "base64"];
+const TAILS: [&str; 9] = [
+    "",
+    "key",
+    "value",
+    "token",
+    "accesskey",
+    "string",
+    "s",
+    "b64",
+    "base64",
+];
 
 /// No name is longer, and no value.
 const LONGEST_NAME: usize = 40;
@@ -22,16 +32,16 @@ pub(super) fn find(text: &str, word: Range<usize>) -> Option<Range<usize>> {
 
 /// Whether the value, or what comes before it, goes on where the text ends.
 pub(super) fn is_open(text: &str, word: Range<usize>) -> bool {
-    let name_end = Alphabet::Dashed.run(text, word.end, LONGEST_NAME);
+    let name_end = TokenAlphabet::Dashed.run(text, word.end, LONGEST_NAME);
     if name_end == text.len() {
         return true;
     }
     match value_start(text, &word) {
         Some(from) => value(text, from).end == text.len(),
         // Nothing but quotes and spaces so far.
-        None => text
-            .get(name_end..)
-            .is_some_and(|rest| rest.len() <= 8 && rest.bytes().all(|byte| is_quote(byte) || is_space(byte))),
+        None => text.get(name_end..).is_some_and(|rest| {
+            rest.len() <= 8 && rest.bytes().all(|byte| is_quote(byte) || is_space(byte))
+        }),
     }
 }
 
@@ -44,22 +54,31 @@ fn is_space(byte: u8) -> bool {
 }
 
 fn is_tail(tail: &str) -> bool {
-    let plain: String = tail.chars().filter(|letter| !matches!(letter, '_' | '-')).collect();
+    let plain: String = tail
+        .chars()
+        .filter(|letter| !matches!(letter, '_' | '-'))
+        .collect();
     let plain = plain.to_ascii_lowercase();
     TAILS.contains(&plain.trim_end_matches(|letter: char| letter.is_ascii_digit()))
 }
 
 /// Where the value begins: behind the name, quotes, spaces and a sign that says something is set.
 fn value_start(text: &str, word: &Range<usize>) -> Option<usize> {
-    let name_end = Alphabet::Dashed.run(text, word.end, LONGEST_NAME);
+    let name_end = TokenAlphabet::Dashed.run(text, word.end, LONGEST_NAME);
     if !is_tail(text.get(word.end..name_end)?) {
         return None;
     }
-    let name_start = Alphabet::Dashed.run_back(text, word.start, LONGEST_NAME);
-    let is_flag = text.get(name_start..word.start).is_some_and(|before| before.starts_with("--"));
+    let name_start = TokenAlphabet::Dashed.run_back(text, word.start, LONGEST_NAME);
+    let is_flag = text
+        .get(name_start..word.start)
+        .is_some_and(|before| before.starts_with("--"));
     let skip = |at: usize, skipped: fn(u8) -> bool| {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
-        at + rest.iter().take(8).take_while(|byte| skipped(**byte)).count()
+        at + rest
+            .iter()
+            .take(8)
+            .take_while(|byte| skipped(**byte))
+            .count()
     };
     let after_name = skip(skip(name_end, is_quote), is_space);
     let after_sign = skip(after_name, |byte| matches!(byte, b'=' | b':' | b'>'));
@@ -72,11 +91,19 @@ fn value_start(text: &str, word: &Range<usize>) -> Option<usize> {
 /// The value itself: up to whatever ends it.
 fn value(text: &str, from: usize) -> Range<usize> {
     let is_of = |byte: u8| {
-        Alphabet::Url.has(byte)
-            || matches!(byte, b'~' | b'!' | b'@' | b'#' | b'$' | b'^' | b'&' | b'*' | b':')
+        TokenAlphabet::Url.has(byte)
+            || matches!(
+                byte,
+                b'~' | b'!' | b'@' | b'#' | b'$' | b'^' | b'&' | b'*' | b':'
+            )
     };
     let bytes = text.as_bytes().get(from..).unwrap_or_default();
-    from..from + bytes.iter().take(LONGEST_VALUE).take_while(|byte| is_of(**byte)).count()
+    from..from
+        + bytes
+            .iter()
+            .take(LONGEST_VALUE)
+            .take_while(|byte| is_of(**byte))
+            .count()
 }
 
 /// A call, a path, a variable or an index is code, and an address is looked at elsewhere.

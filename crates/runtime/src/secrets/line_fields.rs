@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::random::is_random;
+use super::entropy::is_random;
 
 /// How far before the word the rest of a netrc entry stands.
 const ENTRY: usize = 512;
@@ -16,7 +16,9 @@ pub(super) fn netrc(text: &str, word: Range<usize>) -> Option<Range<usize>> {
     let before = text.get(from..word.start)?;
     let mut words = before.split_whitespace().rev().skip(1);
     let is_login = matches!(words.next(), Some("login" | "account"));
-    let is_host = [words.next(), words.next()].iter().any(|word| matches!(word, Some("machine" | "default")));
+    let is_host = [words.next(), words.next()]
+        .iter()
+        .any(|word| matches!(word, Some("machine" | "default")));
     let is_entry = before.ends_with(char::is_whitespace) && is_login && is_host;
     let rest = text.get(word.end..)?;
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
@@ -44,5 +46,6 @@ pub(super) fn cookie(text: &str, word: Range<usize>) -> Option<Range<usize>> {
 
 /// Whether the value goes on where the text ends.
 pub(super) fn is_open(text: &str, word: Range<usize>) -> bool {
-    text.get(word.end..).is_some_and(|rest| !rest.contains('\n') && rest.len() < 4096)
+    text.get(word.end..)
+        .is_some_and(|rest| !rest.contains('\n') && rest.len() < 4096)
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::random::is_mixed;
+use super::entropy::is_mixed;
 
 /// What a token is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alphabet {
+pub(super) enum TokenAlphabet {
     /// Letters and digits.
     Alnum,
     /// The same, and `_`.
@@ -25,7 +25,7 @@ pub(super) enum Alphabet {
     Url,
 }
 
-impl Alphabet {
+impl TokenAlphabet {
     pub(super) fn has(self, byte: u8) -> bool {
         match self {
             Self::Alnum => byte.is_ascii_alphanumeric(),
@@ -36,7 +36,8 @@ impl Alphabet {
             Self::Upper => matches!(byte, b'0'..=b'9' | b'A'..=b'Z'),
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
             Self::Url => {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'%' | b'+' | b'=')
+                byte.is_ascii_alphanumeric()
+                    || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'%' | b'+' | b'=')
             }
         }
     }
@@ -45,13 +46,22 @@ impl Alphabet {
     /// nothing but beginnings costs no more than its length times that.
     pub(super) fn run(self, text: &str, from: usize, most: usize) -> usize {
         let rest = text.as_bytes().get(from..).unwrap_or_default();
-        from + rest.iter().take(most).take_while(|byte| self.has(**byte)).count()
+        from + rest
+            .iter()
+            .take(most)
+            .take_while(|byte| self.has(**byte))
+            .count()
     }
 
     /// Where a run of it that ends here begins, no further back than `most`.
     pub(super) fn run_back(self, text: &str, to: usize, most: usize) -> usize {
         let before = text.as_bytes().get(..to).unwrap_or_default();
-        to - before.iter().rev().take(most).take_while(|byte| self.has(**byte)).count()
+        to - before
+            .iter()
+            .rev()
+            .take(most)
+            .take_while(|byte| self.has(**byte))
+            .count()
     }
 }
 
@@ -59,7 +69,7 @@ impl Alphabet {
 pub(super) fn find(
     text: &str,
     literal: Range<usize>,
-    alphabet: Alphabet,
+    alphabet: TokenAlphabet,
     length: &Range<usize>,
 ) -> Option<Range<usize>> {
     if !begins_here(text, literal.start) {
@@ -69,7 +79,8 @@ pub(super) fn find(
     let body = text.get(literal.end..end)?;
     // A sentence may end right behind it.
     let body = body.trim_end_matches(['.', '-']);
-    (length.contains(&body.len()) && is_mixed(body)).then(|| literal.start..literal.end + body.len())
+    (length.contains(&body.len()) && is_mixed(body))
+        .then(|| literal.start..literal.end + body.len())
 }
 
 /// Whether a word may begin here. Escapes of JSON, URLs and terminals end in letters too.
@@ -87,8 +98,12 @@ pub(super) fn begins_here(text: &str, at: usize) -> bool {
 
 /// Whether this ends with the sequence that sets a colour.
 fn is_colour(before: &[u8]) -> bool {
-    let digits =
-        before.iter().rev().skip(1).take(20).take_while(|byte| byte.is_ascii_digit() || **byte == b';');
+    let digits = before
+        .iter()
+        .rev()
+        .skip(1)
+        .take(20)
+        .take_while(|byte| byte.is_ascii_digit() || **byte == b';');
     let length = digits.count() + 1;
     before
         .len()

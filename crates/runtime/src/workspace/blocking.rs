@@ -7,13 +7,14 @@ use std::{
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-use super::{Place, failure};
+use super::{WorkspaceConfig, errors};
 
 /// Does the work on a thread of its own. Once begun it is done to the end, also if nobody waits.
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let broken = |error: tokio::task::JoinError| Problem::new(ErrorCode::Internal, error.to_string());
+    let broken =
+        |error: tokio::task::JoinError| Problem::new(ErrorCode::Internal, error.to_string());
     tokio::task::spawn_blocking(work).await.map_err(broken)?
 }
 
@@ -21,20 +22,25 @@ pub(super) async fn run<T: Send + 'static>(
 pub(super) async fn canonical(path: &Path) -> Result<PathBuf, Problem> {
     let path = path.to_owned();
     run(move || {
-        let real = fs::canonicalize(&path).map_err(failure::at("open", &path))?;
+        let real = fs::canonicalize(&path).map_err(errors::at("open", &path))?;
         match real.to_str() {
             Some(_) => Ok(real),
-            None => Err(failure::failed(format!("the path {} is not text", real.display()))
-                .cause("its name is not valid UTF-8")
-                .fix("rename the directory")),
+            None => Err(
+                errors::failed(format!("the path {} is not text", real.display()))
+                    .cause("its name is not valid UTF-8")
+                    .fix("rename the directory"),
+            ),
         }
     })
     .await
 }
 
 /// The place with its directory made and its real path.
-pub(super) async fn prepared(place: &Place) -> Result<Place, Problem> {
+pub(super) async fn prepared(place: &WorkspaceConfig) -> Result<WorkspaceConfig, Problem> {
     let directory = place.directory.clone();
-    run(move || fs::create_dir_all(&directory).map_err(failure::at("create", &directory))).await?;
-    Ok(Place { directory: canonical(&place.directory).await?, ..place.clone() })
+    run(move || fs::create_dir_all(&directory).map_err(errors::at("create", &directory))).await?;
+    Ok(WorkspaceConfig {
+        directory: canonical(&place.directory).await?,
+        ..place.clone()
+    })
 }

@@ -10,7 +10,7 @@ const NAMED: usize = 50;
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum FileChangeKind {
     /// It is new.
     Added,
     /// Its content or its mode is another.
@@ -26,7 +26,7 @@ pub struct ChangedFile {
     #[serde(serialize_with = "as_text")]
     pub path: PathBuf,
     /// What happened to it.
-    pub action: Action,
+    pub action: FileChangeKind,
     /// Lines that came; 0 for what is not text.
     pub added: u64,
     /// Lines that went; 0 for what is not text.
@@ -35,7 +35,7 @@ pub struct ChangedFile {
 
 /// All that changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct WorkspaceChanges {
     /// In the order of their paths.
     pub files: Vec<ChangedFile>,
     /// The same to read: a line per file and a sum.
@@ -45,10 +45,14 @@ pub struct Changes {
     pub commit: Option<String>,
 }
 
-impl Changes {
+impl WorkspaceChanges {
     pub(super) fn new(mut files: Vec<ChangedFile>, commit: Option<String>) -> Self {
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        Self { diffstat: diffstat(&files), files, commit }
+        Self {
+            diffstat: diffstat(&files),
+            files,
+            commit,
+        }
     }
 
     /// The paths alone.
@@ -68,18 +72,24 @@ fn diffstat(files: &[ChangedFile]) -> String {
     let sum = |count: fn(&ChangedFile) -> u64| files.iter().map(count).sum::<u64>();
     let noun = if files.len() == 1 { "file" } else { "files" };
     let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
-    lines.push(format!(" {} {noun} changed, {added} insertions(+), {removed} deletions(-)", files.len()));
+    lines.push(format!(
+        " {} {noun} changed, {added} insertions(+), {removed} deletions(-)",
+        files.len()
+    ));
     lines.join("\n")
 }
 
 fn line(file: &ChangedFile) -> String {
     let mark = match file.action {
-        Action::Added => "A",
-        Action::Changed => "M",
-        Action::Deleted => "D",
+        FileChangeKind::Added => "A",
+        FileChangeKind::Changed => "M",
+        FileChangeKind::Deleted => "D",
     };
     // A line end in a name must not look like a line of the summary.
-    let path = file.path.to_string_lossy().replace(|letter: char| letter.is_control(), "\u{FFFD}");
+    let path = file
+        .path
+        .to_string_lossy()
+        .replace(|letter: char| letter.is_control(), "\u{FFFD}");
     format!(" {mark} {path} | +{} -{}", file.added, file.removed)
 }
 
@@ -93,14 +103,21 @@ mod tests {
 
     #[test]
     fn the_summary_has_a_line_per_file_and_a_sum() {
-        let file =
-            |path: &str, action, added, removed| ChangedFile { path: path.into(), action, added, removed };
-        let files = vec![file("b\nc", Action::Deleted, 0, 4), file("a.rs", Action::Changed, 3, 1)];
-        let changes = Changes::new(files, None);
+        let file = |path: &str, action, added, removed| ChangedFile {
+            path: path.into(),
+            action,
+            added,
+            removed,
+        };
+        let files = vec![
+            file("b\nc", FileChangeKind::Deleted, 0, 4),
+            file("a.rs", FileChangeKind::Changed, 3, 1),
+        ];
+        let changes = WorkspaceChanges::new(files, None);
         assert_eq!(
             changes.diffstat,
             " M a.rs | +3 -1\n D b\u{FFFD}c | +0 -4\n 2 files changed, 3 insertions(+), 5 deletions(-)"
         );
-        assert_eq!(Changes::new(Vec::new(), None).diffstat, "");
+        assert_eq!(WorkspaceChanges::new(Vec::new(), None).diffstat, "");
     }
 }

@@ -5,128 +5,182 @@ use std::path::PathBuf;
 use rooftree_protocol::Problem;
 
 use super::{
-    Applied, Strategy, Workspace, blocking,
-    change::{ChangedFile, Changes},
-    copied::{self, Inspection, Touched},
-    entry::Entry,
-    failure,
-    landing::{Print, Step, Stopped, land},
-    manifest::{self, Manifest},
-    record::Record,
-    scratch::Scratch,
-    turn::Turn,
-    verdict::{Case, Verdict},
+    ApplyOutcome, ConflictStrategy, Workspace, blocking,
+    change::{ChangedFile, WorkspaceChanges},
+    copied::{self, CopyInspection, TouchedPath},
+    errors,
+    file_entry::FileEntry,
+    file_merge::{FileMerge, FileMergeOutcome},
+    manifest::{self, CopyManifest},
+    record::CopyRecord,
+    replace_files::{FileReplacement, FileSnapshot, ReplaceError, replace_all},
+    repository_lock::RepositoryLock,
+    scratch::ScratchDir,
 };
 
 /// How often it is tried again when someone writes to the parent's tree meanwhile.
 const ATTEMPTS: u32 = 5;
 
 /// Merges and lands what the child left.
-pub(super) async fn apply(workspace: &Workspace, strategy: Strategy) -> Result<Applied, Problem> {
+pub(super) async fn apply(
+    workspace: &Workspace,
+    strategy: ConflictStrategy,
+) -> Result<ApplyOutcome, Problem> {
     let place = workspace.root.parent().unwrap_or(&workspace.root);
-    let _turn = Turn::at(place).await?;
+    let _turn = RepositoryLock::at(place).await?;
     let mut inspection = copied::inspect(workspace).await?;
     if inspection.touched.is_empty() {
-        return Ok(Applied::Nothing);
+        return Ok(ApplyOutcome::Nothing);
     }
     start_from_applied(workspace, &mut inspection).await;
     let mut moved = workspace.origin.clone();
     for _ in 0..ATTEMPTS {
-        let plan = Plan::of(workspace, &inspection).await?;
-        if !plan.conflicts.is_empty() && strategy == Strategy::Refuse {
-            return Ok(Applied::Conflicts { files: plan.conflicts, applied: Vec::new() });
+        let plan = CopyMergePlan::of(workspace, &inspection).await?;
+        if !plan.conflicts.is_empty() && strategy == ConflictStrategy::Refuse {
+            return Ok(ApplyOutcome::Conflicts {
+                files: plan.conflicts,
+                applied: Vec::new(),
+            });
         }
         let (conflicts, steps) = (plan.conflicts.clone(), plan.steps.clone());
         match plan.carry_out(workspace).await? {
             Some(path) => moved = path,
             None => {
                 remember(workspace, &inspection).await?;
-                Record::note_applied(&workspace.root, inspection.mark.clone()).await?;
+                CopyRecord::note_applied(&workspace.root, inspection.mark.clone()).await?;
                 return Ok(outcome(inspection.changes, &steps, conflicts));
             }
         }
     }
-    Err(failure::restless(&moved))
+    Err(errors::keeps_changing(&moved))
 }
 
 /// Both sides have in common what was applied last. The same work again starts from the beginning:
 /// someone may have undone it.
-async fn start_from_applied(workspace: &Workspace, inspection: &mut Inspection) {
+async fn start_from_applied(workspace: &Workspace, inspection: &mut CopyInspection) {
     let root = workspace.root.clone();
-    let is_again = Record::of(&root).await.is_none_or(|record| record.is_applied(inspection.mark.as_deref()));
-    let read = move || Manifest::read(&manifest::applied(&root));
-    let Ok(mut applied) = blocking::run(read).await else { return };
+    let is_again = CopyRecord::of(&root)
+        .await
+        .is_none_or(|record| record.is_applied(inspection.mark.as_deref()));
+    let read = move || CopyManifest::read(&manifest::applied(&root));
+    let Ok(mut applied) = blocking::run(read).await else {
+        return;
+    };
     for touched in inspection.touched.iter_mut().filter(|_| !is_again) {
-        touched.found = applied.0.remove(&touched.path).or_else(|| touched.found.take());
+        touched.found = applied
+            .0
+            .remove(&touched.path)
+            .or_else(|| touched.found.take());
     }
 }
 
 /// Keeps what was applied, as the beginning of the next time.
-async fn remember(workspace: &Workspace, inspection: &Inspection) -> Result<(), Problem> {
+async fn remember(workspace: &Workspace, inspection: &CopyInspection) -> Result<(), Problem> {
     let (root, touched) = (workspace.root.clone(), inspection.touched.clone());
     blocking::run(move || {
-        let mut applied = Manifest::default();
-        for Touched { path, left, .. } in touched {
+        let mut applied = CopyManifest::default();
+        for TouchedPath { path, left, .. } in touched {
             let Some(left) = left else { continue };
             let file = root.join(&path);
-            manifest::keep(&root, &file, &left).map_err(failure::at("copy", &file))?;
+            manifest::keep(&root, &file, &left).map_err(errors::at("copy", &file))?;
             applied.0.insert(path, left);
         }
         let list = manifest::applied(&root);
-        applied.write(&list).map_err(failure::at("write", &list))
+        applied.write(&list).map_err(errors::at("write", &list))
     })
     .await
 }
 
-fn outcome(changes: Changes, steps: &[Step], conflicts: Vec<PathBuf>) -> Applied {
+fn outcome(
+    changes: WorkspaceChanges,
+    steps: &[FileReplacement],
+    conflicts: Vec<PathBuf>,
+) -> ApplyOutcome {
     let is_landed = |file: &ChangedFile| steps.iter().any(|step| step.path == file.path);
-    let landed = Changes::new(changes.files.into_iter().filter(is_landed).collect(), None);
+    let landed = WorkspaceChanges::new(changes.files.into_iter().filter(is_landed).collect(), None);
     if conflicts.is_empty() {
-        return if landed.files.is_empty() { Applied::Nothing } else { Applied::Clean(landed) };
+        return if landed.files.is_empty() {
+            ApplyOutcome::Nothing
+        } else {
+            ApplyOutcome::Clean(landed)
+        };
     }
-    let applied = landed.paths().into_iter().filter(|path| !conflicts.contains(path)).collect();
-    Applied::Conflicts { files: conflicts, applied }
+    let applied = landed
+        .paths()
+        .into_iter()
+        .filter(|path| !conflicts.contains(path))
+        .collect();
+    ApplyOutcome::Conflicts {
+        files: conflicts,
+        applied,
+    }
 }
 
 /// What is to be written where, with new versions laid out in the scratch.
-struct Plan {
-    scratch: Scratch,
-    steps: Vec<Step>,
+struct CopyMergePlan {
+    scratch: ScratchDir,
+    steps: Vec<FileReplacement>,
     conflicts: Vec<PathBuf>,
 }
 
-impl Plan {
-    async fn of(workspace: &Workspace, inspection: &Inspection) -> Result<Self, Problem> {
-        let scratch = Scratch::below(workspace.origin.clone()).await?;
-        let mut plan = Self { scratch, steps: Vec::new(), conflicts: Vec::new() };
+impl CopyMergePlan {
+    async fn of(workspace: &Workspace, inspection: &CopyInspection) -> Result<Self, Problem> {
+        let scratch = ScratchDir::below(workspace.origin.clone()).await?;
+        let mut plan = Self {
+            scratch,
+            steps: Vec::new(),
+            conflicts: Vec::new(),
+        };
         for (number, touched) in inspection.touched.iter().enumerate() {
             // The print comes before the content is read: whatever is written later changes it.
             let target = workspace.origin.join(&touched.path);
-            let seen = Print::of(&target);
-            let own = Entry::of(&target).map_err(failure::at("read", &target))?;
+            let seen = FileSnapshot::of(&target);
+            let own = FileEntry::of(&target).map_err(errors::at("read", &target))?;
             let draft = plan.scratch.path().join(format!("new-{number}"));
-            let case = Case { workspace, touched, own: own.as_ref(), draft: &draft };
+            let case = FileMerge {
+                workspace,
+                touched,
+                own: own.as_ref(),
+                draft: &draft,
+            };
             plan.take(&case, case.judge().await?, seen)?;
         }
         Ok(plan)
     }
 
-    fn take(&mut self, case: &Case<'_>, verdict: Verdict, seen: Option<Print>) -> Result<(), Problem> {
+    fn take(
+        &mut self,
+        case: &FileMerge<'_>,
+        verdict: FileMergeOutcome,
+        seen: Option<FileSnapshot>,
+    ) -> Result<(), Problem> {
         let path = case.touched.path.clone();
         match verdict {
-            Verdict::Same => {}
-            Verdict::Land(new) => self.steps.push(Step { path, seen, new }),
-            Verdict::Marked(new) => {
+            FileMergeOutcome::Same => {}
+            FileMergeOutcome::Land(new) => self.steps.push(FileReplacement { path, seen, new }),
+            FileMergeOutcome::Marked(new) => {
                 self.conflicts.push(path.clone());
-                self.steps.push(Step { path, seen, new: Some(new) });
+                self.steps.push(FileReplacement {
+                    path,
+                    seen,
+                    new: Some(new),
+                });
             }
-            Verdict::Clash => {
+            FileMergeOutcome::Clash => {
                 self.conflicts.push(path.clone());
                 if case.touched.left.is_some() {
                     // A file the parent deleted comes back; beside a file that it changed, the child's is laid.
-                    let path = if case.own.is_none() { path } else { case.beside() };
-                    let seen = Print::of(&case.workspace.origin.join(&path));
-                    self.steps.push(Step { path, seen, new: Some(case.lay_out()?) });
+                    let path = if case.own.is_none() {
+                        path
+                    } else {
+                        case.beside()
+                    };
+                    let seen = FileSnapshot::of(&case.workspace.origin.join(&path));
+                    self.steps.push(FileReplacement {
+                        path,
+                        seen,
+                        new: Some(case.lay_out()?),
+                    });
                 }
             }
         }
@@ -136,11 +190,15 @@ impl Plan {
     /// Writes the plan into the parent's tree. If a file moved under us nothing is written, and it is named.
     async fn carry_out(self, workspace: &Workspace) -> Result<Option<PathBuf>, Problem> {
         let origin = workspace.origin.clone();
-        blocking::run(move || match land(&origin, &self.steps, self.scratch.path()) {
-            Ok(()) => Ok(None),
-            Err(Stopped::Moved(path)) => Ok(Some(path)),
-            Err(Stopped::Failed(path, error)) => Err(failure::at("write", &origin.join(path))(error)),
-        })
+        blocking::run(
+            move || match replace_all(&origin, &self.steps, self.scratch.path()) {
+                Ok(()) => Ok(None),
+                Err(ReplaceError::Moved(path)) => Ok(Some(path)),
+                Err(ReplaceError::Failed(path, error)) => {
+                    Err(errors::at("write", &origin.join(path))(error))
+                }
+            },
+        )
         .await
     }
 }

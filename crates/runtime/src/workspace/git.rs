@@ -1,8 +1,8 @@
 //! Runs git as a program: no shell, no hooks, no prompts, none of the caller's `GIT_*` variables, and
 //! confined wherever that works.
 
+mod sandbox;
 mod settings;
-mod walls;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,12 +11,14 @@ use std::{
     time::Duration,
 };
 
-use rooftree_process::{Ending, Environment, Error, Input, Sandbox, Spawn, spawn_streamed};
+use rooftree_process::{
+    ChildEnvironment, Error, ExitReason, ProcessInput, Sandbox, SpawnRequest, spawn_streamed,
+};
 use rooftree_protocol::Problem;
 
-use super::failure;
-use settings::Settings;
-use walls::Needs;
+use super::errors;
+use sandbox::GitAccess;
+use settings::GitSettings;
 
 /// How often a command is tried that finds another git at work.
 const ATTEMPTS: u32 = 40;
@@ -48,52 +50,64 @@ const SETTINGS: [&str; 17] = [
 
 /// What git inherits besides what every program needs: where settings and libraries are. It runs what
 /// repositories name (filters, merge drivers), so nothing else is theirs to read.
-const INHERITED: [&str; 5] = ["TMPDIR", "XDG_*", "LD_LIBRARY_PATH", "NIX_*", "DEVELOPER_DIR"];
+const INHERITED: [&str; 5] = [
+    "TMPDIR",
+    "XDG_*",
+    "LD_LIBRARY_PATH",
+    "NIX_*",
+    "DEVELOPER_DIR",
+];
 
 /// Whose name is on snapshots; a user without a configured name can have them too.
 const WHO: (&str, &str) = ("Rooftree", "rooftree@localhost");
 
 /// One git command.
 #[derive(Clone, Debug)]
-pub(super) struct Git {
+pub(super) struct GitCommand {
     directory: PathBuf,
     arguments: Vec<OsString>,
     index: Option<PathBuf>,
-    input: Input,
-    needs: Needs,
+    input: ProcessInput,
+    needs: GitAccess,
     /// Whether it only reads names and settings.
     is_look: bool,
 }
 
 /// What git answered.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     pub code: Option<i32>,
     pub output: Vec<u8>,
     pub errors: String,
 }
 
-impl Git {
+impl GitCommand {
     /// A command that runs in this directory.
     pub fn at(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
             arguments: Vec::new(),
             index: None,
-            input: Input::Nothing,
-            needs: Needs::default(),
+            input: ProcessInput::Nothing,
+            needs: GitAccess::default(),
             is_look: false,
         }
     }
 
     /// `git rev-parse`: it reads names, no objects and no files, and runs nothing whatever settings say.
     pub fn rev_parse(directory: &Path) -> Self {
-        Self { is_look: true, ..Self::at(directory).arg("rev-parse") }
+        Self {
+            is_look: true,
+            ..Self::at(directory).arg("rev-parse")
+        }
     }
 
     /// `git config`, to ask: it reads settings and runs nothing whatever they say.
     pub fn config(directory: &Path) -> Self {
-        Self { is_look: true, ..Self::at(directory).arg("config") }
+        Self {
+            is_look: true,
+            ..Self::at(directory).arg("config")
+        }
     }
 
     /// Writes to this directory too.
@@ -114,7 +128,8 @@ impl Git {
     }
 
     pub fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
-        self.arguments.extend(arguments.into_iter().map(OsString::from));
+        self.arguments
+            .extend(arguments.into_iter().map(OsString::from));
         self
     }
 
@@ -125,7 +140,7 @@ impl Git {
     }
 
     pub fn input(mut self, bytes: Vec<u8>) -> Self {
-        self.input = Input::Bytes(bytes);
+        self.input = ProcessInput::Bytes(bytes);
         self
     }
 
@@ -137,21 +152,23 @@ impl Git {
     /// Runs it and expects one line of text.
     pub async fn line(self) -> Result<String, Problem> {
         let output = self.succeed().await?;
-        Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
+        Ok(String::from_utf8_lossy(&output)
+            .trim_end_matches('\n')
+            .to_owned())
     }
 
     /// Runs it and expects one of these codes.
-    pub async fn answer_within(self, codes: &[i32]) -> Result<Answer, Problem> {
+    pub async fn answer_within(self, codes: &[i32]) -> Result<GitOutput, Problem> {
         let said = self.said();
         let answer = self.answer().await?;
         if answer.code.is_some_and(|code| codes.contains(&code)) {
             return Ok(answer);
         }
-        Err(failure::failed(format!("`git {said}` failed")).cause(words(&answer)))
+        Err(errors::failed(format!("`git {said}` failed")).cause(words(&answer)))
     }
 
     /// Runs it, again if another git holds a lock.
-    pub async fn answer(self) -> Result<Answer, Problem> {
+    pub async fn answer(self) -> Result<GitOutput, Problem> {
         let mut attempt = 1;
         loop {
             let answer = self.clone().start().await.map_err(not_started)?;
@@ -168,15 +185,18 @@ impl Git {
     /// Invariant: it runs no program that the settings of the repository name. Those may be the work of a
     /// command that an agent ran. They are emptied; and since that command may change them meanwhile, git
     /// is confined as it was, wherever anything can confine it.
-    pub async fn start(self) -> Result<Answer, Error> {
+    pub async fn start(self) -> Result<GitOutput, Error> {
         if self.is_look {
             return run(self.spawn(&[], None)).await;
         }
-        let asked = Self::at(&self.directory).args(settings::ASKED).spawn(&[], None);
-        let Settings { programs, files } =
-            Settings::of(&run(asked).await?.output, settings::home().as_deref());
+        let asked = Self::at(&self.directory)
+            .args(settings::ASKED)
+            .spawn(&[], None);
+        let GitSettings { programs, files } =
+            GitSettings::of(&run(asked).await?.output, settings::home().as_deref());
         let (directory, needs) = (self.directory.clone(), self.needs.clone());
-        let sandbox = tokio::task::spawn_blocking(move || walls::around(&directory, &needs, files)).await;
+        let sandbox =
+            tokio::task::spawn_blocking(move || sandbox::around(&directory, &needs, files)).await;
         let sandbox = sandbox.map_err(|_| Error::Gone)?;
         match run(self.clone().spawn(&programs, Some(sandbox))).await {
             Err(Error::Unconfined { .. }) => run(self.spawn(&programs, None)).await,
@@ -184,11 +204,11 @@ impl Git {
         }
     }
 
-    fn spawn(self, emptied: &[String], sandbox: Option<Sandbox>) -> Spawn {
+    fn spawn(self, emptied: &[String], sandbox: Option<Sandbox>) -> SpawnRequest {
         let settings = SETTINGS.iter().map(|setting| (*setting).to_owned());
         let settings = settings.chain(emptied.iter().map(|name| format!("{name}=")));
         let settings = settings.flat_map(|setting| ["-c".into(), OsString::from(setting)]);
-        Spawn {
+        SpawnRequest {
             program: "git".into(),
             args: settings.chain(self.arguments).collect(),
             cwd: self.directory,
@@ -200,12 +220,16 @@ impl Git {
 
     /// The command's first words, for messages.
     fn said(&self) -> String {
-        let words = self.arguments.iter().take(2).map(|word| word.to_string_lossy());
+        let words = self
+            .arguments
+            .iter()
+            .take(2)
+            .map(|word| word.to_string_lossy());
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-async fn run(spawn: Spawn) -> Result<Answer, Error> {
+async fn run(spawn: SpawnRequest) -> Result<GitOutput, Error> {
     let mut program = spawn_streamed(spawn).await?;
     let mut output = Vec::new();
     while let Some(bytes) = program.read().await {
@@ -213,10 +237,14 @@ async fn run(spawn: Spawn) -> Result<Answer, Error> {
     }
     let finished = program.finish(PATIENCE).await;
     let code = match finished.ending {
-        Ending::Exited(code) => Some(code),
+        ExitReason::Exited(code) => Some(code),
         _ => None,
     };
-    Ok(Answer { code, output, errors: finished.output.text() })
+    Ok(GitOutput {
+        code,
+        output,
+        errors: finished.output.text(),
+    })
 }
 
 /// Whether the error says that the program is not there.
@@ -225,12 +253,19 @@ pub(super) fn is_missing(error: &Error) -> bool {
 }
 
 pub(super) fn not_started(error: Error) -> Problem {
-    failure::failed("start git").cause(error.to_string()).fix("install git, or see that it is on the PATH")
+    errors::failed("start git")
+        .cause(error.to_string())
+        .fix("install git, or see that it is on the PATH")
 }
 
 /// What git said of its failure, on one line.
-pub(super) fn words(answer: &Answer) -> String {
-    let lines: Vec<&str> = answer.errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+pub(super) fn words(answer: &GitOutput) -> String {
+    let lines: Vec<&str> = answer
+        .errors
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
     match (lines.is_empty(), answer.code) {
         (false, _) => lines.join("; "),
         (true, Some(code)) => format!("git ended with code {code}"),
@@ -238,14 +273,18 @@ pub(super) fn words(answer: &Answer) -> String {
     }
 }
 
-fn is_locked(answer: &Answer) -> bool {
-    const SIGNS: [&str; 4] =
-        [".lock': File exists", "cannot lock ref", "could not lock", "Unable to create lock"];
+fn is_locked(answer: &GitOutput) -> bool {
+    const SIGNS: [&str; 4] = [
+        ".lock': File exists",
+        "cannot lock ref",
+        "could not lock",
+        "Unable to create lock",
+    ];
     answer.code != Some(0) && SIGNS.iter().any(|sign| answer.errors.contains(sign))
 }
 
-fn environment(index: Option<&Path>) -> Environment {
-    let environment = Environment::plain(&INHERITED)
+fn environment(index: Option<&Path>) -> ChildEnvironment {
+    let environment = ChildEnvironment::plain(&INHERITED)
         .with("LC_ALL", "C")
         .with("GIT_TERMINAL_PROMPT", "0")
         .with("GIT_OPTIONAL_LOCKS", "0")

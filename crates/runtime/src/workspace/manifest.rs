@@ -13,8 +13,9 @@ use std::{
 use rooftree_protocol::Problem;
 
 use super::{
-    entry::{Entry, Sort},
-    failure, record,
+    errors,
+    file_entry::{EntryKind, FileEntry},
+    record,
 };
 
 /// Larger files are compared, but not merged.
@@ -22,15 +23,19 @@ const MERGED_BYTES: u64 = 1024 * 1024;
 
 /// The copy as it was handed out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manifest(pub BTreeMap<PathBuf, Entry>);
+pub(super) struct CopyManifest(pub BTreeMap<PathBuf, FileEntry>);
 
-impl Manifest {
+impl CopyManifest {
     /// Reads one of the lists below.
     pub fn read(list: &Path) -> Result<Self, Problem> {
-        let bytes = fs::read(list).map_err(failure::at("read", list))?;
-        let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+        let bytes = fs::read(list).map_err(errors::at("read", list))?;
+        let lines = bytes
+            .split(|byte| *byte == 0)
+            .filter(|line| !line.is_empty());
         let entries: Option<_> = lines.map(parse).collect();
-        entries.map(Self).ok_or_else(|| failure::failed(format!("{} cannot be understood", list.display())))
+        entries
+            .map(Self)
+            .ok_or_else(|| errors::failed(format!("{} cannot be understood", list.display())))
     }
 
     /// Writes one of the lists below.
@@ -38,9 +43,9 @@ impl Manifest {
         let mut bytes = Vec::new();
         for (path, entry) in &self.0 {
             let sort = match entry.sort {
-                Sort::Program => "program",
-                Sort::Link => "link",
-                Sort::File | Sort::Other => "file",
+                EntryKind::Program => "program",
+                EntryKind::Link => "link",
+                EntryKind::File | EntryKind::Other => "file",
             };
             bytes.extend_from_slice(format!("{sort} {} ", entry.digest).as_bytes());
             bytes.extend_from_slice(path.as_os_str().as_bytes());
@@ -50,20 +55,23 @@ impl Manifest {
     }
 }
 
-fn parse(line: &[u8]) -> Option<(PathBuf, Entry)> {
+fn parse(line: &[u8]) -> Option<(PathBuf, FileEntry)> {
     let mut fields = line.splitn(3, |byte| *byte == b' ');
     let sort = match fields.next()? {
-        b"file" => Sort::File,
-        b"program" => Sort::Program,
-        b"link" => Sort::Link,
+        b"file" => EntryKind::File,
+        b"program" => EntryKind::Program,
+        b"link" => EntryKind::Link,
         _ => return None,
     };
     let digest = String::from_utf8(fields.next()?.to_vec()).ok()?;
-    Some((OsStr::from_bytes(fields.next()?).into(), Entry { sort, digest }))
+    Some((
+        OsStr::from_bytes(fields.next()?).into(),
+        FileEntry { sort, digest },
+    ))
 }
 
 /// Keeps the content of a file as it is now, if it is small enough to be merged later.
-pub(super) fn keep(root: &Path, file: &Path, entry: &Entry) -> io::Result<()> {
+pub(super) fn keep(root: &Path, file: &Path, entry: &FileEntry) -> io::Result<()> {
     let kept = kept(root, entry);
     if entry.is_file() && fs::metadata(file)?.len() <= MERGED_BYTES && !kept.exists() {
         fs::copy(file, kept)?;
@@ -72,7 +80,7 @@ pub(super) fn keep(root: &Path, file: &Path, entry: &Entry) -> io::Result<()> {
 }
 
 /// Where the content of an entry is kept, if it is.
-pub(super) fn kept(root: &Path, entry: &Entry) -> PathBuf {
+pub(super) fn kept(root: &Path, entry: &FileEntry) -> PathBuf {
     directory(root).join(&entry.digest)
 }
 
@@ -98,7 +106,10 @@ mod tests {
     #[test]
     fn a_line_with_spaces_and_line_ends_in_its_path_is_read() {
         let (path, entry) = parse(b"program abc a b\n c").unwrap();
-        assert_eq!((path.as_path(), entry.sort), (Path::new("a b\n c"), Sort::Program));
+        assert_eq!(
+            (path.as_path(), entry.sort),
+            (Path::new("a b\n c"), EntryKind::Program)
+        );
         assert!(parse(b"socket abc a").is_none());
     }
 }

@@ -21,15 +21,27 @@ pub(super) fn of(agent: &str, unique: &str) -> String {
     let agent = clean.trim_matches('-');
     let agent = if agent.is_empty() { "agent" } else { agent };
     // Of ids that begin with a time, only the end differs.
-    let mut end: Vec<char> = unique.chars().rev().filter(char::is_ascii_alphanumeric).take(UNIQUE).collect();
+    let mut end: Vec<char> = unique
+        .chars()
+        .rev()
+        .filter(char::is_ascii_alphanumeric)
+        .take(UNIQUE)
+        .collect();
     end.reverse();
-    let end: String = end.into_iter().map(|letter| letter.to_ascii_lowercase()).collect();
+    let end: String = end
+        .into_iter()
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect();
     format!("{agent}-{end:0>UNIQUE$}")
 }
 
 /// The same name for the first attempt, a numbered one for those that follow.
 pub(super) fn numbered(name: &str, attempt: u32) -> String {
-    if attempt < 2 { name.to_owned() } else { format!("{name}-{attempt}") }
+    if attempt < 2 {
+        name.to_owned()
+    } else {
+        format!("{name}-{attempt}")
+    }
 }
 
 #[cfg(test)]

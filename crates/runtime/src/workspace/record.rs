@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_process::{Identity, is_alive};
+use rooftree_process::{ProcessIdentity, is_alive};
 use rooftree_protocol::Problem;
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, blocking, failure, scratch::random_name};
+use super::{Workspace, blocking, errors, scratch::random_name};
 
 /// What may lie under a copy's name, with the copy itself; a name is free when nothing does.
 const ENDINGS: [&str; 4] = ["", ASIDE, REMOVED, KEPT];
@@ -25,7 +25,7 @@ pub(super) const KEPT: &str = ".kept";
 /// How far a copy got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
+pub(super) enum CopyState {
     /// It is being made; nobody has worked in it.
     Making,
     /// It was handed out.
@@ -34,32 +34,39 @@ pub(super) enum State {
 
 /// What is known of a copy besides its files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct CopyRecord {
     pub workspace: Workspace,
-    pub state: State,
+    pub state: CopyState,
     /// What was last applied, as [`Record::is_applied`] compares it.
     #[serde(default)]
     pub applied: Option<String>,
-    owner: Owner,
+    owner: CopyOwner,
 }
 
 /// The process that made it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Owner {
+struct CopyOwner {
     process: i32,
     start: u64,
 }
 
-impl Record {
+impl CopyRecord {
     /// Takes a name; says whether it was free.
     pub async fn reserve(workspace: &Workspace) -> Result<bool, Problem> {
         let process = i32::try_from(std::process::id()).unwrap_or(0);
-        let start = Identity::of(process).map_or(0, |own| own.start);
-        let owner = Owner { process, start };
-        let record = Self { workspace: workspace.clone(), state: State::Making, applied: None, owner };
+        let start = ProcessIdentity::of(process).map_or(0, |own| own.start);
+        let owner = CopyOwner { process, start };
+        let record = Self {
+            workspace: workspace.clone(),
+            state: CopyState::Making,
+            applied: None,
+            owner,
+        };
         blocking::run(move || {
             let path = path_of(&record.workspace.root);
-            let mut taken = ENDINGS.iter().map(|ending| beside(&record.workspace.root, ending));
+            let mut taken = ENDINGS
+                .iter()
+                .map(|ending| beside(&record.workspace.root, ending));
             if taken.any(|path| path.symlink_metadata().is_ok()) {
                 return Ok(false);
             }
@@ -70,7 +77,7 @@ impl Record {
             match linked {
                 Ok(()) => Ok(true),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-                Err(error) => Err(failure::at("write", &path)(error)),
+                Err(error) => Err(errors::at("write", &path)(error)),
             }
         })
         .await
@@ -86,10 +93,11 @@ impl Record {
     pub async fn all(directory: &Path) -> Vec<Self> {
         let directory = directory.to_owned();
         let read_all = move || {
-            let entries = fs::read_dir(&directory).map_err(failure::at("open", &directory))?;
+            let entries = fs::read_dir(&directory).map_err(errors::at("open", &directory))?;
             let paths = entries.flatten().map(|entry| entry.path());
-            let mut paths: Vec<PathBuf> =
-                paths.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+            let mut paths: Vec<PathBuf> = paths
+                .filter(|path| path.extension().is_some_and(|it| it == "json"))
+                .collect();
             paths.sort();
             Ok(paths.iter().filter_map(|path| read(path)).collect())
         };
@@ -98,7 +106,7 @@ impl Record {
 
     /// Notes that the copy is handed out.
     pub async fn note_ready(root: &Path) -> Result<(), Problem> {
-        Self::change(root, |record| record.state = State::Ready).await
+        Self::change(root, |record| record.state = CopyState::Ready).await
     }
 
     /// Notes that the work which `mark` stands for is in the parent's tree.
@@ -112,22 +120,28 @@ impl Record {
 
     /// Whether the process that made it still lives.
     pub fn is_owned(&self) -> bool {
-        is_alive(Identity { group: self.owner.process, start: self.owner.start })
+        is_alive(ProcessIdentity {
+            group: self.owner.process,
+            start: self.owner.start,
+        })
     }
 
     pub async fn remove(root: &Path) {
         let path = path_of(root);
         // Without its copy a record says nothing, so one that stays is only clutter.
-        let _ = blocking::run(move || fs::remove_file(&path).map_err(failure::at("remove", &path))).await;
+        let _ = blocking::run(move || fs::remove_file(&path).map_err(errors::at("remove", &path)))
+            .await;
     }
 
     async fn change(root: &Path, change: impl FnOnce(&mut Self)) -> Result<(), Problem> {
-        let Some(mut record) = Self::of(root).await else { return Ok(()) };
+        let Some(mut record) = Self::of(root).await else {
+            return Ok(());
+        };
         change(&mut record);
         let path = path_of(root);
         blocking::run(move || {
             let new = record.write_beside(&path)?;
-            fs::rename(&new, &path).map_err(failure::at("write", &path))
+            fs::rename(&new, &path).map_err(errors::at("write", &path))
         })
         .await
     }
@@ -135,19 +149,22 @@ impl Record {
     fn write_beside(&self, path: &Path) -> Result<PathBuf, Problem> {
         let new = path.with_extension(random_name()?);
         let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| failure::failed("write down the workspace").cause(error.to_string()))?;
-        fs::write(&new, text).map_err(failure::at("write", &new))?;
+            .map_err(|error| errors::failed("write down the workspace").cause(error.to_string()))?;
+        fs::write(&new, text).map_err(errors::at("write", &new))?;
         Ok(new)
     }
 }
 
 /// The copy that a directory lies in, by the record beside it.
 pub(super) fn around(directory: &Path) -> Option<Workspace> {
-    directory.ancestors().find_map(|above| read(&path_of(above))).map(|record| record.workspace)
+    directory
+        .ancestors()
+        .find_map(|above| read(&path_of(above)))
+        .map(|record| record.workspace)
 }
 
-fn read(path: &Path) -> Option<Record> {
-    let record: Record = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
+fn read(path: &Path) -> Option<CopyRecord> {
+    let record: CopyRecord = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     (path_of(&record.workspace.root) == path).then_some(record)
 }
 

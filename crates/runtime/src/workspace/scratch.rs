@@ -7,21 +7,21 @@ use std::{
 
 use rooftree_protocol::Problem;
 
-use super::{blocking, failure};
+use super::{blocking, errors};
 
 /// How its name begins. Where it must lie among the files of others, it is hidden.
 pub(super) const PREFIX: &str = ".rooftree-work-";
 
 /// A directory nobody else knows. Dropping it removes it.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(super) struct ScratchDir(PathBuf);
 
-impl Scratch {
+impl ScratchDir {
     /// Makes one below `parent`, which is made too.
     pub async fn below(parent: PathBuf) -> Result<Self, Problem> {
         blocking::run(move || {
             let path = parent.join(random_name()?);
-            fs::create_dir_all(&path).map_err(failure::at("create", &path))?;
+            fs::create_dir_all(&path).map_err(errors::at("create", &path))?;
             Ok(Self(path))
         })
         .await
@@ -32,7 +32,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // What is left behind here is found by nobody and harms nobody.
         let _ = fs::remove_dir_all(&self.0);
@@ -41,7 +41,7 @@ impl Drop for Scratch {
 
 /// A name that nobody else has.
 pub(super) fn random_name() -> Result<String, Problem> {
-    let number =
-        getrandom::u64().map_err(|error| failure::failed("name a directory").cause(error.to_string()))?;
+    let number = getrandom::u64()
+        .map_err(|error| errors::failed("name a directory").cause(error.to_string()))?;
     Ok(format!("{PREFIX}{number:016x}"))
 }

@@ -7,38 +7,51 @@ use std::{
 
 use rooftree_protocol::Problem;
 
-use super::{git::Git, raw_diff::Version, scratch::Scratch};
+use super::{git::GitCommand, raw_diff::TreeFile, scratch::ScratchDir};
 
 /// A file to lay out.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct StagedFile {
     pub path: PathBuf,
-    pub version: Version,
+    pub version: TreeFile,
 }
 
 /// Where a file lies after [`lay_out`].
-pub(super) fn path_of(scratch: &Scratch, path: &Path) -> PathBuf {
+pub(super) fn path_of(scratch: &ScratchDir, path: &Path) -> PathBuf {
     directory(scratch).join(path)
 }
 
-fn directory(scratch: &Scratch) -> PathBuf {
+fn directory(scratch: &ScratchDir) -> PathBuf {
     scratch.path().join("files")
 }
 
 /// Writes the files the way git would check them out in this working tree: line ends, filters, modes.
-pub(super) async fn lay_out(top: &Path, scratch: &Scratch, wanted: &[Wanted]) -> Result<(), Problem> {
+pub(super) async fn lay_out(
+    top: &Path,
+    scratch: &ScratchDir,
+    wanted: &[StagedFile],
+) -> Result<(), Problem> {
     if wanted.is_empty() {
         return Ok(());
     }
     let index = scratch.path().join("staging-index");
     let mut list = Vec::new();
-    for Wanted { path, version } in wanted {
+    for StagedFile { path, version } in wanted {
         list.extend_from_slice(format!("{} {}\t", version.mode, version.object).as_bytes());
         list.extend_from_slice(path.as_os_str().as_bytes());
         list.push(0);
     }
-    Git::at(top).index(&index).args(["update-index", "-z", "--index-info"]).input(list).succeed().await?;
+    GitCommand::at(top)
+        .index(&index)
+        .args(["update-index", "-z", "--index-info"])
+        .input(list)
+        .succeed()
+        .await?;
     let prefix = format!("--prefix={}/", directory(scratch).to_string_lossy());
-    Git::at(top).index(&index).args(["checkout-index", "--all", "--force", &prefix]).succeed().await?;
+    GitCommand::at(top)
+        .index(&index)
+        .args(["checkout-index", "--all", "--force", &prefix])
+        .succeed()
+        .await?;
     Ok(())
 }

@@ -10,23 +10,30 @@ use std::{
 
 use rooftree_protocol::Problem;
 
-use super::{failure, git::Git};
+use super::{errors, git::GitCommand};
 
 /// An inner repository's place that is not empty.
 #[derive(Clone, Debug)]
-pub(super) struct Inner {
+pub(super) struct InnerRepository {
     pub path: PathBuf,
     /// Whether there is a repository; else someone laid files where one belongs.
     pub is_repository: bool,
 }
 
 /// The places of inner repositories that an index names and that hold something.
-pub(super) async fn populated(top: &Path, index: &Path) -> Result<Vec<Inner>, Problem> {
-    let output = Git::at(top).index(index).args(["ls-files", "--stage", "-z"]).succeed().await?;
+pub(super) async fn populated(top: &Path, index: &Path) -> Result<Vec<InnerRepository>, Problem> {
+    let output = GitCommand::at(top)
+        .index(index)
+        .args(["ls-files", "--stage", "-z"])
+        .succeed()
+        .await?;
     let paths = output.split(|byte| *byte == 0).filter_map(inner_repository);
     let inner = paths.filter(|path| !is_empty(&top.join(path))).map(|path| {
         let is_repository = top.join(&path).join(".git").exists();
-        Inner { path, is_repository }
+        InnerRepository {
+            path,
+            is_repository,
+        }
     });
     Ok(inner.collect())
 }
@@ -39,19 +46,26 @@ fn inner_repository(line: &[u8]) -> Option<PathBuf> {
 
 /// What cannot be looked at counts as full, unless it is not there.
 fn is_empty(directory: &Path) -> bool {
-    fs::read_dir(directory)
-        .map_or_else(|_| fs::symlink_metadata(directory).is_err(), |mut entries| entries.next().is_none())
+    fs::read_dir(directory).map_or_else(
+        |_| fs::symlink_metadata(directory).is_err(),
+        |mut entries| entries.next().is_none(),
+    )
 }
 
 /// Whether git is to look into inner repositories when it takes a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum SubmoduleScan {
     Inside,
     Away,
 }
 
 /// Marks inner repositories in an index that is ours, so that git looks into them or away.
-pub(super) async fn mark(top: &Path, index: &Path, inner: &[Inner], look: Look) -> Result<(), Problem> {
+pub(super) async fn mark(
+    top: &Path,
+    index: &Path,
+    inner: &[InnerRepository],
+    look: SubmoduleScan,
+) -> Result<(), Problem> {
     if inner.is_empty() {
         return Ok(());
     }
@@ -60,19 +74,35 @@ pub(super) async fn mark(top: &Path, index: &Path, inner: &[Inner], look: Look) 
         list.extend_from_slice(inner.path.as_os_str().as_bytes());
         list.push(0);
     }
-    let how = if look == Look::Away { "--skip-worktree" } else { "--no-skip-worktree" };
-    let command = Git::at(top).index(index).args(["update-index", how, "-z", "--stdin"]);
+    let how = if look == SubmoduleScan::Away {
+        "--skip-worktree"
+    } else {
+        "--no-skip-worktree"
+    };
+    let command = GitCommand::at(top)
+        .index(index)
+        .args(["update-index", how, "-z", "--stdin"]);
     command.input(list).succeed().await.map(|_| ())
 }
 
 /// In a sparse checkout git unmarks what it finds on the disk, so it cannot be made to look away.
-pub(super) async fn check_not_sparse(top: &Path, inner: &[Inner]) -> Result<(), Problem> {
-    let Some(first) = inner.iter().find(|inner| inner.is_repository) else { return Ok(()) };
-    let asked = Git::config(top).args(["--type=bool", "core.sparseCheckout"]).answer().await?;
+pub(super) async fn check_not_sparse(top: &Path, inner: &[InnerRepository]) -> Result<(), Problem> {
+    let Some(first) = inner.iter().find(|inner| inner.is_repository) else {
+        return Ok(());
+    };
+    let asked = GitCommand::config(top)
+        .args(["--type=bool", "core.sparseCheckout"])
+        .answer()
+        .await?;
     if asked.output != b"true\n" {
         return Ok(());
     }
-    Err(failure::failed(format!("{} cannot be looked at", top.display()))
-        .cause(format!("{} is a repository inside of a sparse checkout", first.path.display()))
-        .fix("move that repository elsewhere"))
+    Err(
+        errors::failed(format!("{} cannot be looked at", top.display()))
+            .cause(format!(
+                "{} is a repository inside of a sparse checkout",
+                first.path.display()
+            ))
+            .fix("move that repository elsewhere"),
+    )
 }

@@ -9,25 +9,29 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Effect, EventBody, Lane, Message, MessageId, Origin, Part, RunBounds, RunId, SessionId, ToolKind,
-    ToolSpec,
+    Effect, EventBody, Lane, Message, MessageId, Origin, Part, RunBounds, RunId, SessionId,
+    ToolKind, ToolSpec,
     event::{PolicyNote, RunMode},
 };
 use rooftree_runtime::Clock;
-use rooftree_store::{Batch, ClaimOutcome, NewSessionRow, Owner, Post};
-use rooftree_testkit::{House, Probe};
+use rooftree_store::{AppendBatch, ClaimOutcome, InboxPost, NewSessionRow, Owner};
+use rooftree_testkit::{ProbeTool, TestRuntime};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 /// Tools with every effect, and one that says how the programs of its agent would be confined.
 fn tools() -> Toolset {
     let probes = [
-        Probe::open("Look", Effect::ReadOnly),
-        Probe::open("Change", Effect::LocalMutation),
-        Probe::open("Destroy", Effect::Destructive),
-        Probe::open("Act", Effect::RemoteAction),
+        ProbeTool::open("Look", Effect::ReadOnly),
+        ProbeTool::open("Change", Effect::LocalMutation),
+        ProbeTool::open("Destroy", Effect::Destructive),
+        ProbeTool::open("Act", Effect::RemoteAction),
     ];
-    Toolset::new(probes.into_iter().chain([Arc::new(Walls::new()) as Arc<dyn Tool>]))
+    Toolset::new(
+        probes
+            .into_iter()
+            .chain([Arc::new(Walls::new()) as Arc<dyn Tool>]),
+    )
 }
 
 /// Says how the programs of its agent would be confined.
@@ -36,7 +40,11 @@ struct Walls(ToolSpec);
 impl Walls {
     fn new() -> Self {
         let input_schema = json!({"type": "object"});
-        Self(ToolSpec { name: "Walls".into(), description: "Says what confines it.".into(), input_schema })
+        Self(ToolSpec {
+            name: "Walls".into(),
+            description: "Says what confines it.".into(),
+            input_schema,
+        })
     }
 }
 
@@ -69,13 +77,16 @@ impl Tool for Walls {
 
 /// A session whose run a process has left open that is gone, as its journal tells it.
 async fn left_open(
-    house: &House,
+    house: &TestRuntime,
     agent: &str,
     policy: Option<PolicyNote>,
     bounds: Option<RunBounds>,
 ) -> SessionId {
     let store = house.handle.store();
-    let (id, at) = (SessionId::from_entropy(house.clock.entropy()), house.clock.now());
+    let (id, at) = (
+        SessionId::from_entropy(house.clock.entropy()),
+        house.clock.now(),
+    );
     let new = NewSessionRow {
         id: id.clone(),
         agent: agent.into(),
@@ -94,15 +105,30 @@ async fn left_open(
         at,
     );
     let (lane, key) = (Lane::Mail, message.id.to_string());
-    let post = Post { session: id.clone(), lane, key, message: message.clone(), capacity: 9 };
+    let post = InboxPost {
+        session: id.clone(),
+        lane,
+        key,
+        message: message.clone(),
+        capacity: 9,
+    };
     store.post(post).await.unwrap();
-    let gone = Owner { pid: u32::MAX, ..Owner::this_process() };
-    let ClaimOutcome::Granted(claimed) = store.claim(&id, &gone, at, at.after(LEASE)).await.unwrap() else {
+    let gone = Owner {
+        pid: u32::MAX,
+        ..Owner::this_process()
+    };
+    let ClaimOutcome::Granted(claimed) =
+        store.claim(&id, &gone, at, at.after(LEASE)).await.unwrap()
+    else {
         panic!("nobody has it");
     };
     let run = RunId::from_entropy(house.clock.entropy());
     let bodies = [
-        EventBody::SessionOpened { agent: agent.into(), name: None, forked_from: None },
+        EventBody::SessionOpened {
+            agent: agent.into(),
+            name: None,
+            forked_from: None,
+        },
         EventBody::RunStarted {
             mode: RunMode::Main,
             message: message.id.clone(),
@@ -113,24 +139,31 @@ async fn left_open(
             policy: policy.map(Box::new),
             bounds: bounds.map(Box::new),
         },
-        EventBody::MessageUser { message, lane, position: 1 },
+        EventBody::MessageUser {
+            message,
+            lane,
+            position: 1,
+        },
     ];
-    let events = bodies.into_iter().enumerate().map(|(at_number, body)| rooftree_protocol::Event {
-        v: rooftree_protocol::event::VERSION,
-        id: Some(at_number as u64 + 1),
-        ts: at,
-        session: id.clone(),
-        run: (at_number > 0).then(|| run.clone()),
-        parent_run: None,
-        agent: agent.into(),
-        body,
-    });
-    let batch = Batch {
+    let events = bodies
+        .into_iter()
+        .enumerate()
+        .map(|(at_number, body)| rooftree_protocol::Event {
+            v: rooftree_protocol::event::VERSION,
+            id: Some(at_number as u64 + 1),
+            ts: at,
+            session: id.clone(),
+            run: (at_number > 0).then(|| run.clone()),
+            parent_run: None,
+            agent: agent.into(),
+            body,
+        });
+    let batch = AppendBatch {
         events: events.collect(),
         taken: vec![(lane, 1)],
         run: Some(Some(run.clone())),
         lease: at.after(LEASE),
-        ..Batch::default()
+        ..AppendBatch::default()
     };
     store.append(&claimed.claim, batch).await.unwrap();
     id
@@ -139,10 +172,15 @@ async fn left_open(
 const LEASE: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// The messages of a kind of notice in a session.
-async fn notices(house: &House, session: &SessionId, wanted: &str) -> Vec<String> {
+async fn notices(house: &TestRuntime, session: &SessionId, wanted: &str) -> Vec<String> {
     let notice = |event: rooftree_protocol::Event| match event.body {
         EventBody::Notice { code, message, .. } if code == wanted => Some(message),
         _ => None,
     };
-    house.events(session).await.into_iter().filter_map(notice).collect()
+    house
+        .events(session)
+        .await
+        .into_iter()
+        .filter_map(notice)
+        .collect()
 }

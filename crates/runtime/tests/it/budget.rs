@@ -8,40 +8,63 @@ use rooftree_protocol::{
     event::{ReplyPart, StopReason},
 };
 use rooftree_providers::{
-    Chunk, Provider, Reply, ReplyStream, Request,
-    catalog::Price,
+    ModelReply, ModelRequest, Provider, ReplyChunk, ReplyStream,
+    catalog::ModelPrice,
     scripted::{call, say},
 };
-use rooftree_testkit::{Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 /// Dollars per million tokens.
-fn price(input: f64, output: f64) -> Option<Price> {
-    Some(Price { input, output, cache_read: None, cache_write: None, long: None, search: None })
+fn price(input: f64, output: f64) -> Option<ModelPrice> {
+    Some(ModelPrice {
+        input,
+        output,
+        cache_read: None,
+        cache_write: None,
+        long: None,
+        search: None,
+    })
 }
 
 /// Answers everything, and leaves it to others to say what that costs.
 struct Unpriced;
 
 impl Provider for Unpriced {
-    fn stream(&self, _: Request) -> ReplyStream {
-        let usage = Usage { input: 1_000, output: 100, ..Usage::default() };
-        let parts = vec![ReplyPart::Text { text: "done".into() }];
-        let reply = Reply { parts, stop: StopReason::End, usage, request: None, dropped: Vec::new() };
-        stream::iter([Ok(Chunk::Reply(reply))]).boxed()
+    fn stream(&self, _: ModelRequest) -> ReplyStream {
+        let usage = Usage {
+            input: 1_000,
+            output: 100,
+            ..Usage::default()
+        };
+        let parts = vec![ReplyPart::Text {
+            text: "done".into(),
+        }];
+        let reply = ModelReply {
+            parts,
+            stop: StopReason::End,
+            usage,
+            request: None,
+            dropped: Vec::new(),
+        };
+        stream::iter([Ok(ReplyChunk::Reply(reply))]).boxed()
     }
 }
 
 #[tokio::test]
 async fn a_reply_is_kept_with_what_it_cost() {
-    let mut plan = Plan::new([]);
+    let mut plan = TestRuntimeBuilder::new([]);
     plan.provider = Some(Box::new(|_| Arc::new(Unpriced)));
     plan.price = price(2.0, 10.0);
     let house = plan.build();
     let session = house.post("hi").await;
-    let end = house.finished(&session).await;
-    assert!((end.usage.cost_usd - 0.003).abs() < 1e-9 && end.usage.cost_complete, "{:?}", end.usage);
+    let end = house.wait_for_run(&session).await;
+    assert!(
+        (end.usage.cost_usd - 0.003).abs() < 1e-9 && end.usage.cost_complete,
+        "{:?}",
+        end.usage
+    );
     let events = house.events(&session).await;
     let kept = events.iter().find_map(|event| match &event.body {
         EventBody::MessageCompleted(reply) => Some(reply.usage),
@@ -52,32 +75,38 @@ async fn a_reply_is_kept_with_what_it_cost() {
 
 #[tokio::test]
 async fn a_price_nobody_knows_leaves_tokens_only() {
-    let mut plan = Plan::new([]);
+    let mut plan = TestRuntimeBuilder::new([]);
     plan.provider = Some(Box::new(|_| Arc::new(Unpriced)));
     let house = plan.build();
     let session = house.post("hi").await;
-    let usage = house.finished(&session).await.usage;
-    assert_eq!((usage.total(), usage.cost_usd, usage.cost_complete), (1_100, 0.0, false));
+    let usage = house.wait_for_run(&session).await.usage;
+    assert_eq!(
+        (usage.total(), usage.cost_usd, usage.cost_complete),
+        (1_100, 0.0, false)
+    );
 }
 
 #[tokio::test]
 async fn a_question_that_would_cost_too_much_is_not_asked() {
-    let mut plan = Plan::new([say("never")]);
+    let mut plan = TestRuntimeBuilder::new([say("never")]);
     (plan.price, plan.max_cost_usd) = (price(1_000.0, 0.0), Some(0.01));
     let house = plan.build();
     let session = house.post(&"long ".repeat(100)).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Budget, 0));
     assert!(house.model.requests().is_empty());
-    let story = house.story(&session).await;
-    assert!(story.ends_with("notice   budget\nended    budget, 0 turns"), "{story}");
+    let story = house.transcript(&session).await;
+    assert!(
+        story.ends_with("notice   budget\nended    budget, 0 turns"),
+        "{story}"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn a_run_ends_when_its_money_is_spent_and_the_next_one_has_its_own() {
-    let look = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
-    let mut plan = Plan::new([
+    let look = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
+    let mut plan = TestRuntimeBuilder::new([
         say("").calls([call("Look", json!({"n": 1}))]).cost(0.3),
         say("").calls([call("Look", json!({"n": 2}))]).cost(0.3),
         say("another day").cost(0.3),
@@ -86,9 +115,12 @@ async fn a_run_ends_when_its_money_is_spent_and_the_next_one_has_its_own() {
     plan.max_cost_usd = Some(0.5);
     let house = plan.build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Budget, 2));
     house.post_to(&session, "go on").await;
-    assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_nth_run(&session, 2).await.status,
+        RunStatus::Completed
+    );
     house.verify().await;
 }

@@ -3,9 +3,9 @@
 use rooftree_protocol::{Effect, EventBody, RunStatus, event::StopReason};
 use rooftree_providers::{
     ModelMessage,
-    scripted::{FaultKind, call, fail, say},
+    scripted::{ScriptedFailureKind, call, fail, say},
 };
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -20,50 +20,78 @@ fn compactions(events: &[rooftree_protocol::Event]) -> Vec<&rooftree_protocol::e
 }
 
 /// What the model read last, as one text.
-fn last_read(house: &House) -> String {
+fn last_read(house: &TestRuntime) -> String {
     let requests = house.model.requests();
-    let asked = requests.iter().rfind(|request| request.agent.as_ref() != "compaction").unwrap();
+    let asked = requests
+        .iter()
+        .rfind(|request| request.agent.as_ref() != "compaction")
+        .unwrap();
     format!("{:?}", asked.messages)
 }
 
 #[tokio::test]
 async fn a_context_is_summarised_before_it_fills_the_window_and_the_request_stays() {
-    let summary = say("Facts: the colour is teal.").agent("compaction").matching(".*");
+    let summary = say("Facts: the colour is teal.")
+        .agent("compaction")
+        .matching(".*");
     let long = say("{{ user.text }} noted").agent("lead").matching(".*");
-    let mut plan = Plan::new([summary, long]);
+    let mut plan = TestRuntimeBuilder::new([summary, long]);
     plan.window = Some(2_000);
     let house = plan.build();
-    let session = house.post(&format!("the colour is teal {}", "x".repeat(1_500))).await;
-    house.finished(&session).await;
+    let session = house
+        .post(&format!("the colour is teal {}", "x".repeat(1_500)))
+        .await;
+    house.wait_for_run(&session).await;
     for number in 2..9 {
-        house.post_to(&session, &format!("message {number} {}", "y".repeat(1_500))).await;
-        house.finished_runs(&session, number).await;
+        house
+            .post_to(&session, &format!("message {number} {}", "y".repeat(1_500)))
+            .await;
+        house.wait_for_nth_run(&session, number).await;
     }
     let events = house.events(&session).await;
     let done = compactions(&events);
-    assert!(!done.is_empty(), "nothing was summarised:\n{}", house.story(&session).await);
+    assert!(
+        !done.is_empty(),
+        "nothing was summarised:\n{}",
+        house.transcript(&session).await
+    );
     for compaction in done {
-        assert!(compaction.after * 5 <= compaction.before * 4, "{compaction:?} did not help");
+        assert!(
+            compaction.after * 5 <= compaction.before * 4,
+            "{compaction:?} did not help"
+        );
     }
     let read = last_read(&house);
     assert!(read.contains("Facts: the colour is teal."), "{read}");
-    assert!(read.contains("message 8"), "the last request is gone: {read}");
+    assert!(
+        read.contains("message 8"),
+        "the last request is gone: {read}"
+    );
     // What was summarised is still in the journal.
-    assert!(house.story(&session).await.contains("user     the colour is teal"));
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("user     the colour is teal")
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
-    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
-    let steps =
-        (0..12).map(|n| say("").calls([call("Look", json!({"say": "z".repeat(800), "n": n}))]).agent("lead"));
+    let tools = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
+    let steps = (0..12).map(|n| {
+        say("")
+            .calls([call("Look", json!({"say": "z".repeat(800), "n": n}))])
+            .agent("lead")
+    });
     let summary = say("Done: looked.").agent("compaction").matching(".*");
-    let mut plan = Plan::new(steps.chain([say("finished").agent("lead"), summary])).tools(tools);
+    let mut plan =
+        TestRuntimeBuilder::new(steps.chain([say("finished").agent("lead"), summary])).tools(tools);
     plan.window = Some(3_000);
     let house = plan.build();
     let session = house.post("count the oddly named files").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert!(!compactions(&house.events(&session).await).is_empty());
     assert!(last_read(&house).contains("count the oddly named files"));
     for request in house.model.requests() {
@@ -73,66 +101,106 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
             assert_eq!(calls, results, "a call lost its result");
         }
     }
-    assert_ne!(end.status, RunStatus::Completed, "the script counts turns, which a summary hides");
+    assert_ne!(
+        end.status,
+        RunStatus::Completed,
+        "the script counts turns, which a summary hides"
+    );
 }
 
 #[tokio::test]
 async fn r2_d20_a_refused_request_is_given_up_after_at_most_one_reset() {
-    let house = Plan::new([
+    let house = TestRuntimeBuilder::new([
         say("noted").agent("lead").matching("something before"),
-        fail(FaultKind::TooLong).agent("lead").matching("a request"),
-        fail(FaultKind::TooLong).agent("compaction").matching(".*"),
+        fail(ScriptedFailureKind::TooLong)
+            .agent("lead")
+            .matching("a request"),
+        fail(ScriptedFailureKind::TooLong)
+            .agent("compaction")
+            .matching(".*"),
     ])
     .build();
     let session = house.post("something before").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     house.post_to(&session, "a request").await;
-    let end = house.finished_runs(&session, 2).await;
+    let end = house.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.status, RunStatus::Failed);
-    assert_eq!(end.error.unwrap().code, rooftree_protocol::ErrorCode::ContextTooLong);
-    assert!(last_read(&house).contains("a request"), "the request was lost");
-    let story = house.story(&session).await;
-    assert!(story.matches("notice   context_reset").count() <= 1, "{story}");
+    assert_eq!(
+        end.error.unwrap().code,
+        rooftree_protocol::ErrorCode::ContextTooLong
+    );
+    assert!(
+        last_read(&house).contains("a request"),
+        "the request was lost"
+    );
+    let story = house.transcript(&session).await;
+    assert!(
+        story.matches("notice   context_reset").count() <= 1,
+        "{story}"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d20_a_request_that_is_too_long_by_itself_resets_nothing() {
-    let house = Plan::new((0..8).map(|_| fail(FaultKind::TooLong).agent("lead"))).build();
+    let house =
+        TestRuntimeBuilder::new((0..8).map(|_| fail(ScriptedFailureKind::TooLong).agent("lead")))
+            .build();
     let session = house.post("a request").await;
-    let end = house.finished(&session).await;
-    assert_eq!(end.error.unwrap().code, rooftree_protocol::ErrorCode::ContextTooLong);
-    assert!(!house.story(&session).await.contains("context_reset"), "nothing was there to leave out");
-    assert_eq!(house.model.requests().len(), 1, "the same request is not sent again");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        end.error.unwrap().code,
+        rooftree_protocol::ErrorCode::ContextTooLong
+    );
+    assert!(
+        !house.transcript(&session).await.contains("context_reset"),
+        "nothing was there to leave out"
+    );
+    assert_eq!(
+        house.model.requests().len(),
+        1,
+        "the same request is not sent again"
+    );
 }
 
 #[tokio::test]
 async fn a_model_that_cannot_summarise_is_replaced_by_an_extract() {
     let long = say("noted").agent("lead").matching(".*");
-    let broken = fail(FaultKind::Refused).agent("compaction");
-    let mut plan = Plan::new([long, broken, say("never").agent("compaction")]);
+    let broken = fail(ScriptedFailureKind::Refused).agent("compaction");
+    let mut plan = TestRuntimeBuilder::new([long, broken, say("never").agent("compaction")]);
     plan.window = Some(1_000);
     let house = plan.build();
-    let session = house.post(&format!("remember the acorn {}", "x".repeat(2_000))).await;
-    house.finished(&session).await;
-    house.post_to(&session, &format!("go on {}", "y".repeat(1_500))).await;
-    house.finished_runs(&session, 2).await;
+    let session = house
+        .post(&format!("remember the acorn {}", "x".repeat(2_000)))
+        .await;
+    house.wait_for_run(&session).await;
+    house
+        .post_to(&session, &format!("go on {}", "y".repeat(1_500)))
+        .await;
+    house.wait_for_nth_run(&session, 2).await;
     house.post_to(&session, "what was it?").await;
-    assert_eq!(house.finished_runs(&session, 3).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_nth_run(&session, 3).await.status,
+        RunStatus::Completed
+    );
     assert!(last_read(&house).contains("remember the acorn"));
 }
 
 #[tokio::test]
 async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
     let cut = |text: &str| say(text).stop(StopReason::MaxOutput);
-    let house = Plan::new([cut("one "), cut("two "), say("three")]).build();
+    let house = TestRuntimeBuilder::new([cut("one "), cut("two "), say("three")]).build();
     let session = house.post("count").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Completed, 3));
     assert!(last_read(&house).contains("Your response was cut off. Please continue."));
 
-    let house = Plan::new((0..9).map(|_| cut("again "))).build();
+    let house = TestRuntimeBuilder::new((0..9).map(|_| cut("again "))).build();
     let session = house.post("count").await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.turns), (RunStatus::Truncated, 4), "one reply and three continuations");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.turns),
+        (RunStatus::Truncated, 4),
+        "one reply and three continuations"
+    );
 }

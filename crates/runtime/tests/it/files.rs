@@ -4,54 +4,73 @@ use std::{fs, os::unix::fs::symlink, path::Component, sync::Arc};
 
 use rooftree_protocol::{Answer, Command, EventBody, PermissionMode, PermissionScope, SessionId};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan, fuzz};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, fuzz};
 use rooftree_tools::{
-    Processes, Rule,
-    place::{LastLink, Pinned},
+    BackgroundProcesses, PermissionRule,
+    resolved_path::{LastLink, ResolvedPath},
 };
 use serde_json::{Value, json};
 
-fn plan(name: &str, input: Value) -> Plan {
-    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-    Plan::new([say("").calls([call(name, input)]), say("done")]).tools(tools)
+fn plan(name: &str, input: Value) -> TestRuntimeBuilder {
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    TestRuntimeBuilder::new([say("").calls([call(name, input)]), say("done")]).tools(tools)
 }
 
-async fn say_yes(house: &House, session: &SessionId) {
-    let asked = house.saw(session, "permission.requested").await;
-    let EventBody::PermissionRequested { id, .. } = &asked.body else { panic!() };
+async fn say_yes(house: &TestRuntime, session: &SessionId) {
+    let asked = house.wait_for_event(session, "permission.requested").await;
+    let EventBody::PermissionRequested { id, .. } = &asked.body else {
+        panic!()
+    };
     let answer = Answer::allow(PermissionScope::Once);
-    house.command(Command::Permit { session: session.clone(), permission: id.clone(), answer }).await;
+    house
+        .command(Command::Permit {
+            session: session.clone(),
+            permission: id.clone(),
+            answer,
+        })
+        .await;
 }
 
 #[tokio::test]
 async fn a_search_does_not_find_what_reading_is_denied_for() {
     let mut plan = plan("Grep", json!({"pattern": "password"}));
-    plan.policy.deny = vec![Rule::parse("Read(.env)").unwrap()];
+    plan.policy.deny = vec![PermissionRule::parse("Read(.env)").unwrap()];
     let house = plan.build();
     fs::write(house.path().join(".env"), "password=hunter2\n").unwrap();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    let made = house.saw(&session, "tool.completed").await;
-    let EventBody::ToolCompleted(record) = &made.body else { panic!() };
+    house.wait_for_run(&session).await;
+    let made = house.wait_for_event(&session, "tool.completed").await;
+    let EventBody::ToolCompleted(record) = &made.body else {
+        panic!()
+    };
     let text = rooftree_protocol::message::text_of(&record.content);
-    assert_eq!(text, "No matches for `password`.\n[1 entry not shown: a rule denies it]");
+    assert_eq!(
+        text,
+        "No matches for `password`.\n[1 entry not shown: a rule denies it]"
+    );
 }
 
 #[tokio::test]
 async fn a_link_that_is_put_there_while_somebody_is_asked_leads_nowhere() {
-    let house = plan("Write", json!({"file_path": "dir/a.txt", "content": "harm"}))
-        .asking(PermissionMode::Ask)
-        .build();
+    let house = plan(
+        "Write",
+        json!({"file_path": "dir/a.txt", "content": "harm"}),
+    )
+    .asking(PermissionMode::Ask)
+    .build();
     let outside = tempfile::tempdir().unwrap();
     fs::create_dir(house.path().join("dir")).unwrap();
     let session = house.post("go").await;
-    house.saw(&session, "permission.requested").await;
+    house.wait_for_event(&session, "permission.requested").await;
     fs::remove_dir(house.path().join("dir")).unwrap();
     symlink(outside.path(), house.path().join("dir")).unwrap();
     say_yes(&house, &session).await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(story.contains("Write failed: The way to dir/a.txt leads through a link"), "{story}");
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("Write failed: The way to dir/a.txt leads through a link"),
+        "{story}"
+    );
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
 
@@ -61,28 +80,36 @@ async fn nobody_is_asked_about_an_edit_that_must_fail() {
     let house = plan("Edit", edit).asking(PermissionMode::Ask).build();
     fs::write(house.path().join("a.txt"), "one\n").unwrap();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(story.contains("Edit failed: a.txt has not been read in this session"), "{story}");
+    let end = house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("Edit failed: a.txt has not been read in this session"),
+        "{story}"
+    );
     assert!(!story.contains("asks") && end.denials.is_empty(), "{story}");
 }
 
 #[tokio::test]
 async fn a_yes_is_for_the_place_the_path_led_to() {
-    let write =
-        || plan("Write", json!({"file_path": "link/a.txt", "content": "x"})).asking(PermissionMode::Ask);
+    let write = || {
+        plan("Write", json!({"file_path": "link/a.txt", "content": "x"}))
+            .asking(PermissionMode::Ask)
+    };
     let house = write().build();
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     symlink(here.path(), house.path().join("link")).unwrap();
     let session = house.post("go").await;
-    house.saw(&session, "permission.requested").await;
+    house.wait_for_event(&session, "permission.requested").await;
     fs::remove_file(house.path().join("link")).unwrap();
     symlink(there.path(), house.path().join("link")).unwrap();
     let house = house.reopen(write()).await;
     house.recover().await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(story.contains("the call is not the one that was asked about"), "{story}");
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("the call is not the one that was asked about"),
+        "{story}"
+    );
     assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
 }
 
@@ -91,17 +118,41 @@ fn fuzz_the_following_of_links() {
     let directory = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(directory.path()).unwrap();
     fs::create_dir_all(root.join("a/b")).unwrap();
-    for (name, target) in [("up", ".."), ("a/gone", "../none/../x"), ("loop", "loop"), ("a/b/root", "/")] {
+    for (name, target) in [
+        ("up", ".."),
+        ("a/gone", "../none/../x"),
+        ("loop", "loop"),
+        ("a/b/root", "/"),
+    ] {
         symlink(target, root.join(name)).unwrap();
     }
-    let seeds: [&[u8]; 6] =
-        [b"a/b/../gone", b"/proc/self/root/x", b"loop/x", b"up/up/a/b/root/etc", b"", b"a//./b/"];
-    let words = ["../", "./", "//", "up/", "loop", "a/gone", "root/", "/proc/self/fd/0", "\0"];
+    let seeds: [&[u8]; 6] = [
+        b"a/b/../gone",
+        b"/proc/self/root/x",
+        b"loop/x",
+        b"up/up/a/b/root/etc",
+        b"",
+        b"a//./b/",
+    ];
+    let words = [
+        "../",
+        "./",
+        "//",
+        "up/",
+        "loop",
+        "a/gone",
+        "root/",
+        "/proc/self/fd/0",
+        "\0",
+    ];
     fuzz::run(&seeds, &words, |input| {
         for last in [LastLink::Followed, LastLink::Kept] {
-            let pinned = Pinned::of_bytes(input, &root, last);
+            let pinned = ResolvedPath::of_bytes(input, &root, last);
             let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
-            assert!(pinned.real.is_absolute() && pinned.real.components().all(is_plain), "{pinned:?}");
+            assert!(
+                pinned.real.is_absolute() && pinned.real.components().all(is_plain),
+                "{pinned:?}"
+            );
         }
     });
 }

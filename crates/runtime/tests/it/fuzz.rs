@@ -1,7 +1,7 @@
 //! Mangled definition files: never a panic, and a bad one always says what is wrong with it.
 
-use rooftree_protocol::Level;
-use rooftree_runtime::definitions::{Document, Library, Syntax};
+use rooftree_protocol::DefinitionLevel;
+use rooftree_runtime::definitions::{DefinitionDocument, DefinitionLibrary, DocumentSyntax};
 use rooftree_testkit::fuzz;
 
 const WORDS: [&str; 20] = [
@@ -42,15 +42,29 @@ fn fuzz_the_readers_of_definitions() {
     let seeds: Vec<&[u8]> = SEEDS.iter().map(|seed| seed.as_bytes()).collect();
     fuzz::run(&seeds, &WORDS, |input| {
         let text = String::from_utf8_lossy(input).into_owned();
-        for syntax in [Syntax::Json, Syntax::Toml] {
+        for syntax in [DocumentSyntax::Json, DocumentSyntax::Toml] {
             let path = "--agents".into();
-            let document = Document { path, text: text.clone(), syntax, level: Level::Config };
-            let library = Library { documents: vec![document], ..Library::default() };
+            let document = DefinitionDocument {
+                path,
+                text: text.clone(),
+                syntax,
+                level: DefinitionLevel::Config,
+            };
+            let library = DefinitionLibrary {
+                documents: vec![document],
+                ..DefinitionLibrary::default()
+            };
             let loaded = library.load();
-            loaded.diagnostics.iter().for_each(|found| drop(found.to_string()));
+            loaded
+                .diagnostics
+                .iter()
+                .for_each(|found| drop(found.to_string()));
         }
         std::fs::write(&file, input).unwrap();
-        let loaded = Library::default().load_files(std::slice::from_ref(&file), None);
-        loaded.diagnostics.iter().for_each(|found| drop(found.to_string()));
+        let loaded = DefinitionLibrary::default().load_files(std::slice::from_ref(&file), None);
+        loaded
+            .diagnostics
+            .iter()
+            .for_each(|found| drop(found.to_string()));
     });
 }

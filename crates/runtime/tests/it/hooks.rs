@@ -13,24 +13,24 @@ mod services;
 
 use std::{path::Path, time::Duration};
 
-use rooftree_protocol::{Effect, EventBody, Level, SessionId};
-use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_runtime::hooks::{Hook, Matcher, Point, Program};
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_protocol::{DefinitionLevel, Effect, EventBody, SessionId};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_runtime::hooks::{ConfiguredHook, HookMatcher, HookPoint, HookProgram};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::{Value, json};
 
 /// A program that is asked at a point, written by the user.
-fn asked(point: Point, script: &str) -> Hook {
-    let mut hook = Hook::program(point, Program::shell(script));
-    hook.level = Level::User;
+fn asked(point: HookPoint, script: &str) -> ConfiguredHook {
+    let mut hook = ConfiguredHook::program(point, HookProgram::shell(script));
+    hook.level = DefinitionLevel::User;
     hook
 }
 
 /// The same, for these tools alone.
-fn asked_about(point: Point, matcher: &str, script: &str) -> Hook {
+fn asked_about(point: HookPoint, matcher: &str, script: &str) -> ConfiguredHook {
     let mut hook = asked(point, script);
-    hook.matcher = Matcher::parse(matcher).unwrap();
+    hook.matcher = HookMatcher::parse(matcher).unwrap();
     hook
 }
 
@@ -47,38 +47,49 @@ fn keeps(file: &Path) -> String {
 /// What such a script has kept.
 fn kept(file: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// A model that calls `Do` once and says what came of it; everything is allowed.
-fn doing(hooks: Vec<Hook>) -> Plan {
-    let entries = [say("").calls([call("Do", json!({"say": "effect"}))]), say("{{ results[0].text }}")];
-    with(entries, hooks).tools(Toolset::new([Probe::open("Do", Effect::LocalMutation)]))
+fn doing(hooks: Vec<ConfiguredHook>) -> TestRuntimeBuilder {
+    let entries = [
+        say("").calls([call("Do", json!({"say": "effect"}))]),
+        say("{{ results[0].text }}"),
+    ];
+    with(entries, hooks).tools(Toolset::new([ProbeTool::open("Do", Effect::LocalMutation)]))
 }
 
-fn with(entries: impl IntoIterator<Item = Entry>, hooks: Vec<Hook>) -> Plan {
-    let mut plan = Plan::new(entries);
+fn with(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    hooks: Vec<ConfiguredHook>,
+) -> TestRuntimeBuilder {
+    let mut plan = TestRuntimeBuilder::new(entries);
     plan.hooks.hooks = hooks;
     plan
 }
 
 /// Everything the model read for its last reply.
-fn last_read(house: &House) -> String {
+fn last_read(house: &TestRuntime) -> String {
     let requests = house.model.requests();
-    requests.last().map(|request| format!("{:?}", request.messages)).unwrap_or_default()
+    requests
+        .last()
+        .map(|request| format!("{:?}", request.messages))
+        .unwrap_or_default()
 }
 
 /// What a house tells about its first session when that has done its work.
-async fn story_of(plan: Plan) -> (House, SessionId, String) {
+async fn story_of(plan: TestRuntimeBuilder) -> (TestRuntime, SessionId, String) {
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     (house, session, story)
 }
 
 /// What people are told in a session.
-async fn told(house: &House, session: &SessionId) -> String {
+async fn told(house: &TestRuntime, session: &SessionId) -> String {
     let events = house.events(session).await;
     let notices = events.iter().filter_map(|event| match &event.body {
         EventBody::Notice { message, .. } => Some(format!("{message}\n")),
@@ -94,5 +105,7 @@ async fn appears(file: &Path) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap();
 }

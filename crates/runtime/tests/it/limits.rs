@@ -4,31 +4,47 @@ use std::time::Duration;
 
 use rooftree_protocol::{Command, Effect, RunStatus};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 fn look() -> Toolset {
-    Toolset::new([Probe::open("Look", Effect::ReadOnly)])
+    Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)])
 }
 
 #[tokio::test]
 async fn running_out_of_turns_has_its_own_status_and_one_notice() {
     let entries = (0..3).map(|n| say("still at it").calls([call("Look", json!({"n": n}))]));
-    let house = Plan::new(entries).tools(look()).max_turns(2).build();
+    let house = TestRuntimeBuilder::new(entries)
+        .tools(look())
+        .max_turns(2)
+        .build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.turns, end.text.as_str()), (RunStatus::MaxTurns, 2, "still at it"));
-    let story = house.story(&session).await;
-    assert!(story.ends_with("notice   tool_limit\nended    max_turns, 2 turns"), "{story}");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.turns, end.text.as_str()),
+        (RunStatus::MaxTurns, 2, "still at it")
+    );
+    let story = house.transcript(&session).await;
+    assert!(
+        story.ends_with("notice   tool_limit\nended    max_turns, 2 turns"),
+        "{story}"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn the_tool_limit_notice_needs_a_last_reply_with_tool_calls() {
-    let house = Plan::new([say("thinking aloud").chunk(4).pace(Duration::from_secs(1))]).max_turns(1).build();
+    let house =
+        TestRuntimeBuilder::new([say("thinking aloud").chunk(4).pace(Duration::from_secs(1))])
+            .max_turns(1)
+            .build();
     let session = house.post("go").await;
-    house.until(&session, "a delta", |event| event.body.name() == "message.delta").await;
+    house
+        .wait_until(&session, "a delta", |event| {
+            event.body.name() == "message.delta"
+        })
+        .await;
     // This steer arrives during the only turn, so there is none left to answer it.
     house.steer(&session, "one more thing").await;
     for _ in 0..4 {
@@ -41,25 +57,30 @@ async fn the_tool_limit_notice_needs_a_last_reply_with_tool_calls() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let end = tokio::select! { end = house.finished(&session) => end, () = turning => unreachable!() };
+    let end = tokio::select! { end = house.wait_for_run(&session) => end, () = turning => unreachable!() };
     assert_eq!(end.status, RunStatus::MaxTurns);
-    assert!(!house.story(&session).await.contains("tool_limit"));
+    assert!(!house.transcript(&session).await.contains("tool_limit"));
 }
 
 #[tokio::test]
 async fn an_answer_at_the_limit_is_completed_not_cut() {
-    let house =
-        Plan::new([say("").calls([call("Look", json!({}))]), say("done")]).tools(look()).max_turns(2).build();
+    let house = TestRuntimeBuilder::new([say("").calls([call("Look", json!({}))]), say("done")])
+        .tools(look())
+        .max_turns(2)
+        .build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
 }
 
 #[tokio::test]
 async fn going_in_circles_ends_the_run() {
     let entries = (0..9).map(|_| say("").calls([call("Look", json!({"same": true}))]));
-    let house = Plan::new(entries).tools(look()).build();
+    let house = TestRuntimeBuilder::new(entries).tools(look()).build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Failed, 6));
     assert!(end.error.unwrap().message.contains("same Look call"));
     house.verify().await;
@@ -67,24 +88,28 @@ async fn going_in_circles_ends_the_run() {
 
 #[tokio::test]
 async fn a_run_that_takes_too_long_is_timed_out() {
-    let (slow, _held) = Probe::gated("Slow", Effect::ReadOnly);
-    let mut plan = Plan::new([say("").calls([call("Slow", json!({}))])]).tools(Toolset::new([slow]));
+    let (slow, _held) = ProbeTool::gated("Slow", Effect::ReadOnly);
+    let mut plan = TestRuntimeBuilder::new([say("").calls([call("Slow", json!({}))])])
+        .tools(Toolset::new([slow]));
     plan.run_timeout = Some(Duration::from_secs(30));
     let house = plan.build();
     let session = house.post("go").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     house.clock.advance(Duration::from_secs(31));
-    assert_eq!(house.finished(&session).await.status, RunStatus::TimedOut);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::TimedOut
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn a_script_that_runs_out_fails_loudly() {
-    let house = Plan::new([say("only one").turn(1)]).build();
+    let house = TestRuntimeBuilder::new([say("only one").turn(1)]).build();
     let session = house.post("a").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     house.post_to(&session, "b").await;
-    let end = house.finished_runs(&session, 2).await;
+    let end = house.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.status, RunStatus::Failed);
     let error = end.error.unwrap();
     assert_eq!(error.code, rooftree_protocol::ErrorCode::ScriptExhausted);
@@ -92,15 +117,29 @@ async fn a_script_that_runs_out_fails_loudly() {
 
 #[tokio::test]
 async fn clearing_keeps_the_session_and_starts_the_context_anew() {
-    let house = Plan::new([say("hello").matching(".*")]).build();
+    let house = TestRuntimeBuilder::new([say("hello").matching(".*")]).build();
     let session = house.post("secret plan").await;
-    house.finished(&session).await;
-    house.command(Command::Clear { session: session.clone() }).await;
-    house.saw(&session, "session.cleared").await;
+    house.wait_for_run(&session).await;
+    house
+        .command(Command::Clear {
+            session: session.clone(),
+        })
+        .await;
+    house.wait_for_event(&session, "session.cleared").await;
     house.post_to(&session, "what plan?").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let requests = house.model.requests();
-    assert_eq!(requests[1].messages.len(), 1, "the model still reads what was cleared");
-    assert!(house.story(&session).await.contains("user     secret plan"), "the journal still has it");
+    assert_eq!(
+        requests[1].messages.len(),
+        1,
+        "the model still reads what was cleared"
+    );
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("user     secret plan"),
+        "the journal still has it"
+    );
     house.verify().await;
 }

@@ -1,6 +1,11 @@
 //! Stories: a scripted model, a real runtime, a real store, a virtual clock.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 mod authority;
 mod budget;

@@ -1,14 +1,23 @@
 //! What an agent remembers from session to session.
 
-use rooftree_protocol::{AgentDefinition, Memory, PermissionMode};
+use rooftree_protocol::{AgentDefinition, MemoryScope, PermissionMode};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::Plan;
+use rooftree_testkit::TestRuntimeBuilder;
 use rooftree_tools::Toolset;
 use serde_json::json;
 
-fn plan(entries: impl IntoIterator<Item = rooftree_providers::scripted::Entry>) -> Plan {
-    let remembering = AgentDefinition { memory: Some(Memory::User), ..AgentDefinition::new("lead") };
-    Plan::new(entries).tools(rooftree_runtime::remember::added_to(&Toolset::default())).agent(remembering)
+fn plan(
+    entries: impl IntoIterator<Item = rooftree_providers::scripted::ScriptEntry>,
+) -> TestRuntimeBuilder {
+    let remembering = AgentDefinition {
+        memory: Some(MemoryScope::User),
+        ..AgentDefinition::new("lead")
+    };
+    TestRuntimeBuilder::new(entries)
+        .tools(rooftree_runtime::memory_tools::with_tools(
+            &Toolset::default(),
+        ))
+        .agent(remembering)
 }
 
 #[tokio::test]
@@ -16,7 +25,10 @@ async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_mark
     let house = plan([
         say("").on("learn").calls([
             call("remember", json!({"text": "- the build needs clang"})),
-            call("MemoryWrite", json!({"name": "people", "text": "Ada likes short answers"})),
+            call(
+                "MemoryWrite",
+                json!({"name": "people", "text": "Ada likes short answers"}),
+            ),
             call("MemoryWrite", json!({"text": "- tests take an hour"})),
         ]),
         say("learnt").on("learn"),
@@ -30,20 +42,27 @@ async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_mark
     ])
     .build();
     let first = house.post("learn").await;
-    house.finished(&first).await;
+    house.wait_for_run(&first).await;
     let file = std::fs::read_to_string(house.path().join("memory/lead/MEMORY.md")).unwrap();
     assert_eq!(file, "- the build needs clang\n- tests take an hour\n");
     let second = house.post("recall").await;
-    let text = house.finished(&second).await.text;
+    let text = house.wait_for_run(&second).await.text;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "people.md:1: Ada likes short answers");
     assert_eq!(lines[1], "Ada likes short answers");
     assert!(lines[2].contains("is no name for a memory"), "{text}");
-    assert_eq!(lines[3], "There is no memory `nothing`. There are: MEMORY.md, people.md.");
+    assert_eq!(
+        lines[3],
+        "There is no memory `nothing`. There are: MEMORY.md, people.md."
+    );
     let requests = house.model.requests();
     assert!(!requests[0].system.contains("clang"));
     assert!(
-        requests.last().unwrap().system.contains("- the build needs clang"),
+        requests
+            .last()
+            .unwrap()
+            .system
+            .contains("- the build needs clang"),
         "it is reminded when it wakes"
     );
 }
@@ -55,7 +74,7 @@ async fn what_an_agent_is_reminded_of_is_bounded() {
     std::fs::create_dir_all(&place).unwrap();
     std::fs::write(place.join("MEMORY.md"), "a line of memory\n".repeat(5_000)).unwrap();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let system = house.model.requests()[0].system.clone();
     assert_eq!(system.matches("a line of memory").count(), 200);
     assert!(system.contains("more of it: MemoryRead"));
@@ -63,15 +82,31 @@ async fn what_an_agent_is_reminded_of_is_bounded() {
 
 #[tokio::test]
 async fn remembering_is_asked_about_like_any_change_and_agents_without_memory_have_no_such_tool() {
-    let entries =
-        || [say("").calls([call("MemoryWrite", json!({"text": "x"}))]), say("{{ results[0].text }}")];
+    let entries = || {
+        [
+            say("").calls([call("MemoryWrite", json!({"text": "x"}))]),
+            say("{{ results[0].text }}"),
+        ]
+    };
     let mut careful = plan(entries());
     careful.policy.mode = PermissionMode::Ask;
     let house = careful.build();
     let session = house.post("go").await;
-    assert!(house.finished(&session).await.text.contains("[auto-rejected"));
+    assert!(
+        house
+            .wait_for_run(&session)
+            .await
+            .text
+            .contains("[auto-rejected")
+    );
     let house = plan(entries()).agent(AgentDefinition::new("lead")).build();
     let session = house.post("go").await;
-    assert!(house.finished(&session).await.text.contains("tool_not_allowed"));
+    assert!(
+        house
+            .wait_for_run(&session)
+            .await
+            .text
+            .contains("tool_not_allowed")
+    );
     assert!(house.model.requests()[0].tools.is_empty());
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use rooftree_protocol::{
     Command, EventBody, Lane, Origin, Part,
-    command::{Address, Delivery, Reply},
+    command::{Address, CommandReply, Delivery},
 };
 use rooftree_providers::scripted::say;
-use rooftree_testkit::Plan;
+use rooftree_testkit::TestRuntimeBuilder;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
-    let house = Arc::new(Plan::new([say("got {{ user.text }}").matching(".*")]).build());
+    let house =
+        Arc::new(TestRuntimeBuilder::new([say("got {{ user.text }}").matching(".*")]).build());
     let session = house.post("first").await;
     let mut posters = Vec::new();
     for poster in 0..10 {
@@ -25,14 +26,18 @@ async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
     for poster in posters {
         poster.await.unwrap();
     }
-    house.finished_runs(&session, 101).await;
+    house.wait_for_nth_run(&session, 101).await;
 
     let mut places = Vec::new();
     let mut asked = Vec::new();
     let mut answered = Vec::new();
     for event in house.events(&session).await {
         match event.body {
-            EventBody::MessageUser { message, lane: Lane::Mail, position } => {
+            EventBody::MessageUser {
+                message,
+                lane: Lane::Mail,
+                position,
+            } => {
                 places.push(position);
                 asked.push(message.text());
                 assert_eq!(
@@ -46,9 +51,18 @@ async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
         }
     }
     assert_eq!(places, (1..=101).collect::<Vec<u64>>());
-    assert_eq!(answered, asked.iter().map(|text| format!("got {text}")).collect::<Vec<_>>());
+    assert_eq!(
+        answered,
+        asked
+            .iter()
+            .map(|text| format!("got {text}"))
+            .collect::<Vec<_>>()
+    );
     for poster in 0..10 {
-        let own: Vec<&String> = asked.iter().filter(|text| text.starts_with(&format!("{poster}."))).collect();
+        let own: Vec<&String> = asked
+            .iter()
+            .filter(|text| text.starts_with(&format!("{poster}.")))
+            .collect();
         assert!(own.is_sorted(), "poster {poster} was reordered: {own:?}");
     }
     house.verify().await;
@@ -57,26 +71,29 @@ async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_sessions_work_at_the_same_time() {
     use rooftree_protocol::Effect;
-    use rooftree_testkit::Probe;
-    let (probe, keeper) = Probe::gated("Wait", Effect::ReadOnly);
+    use rooftree_testkit::ProbeTool;
+    let (probe, keeper) = ProbeTool::gated("Wait", Effect::ReadOnly);
     let call = rooftree_providers::scripted::call("Wait", serde_json::json!({}));
-    let plan = Plan::new([say("").calls([call]), say("done")]).tools(rooftree_tools::Toolset::new([probe]));
+    let plan = TestRuntimeBuilder::new([say("").calls([call]), say("done")])
+        .tools(rooftree_tools::Toolset::new([probe]));
     let house = plan.build();
     let (one, two) = (house.post("a").await, house.post("b").await);
-    house.saw(&one, "tool.started").await;
-    house.saw(&two, "tool.started").await;
+    house.wait_for_event(&one, "tool.started").await;
+    house.wait_for_event(&two, "tool.started").await;
     keeper.open(2);
-    house.finished(&one).await;
-    house.finished(&two).await;
+    house.wait_for_run(&one).await;
+    house.wait_for_run(&two).await;
 }
 
 #[tokio::test]
 async fn the_same_key_is_one_message() {
-    let house = Plan::new([say("ok"), say("ok again")]).build();
+    let house = TestRuntimeBuilder::new([say("ok"), say("ok again")]).build();
     let session = house.post("first").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let post = || Command::Post {
-        to: Address::Id { id: session.clone() },
+        to: Address::Id {
+            id: session.clone(),
+        },
         parts: vec![Part::text("pay the bill")],
         origin: Origin::User,
         key: Some("bill-7".into()),
@@ -84,14 +101,23 @@ async fn the_same_key_is_one_message() {
     };
     let first = house.command(post()).await;
     let second = house.command(post()).await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let third = house.command(post()).await;
-    let message = |reply: &Reply| match reply {
-        Reply::Accepted { message, repeated, .. } => (message.clone(), *repeated),
+    let message = |reply: &CommandReply| match reply {
+        CommandReply::Accepted {
+            message, repeated, ..
+        } => (message.clone(), *repeated),
         other => panic!("{other:?}"),
     };
     assert!(!message(&first).1 && message(&second).1 && message(&third).1);
     assert_eq!(message(&first).0, message(&third).0);
     house.verify().await;
-    assert_eq!(house.story(&session).await.matches("pay the bill").count(), 1);
+    assert_eq!(
+        house
+            .transcript(&session)
+            .await
+            .matches("pay the bill")
+            .count(),
+        1
+    );
 }

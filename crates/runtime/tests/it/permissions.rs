@@ -6,28 +6,38 @@ mod people;
 
 use std::time::Duration;
 
-use rooftree_protocol::{Answer, Command, Effect, EventBody, PermissionMode, PermissionScope, SessionId};
+use rooftree_protocol::{
+    Answer, Command, Effect, EventBody, PermissionMode, PermissionScope, SessionId,
+};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
-fn change_twice() -> Plan {
+fn change_twice() -> TestRuntimeBuilder {
     let change = || say("").calls([call("Change", json!({"say": "x"}))]);
-    let tools = Toolset::new([Probe::open("Change", Effect::LocalMutation)]);
-    Plan::new([change(), change(), say("done")]).tools(tools)
+    let tools = Toolset::new([ProbeTool::open("Change", Effect::LocalMutation)]);
+    TestRuntimeBuilder::new([change(), change(), say("done")]).tools(tools)
 }
 
-async fn answer(house: &House, session: &SessionId, nth: usize, answer: Answer) {
+async fn answer(house: &TestRuntime, session: &SessionId, nth: usize, answer: Answer) {
     let seen = std::cell::Cell::new(0);
     let asked = house
-        .until(session, "a question", |event| {
+        .wait_until(session, "a question", |event| {
             seen.set(seen.get() + usize::from(event.body.name() == "permission.requested"));
             seen.get() == nth
         })
         .await;
-    let EventBody::PermissionRequested { id, .. } = &asked.body else { panic!() };
-    house.command(Command::Permit { session: session.clone(), permission: id.clone(), answer }).await;
+    let EventBody::PermissionRequested { id, .. } = &asked.body else {
+        panic!()
+    };
+    house
+        .command(Command::Permit {
+            session: session.clone(),
+            permission: id.clone(),
+            answer,
+        })
+        .await;
 }
 
 fn yes(scope: PermissionScope) -> Answer {
@@ -40,14 +50,14 @@ async fn a_yes_holds_for_one_call_or_for_the_session() {
     let session = house.post("go").await;
     answer(&house, &session, 1, yes(PermissionScope::Once)).await;
     answer(&house, &session, 2, yes(PermissionScope::Session)).await;
-    house.finished(&session).await;
-    assert_eq!(house.story(&session).await.matches("asks").count(), 2);
+    house.wait_for_run(&session).await;
+    assert_eq!(house.transcript(&session).await.matches("asks").count(), 2);
 
     let house = change_twice().asking(PermissionMode::Ask).build();
     let session = house.post("go").await;
     answer(&house, &session, 1, yes(PermissionScope::Session)).await;
-    house.finished(&session).await;
-    assert_eq!(house.story(&session).await.matches("asks").count(), 1);
+    house.wait_for_run(&session).await;
+    assert_eq!(house.transcript(&session).await.matches("asks").count(), 1);
     house.verify().await;
 }
 
@@ -58,9 +68,14 @@ async fn a_no_with_words_reaches_the_model_and_the_list_of_denials() {
     let no = Answer::deny(Some("use the other file".into()));
     answer(&house, &session, 1, no).await;
     answer(&house, &session, 2, yes(PermissionScope::Once)).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.denials.len(), 1);
-    assert!(house.story(&session).await.contains("tool     Change denied: [rejected: use the other file]"));
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Change denied: [rejected: use the other file]")
+    );
 }
 
 #[tokio::test]
@@ -69,31 +84,52 @@ async fn where_nobody_can_answer_it_is_denied_and_listed() {
     plan.policy.mode = PermissionMode::Ask;
     let house = plan.build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.denials.len(), 2);
-    assert!(end.denials[0].reason.contains("--allow"), "{}", end.denials[0].reason);
-    assert!(!house.story(&session).await.contains("\nasks"));
+    assert!(
+        end.denials[0].reason.contains("--allow"),
+        "{}",
+        end.denials[0].reason
+    );
+    assert!(!house.transcript(&session).await.contains("\nasks"));
 }
 
 #[tokio::test]
 async fn a_question_nobody_answers_expires_as_a_no() {
     let house = change_twice().asking(PermissionMode::Ask).build();
     let session = house.post("go").await;
-    house.saw(&session, "permission.requested").await;
+    house.wait_for_event(&session, "permission.requested").await;
     house.clock.advance(Duration::from_secs(3601));
-    house.until(&session, "a denial", |event| event.body.name() == "tool.completed").await;
-    assert!(house.story(&session).await.contains("denied: [auto-rejected: nobody answered in time]"));
+    house
+        .wait_until(&session, "a denial", |event| {
+            event.body.name() == "tool.completed"
+        })
+        .await;
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("denied: [auto-rejected: nobody answered in time]")
+    );
 }
 
 #[tokio::test]
 async fn cancelling_while_a_question_stands_ends_the_run() {
     let house = change_twice().asking(PermissionMode::Ask).build();
     let session = house.post("go").await;
-    house.saw(&session, "permission.requested").await;
-    house.command(Command::Cancel { session: session.clone(), run: None }).await;
-    house.finished(&session).await;
+    house.wait_for_event(&session, "permission.requested").await;
+    house
+        .command(Command::Cancel {
+            session: session.clone(),
+            run: None,
+        })
+        .await;
+    house.wait_for_run(&session).await;
     assert!(
-        house.story(&session).await.contains("tool     Change cancelled: [cancelled]\nended    cancelled")
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Change cancelled: [cancelled]\nended    cancelled")
     );
     house.verify().await;
 }
@@ -101,8 +137,8 @@ async fn cancelling_while_a_question_stands_ends_the_run() {
 #[tokio::test]
 async fn a_deny_rule_holds_in_bypass_mode() {
     let mut plan = change_twice();
-    plan.policy.deny = vec![rooftree_tools::Rule::parse("Change").unwrap()];
+    plan.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
     let house = plan.build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.denials.len(), 2);
+    assert_eq!(house.wait_for_run(&session).await.denials.len(), 2);
 }

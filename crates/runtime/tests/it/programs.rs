@@ -2,19 +2,24 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use rooftree_process::Environment;
+use rooftree_process::ChildEnvironment;
 use rooftree_protocol::{EventBody, RunStatus};
-use rooftree_providers::external::{CLAUDE, External, Options};
-use rooftree_testkit::Plan;
+use rooftree_providers::agent_program::{CLAUDE, ProgramOptions, ProgramProvider};
+use rooftree_testkit::TestRuntimeBuilder;
 
-fn plan(directory: &Path) -> Plan {
-    let options = Options {
+fn plan(directory: &Path) -> TestRuntimeBuilder {
+    let options = ProgramOptions {
         executable: Some(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/program.sh").into()),
-        environment: Environment::default().with("FAKE_PROGRAM", &directory.display().to_string()),
-        ..Options::default()
+        environment: ChildEnvironment::default()
+            .with("FAKE_PROGRAM", &directory.display().to_string()),
+        ..ProgramOptions::default()
     };
-    let external = Arc::new(External::new(&CLAUDE, options));
-    Plan { provider: Some(Box::new(|_| external)), window: Some(2_000_000), ..Plan::new([]) }
+    let external = Arc::new(ProgramProvider::new(&CLAUDE, options));
+    TestRuntimeBuilder {
+        provider: Some(Box::new(|_| external)),
+        window: Some(2_000_000),
+        ..TestRuntimeBuilder::new([])
+    }
 }
 
 #[tokio::test]
@@ -22,22 +27,35 @@ async fn its_tools_are_told_its_cost_is_counted_and_it_is_resumed_after_a_restar
     let directory = tempfile::tempdir().unwrap();
     let house = plan(directory.path()).build();
     let session = house.post("Build it.").await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.text.as_str(), end.calls), (RunStatus::Completed, "It failed.", 0));
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.text.as_str(), end.calls),
+        (RunStatus::Completed, "It failed.", 0)
+    );
     assert!((end.usage.cost_usd - 0.25).abs() < 1e-9);
     let notices: Vec<String> = house
         .events(&session)
         .await
         .into_iter()
-        .filter_map(
-            |event| if let EventBody::Notice { message, .. } = event.body { Some(message) } else { None },
-        )
+        .filter_map(|event| {
+            if let EventBody::Notice { message, .. } = event.body {
+                Some(message)
+            } else {
+                None
+            }
+        })
         .collect();
-    assert_eq!(notices, ["claude-cli uses Bash: make", "claude-cli: Bash make failed"]);
+    assert_eq!(
+        notices,
+        ["claude-cli uses Bash: make", "claude-cli: Bash make failed"]
+    );
     let house = house.reopen(plan(directory.path())).await;
     house.post_to(&session, "Try again.").await;
-    house.finished_runs(&session, 2).await;
-    assert_eq!(fs::read_to_string(directory.path().join("input")).unwrap(), "Build it.Try again.");
+    house.wait_for_nth_run(&session, 2).await;
+    assert_eq!(
+        fs::read_to_string(directory.path().join("input")).unwrap(),
+        "Build it.Try again."
+    );
     let arguments = fs::read_to_string(directory.path().join("arguments")).unwrap();
     assert_eq!(arguments.matches("--resume=s-1").count(), 1, "{arguments}");
     house.verify().await;

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use rooftree_protocol::{
-    CallId, Command, Effect, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId,
-    RunStatus, SessionId, Timestamp, ToolCall, Usage,
-    command::Reply,
+    CallId, Command, Effect, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part,
+    RunId, RunStatus, SessionId, Timestamp, ToolCall, Usage,
+    command::CommandReply,
     event::{ClearReason, ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord},
 };
 use rooftree_providers::{
@@ -15,7 +15,7 @@ use rooftree_providers::{
     scripted::{call, say},
 };
 use rooftree_runtime::History;
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -30,7 +30,10 @@ fn assert_paired(messages: &[Arc<ModelMessage>]) {
                 owed.clear();
             }
             other => {
-                assert!(owed.is_empty(), "calls {owed:?} have no result before {other:?}");
+                assert!(
+                    owed.is_empty(),
+                    "calls {owed:?} have no result before {other:?}"
+                );
                 if let ModelMessage::Assistant { parts, .. } = other {
                     let calls = parts.iter().filter_map(|part| match part {
                         ReplyPart::Call(call) => Some(call.id.clone()),
@@ -60,7 +63,13 @@ fn run_started() -> EventBody {
 /// Something a journal may hold, sensible or not.
 fn any_body() -> impl Strategy<Value = EventBody> {
     let id = |n: u8| CallId::parse(&format!("call_{n}")).unwrap();
-    let tool_call = move |n: u8| ReplyPart::Call(ToolCall { id: id(n), tool: "T".into(), input: json!({}) });
+    let tool_call = move |n: u8| {
+        ReplyPart::Call(ToolCall {
+            id: id(n),
+            tool: "T".into(),
+            input: json!({}),
+        })
+    };
     prop_oneof![
         any::<bool>().prop_map(|silent| EventBody::MessageUser {
             message: Message {
@@ -107,11 +116,16 @@ fn any_body() -> impl Strategy<Value = EventBody> {
         }),
         Just(run_started()),
         Just(EventBody::RunCompleted(RunEnd::new(RunStatus::Cancelled))),
-        Just(EventBody::SessionCleared { reason: ClearReason::Asked }),
+        Just(EventBody::SessionCleared {
+            reason: ClearReason::Asked
+        }),
         Just(EventBody::SessionOpened {
             agent: "lead".into(),
             name: None,
-            forked_from: Some(rooftree_protocol::ForkPoint { session: SessionId::from_entropy(1), at: 3 })
+            forked_from: Some(rooftree_protocol::ForkPoint {
+                session: SessionId::from_entropy(1),
+                at: 3
+            })
         }),
     ]
 }
@@ -131,7 +145,10 @@ fn as_event(body: EventBody) -> Event {
 
 #[test]
 fn no_journal_whatever_it_holds_and_wherever_it_breaks_off_folds_to_an_unpaired_call() {
-    let mut runner = TestRunner::new(ProptestConfig { cases: 2_000, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 2_000,
+        ..ProptestConfig::default()
+    });
     let journals = proptest::collection::vec(any_body(), 0..40);
     let checked = runner.run(&journals, |bodies| {
         let mut history = History::default();
@@ -149,25 +166,38 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
-fn plan() -> Plan {
-    let two = say("working").calls([call("Look", json!({"say": "a"})), call("Change", json!({"say": "b"}))]);
+fn plan() -> TestRuntimeBuilder {
+    let two = say("working").calls([
+        call("Look", json!({"say": "a"})),
+        call("Change", json!({"say": "b"})),
+    ]);
     let three = say("more").calls([
         call("Look", json!({"say": "c"})),
         call("Look", json!({"say": "d"})),
         call("Change", json!({"say": "e"})),
     ]);
-    let tools =
-        Toolset::new([Probe::open("Look", Effect::ReadOnly), Probe::open("Change", Effect::LocalMutation)]);
-    Plan::new([two.on("go").chunk(3), three.on("go"), say("done").on("go").chunk(2)]).tools(tools)
+    let tools = Toolset::new([
+        ProbeTool::open("Look", Effect::ReadOnly),
+        ProbeTool::open("Change", Effect::LocalMutation),
+    ]);
+    TestRuntimeBuilder::new([
+        two.on("go").chunk(3),
+        three.on("go"),
+        say("done").on("go").chunk(2),
+    ])
+    .tools(tools)
 }
 
 /// Every request that was made live is what some prefix of a journal folds to.
-async fn assert_replayed(house: &House, sessions: &[SessionId]) {
+async fn assert_replayed(house: &TestRuntime, sessions: &[SessionId]) {
     let mut replayed: Vec<Vec<Arc<ModelMessage>>> = Vec::new();
     for session in sessions {
         let mut history = History::default();
@@ -177,7 +207,11 @@ async fn assert_replayed(house: &House, sessions: &[SessionId]) {
         }
     }
     for request in house.model.requests() {
-        assert!(replayed.contains(&request.messages), "a replay would never ask: {:#?}", request.messages);
+        assert!(
+            replayed.contains(&request.messages),
+            "a replay would never ask: {:#?}",
+            request.messages
+        );
     }
 }
 
@@ -194,7 +228,11 @@ enum Ending {
 async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
     for seed in 0..80 {
         let mut dice = Dice(seed);
-        let ending = if seed % 2 == 0 { Ending::Stopped } else { Ending::TakenOver };
+        let ending = if seed % 2 == 0 {
+            Ending::Stopped
+        } else {
+            Ending::TakenOver
+        };
         let mut house = plan().build();
         let mut sessions = vec![house.post("go first").await];
         for _ in 0..6 {
@@ -202,7 +240,12 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
             match dice.roll(6) {
                 0 => house.post_to(&session, "go on").await,
                 1 => house.steer(&session, "no, differently").await,
-                2 => drop(house.handle.send(Command::Cancel { session, run: None }).await),
+                2 => drop(
+                    house
+                        .handle
+                        .send(Command::Cancel { session, run: None })
+                        .await,
+                ),
                 3 => {
                     house = match ending {
                         Ending::Stopped => house.reopen(plan()).await,
@@ -211,9 +254,16 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                     house.recover().await;
                 }
                 4 => {
-                    let forked =
-                        house.handle.send(Command::Fork { session, at: None, name: None, agent: None }).await;
-                    if let Ok(Reply::Session(fork)) = forked {
+                    let forked = house
+                        .handle
+                        .send(Command::Fork {
+                            session,
+                            at: None,
+                            name: None,
+                            agent: None,
+                        })
+                        .await;
+                    if let Ok(CommandReply::Session(fork)) = forked {
                         house.post_to(&fork.id, "go branch").await;
                         sessions.push(fork.id);
                     }
@@ -224,13 +274,17 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
         for session in &sessions {
             house.post_to(session, "go last").await;
             house
-                .until(session, "the answer to the last message", |event| {
+                .wait_until(session, "the answer to the last message", |event| {
                     matches!(&event.body, EventBody::MessageUser { message, .. } if message.text() == "go last")
                 })
                 .await;
         }
         settled(&house, &sessions).await;
-        house.model.requests().iter().for_each(|request| assert_paired(&request.messages));
+        house
+            .model
+            .requests()
+            .iter()
+            .for_each(|request| assert_paired(&request.messages));
         if ending == Ending::Stopped {
             assert_replayed(&house, &sessions).await;
         }
@@ -240,7 +294,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
 }
 
 /// Waits until no session has anything left to do.
-async fn settled(house: &House, sessions: &[SessionId]) {
+async fn settled(house: &TestRuntime, sessions: &[SessionId]) {
     for _ in 0..5_000 {
         let unfinished = house.handle.store().unfinished().await.unwrap();
         if !sessions.iter().any(|session| unfinished.contains(session)) {
@@ -248,5 +302,5 @@ async fn settled(house: &House, sessions: &[SessionId]) {
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    panic!("never settled:\n{}", house.story(&sessions[0]).await);
+    panic!("never settled:\n{}", house.transcript(&sessions[0]).await);
 }

@@ -3,18 +3,32 @@
 use rooftree_protocol::{Effect, RunStatus, SessionId};
 use rooftree_providers::scripted::{call, say};
 use rooftree_store::{Owner, TaskRow, TaskStatus};
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 /// A house whose process dies, as far as the store can tell, while a call is under way.
-async fn crashed_during(effect: Effect) -> (Plan, rooftree_testkit::House, rooftree_protocol::SessionId) {
-    let script = || [say("").calls([call("Do", json!({"say": "effect"}))]), say("done")];
-    let (held, _keeper) = Probe::gated("Do", effect);
-    let house = Plan::new(script()).tools(Toolset::new([held])).build();
+async fn crashed_during(
+    effect: Effect,
+) -> (
+    TestRuntimeBuilder,
+    rooftree_testkit::TestRuntime,
+    rooftree_protocol::SessionId,
+) {
+    let script = || {
+        [
+            say("").calls([call("Do", json!({"say": "effect"}))]),
+            say("done"),
+        ]
+    };
+    let (held, _keeper) = ProbeTool::gated("Do", effect);
+    let house = TestRuntimeBuilder::new(script())
+        .tools(Toolset::new([held]))
+        .build();
     let session = house.post("go").await;
-    house.saw(&session, "tool.started").await;
-    let next = Plan::new(script()).tools(Toolset::new([Probe::open("Do", effect)]));
+    house.wait_for_event(&session, "tool.started").await;
+    let next =
+        TestRuntimeBuilder::new(script()).tools(Toolset::new([ProbeTool::open("Do", effect)]));
     (next, house, session)
 }
 
@@ -23,9 +37,21 @@ async fn a_call_that_only_looks_is_made_again() {
     let (next, house, session) = crashed_during(Effect::ReadOnly).await;
     let house = house.crash(next).await;
     house.recover().await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
-    assert!(house.story(&session).await.contains("tool     Do done: effect"));
-    assert_eq!(house.model.requests().len(), 1, "the stored reply was asked for again");
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Do done: effect")
+    );
+    assert_eq!(
+        house.model.requests().len(),
+        1,
+        "the stored reply was asked for again"
+    );
     house.verify().await;
 }
 
@@ -34,9 +60,15 @@ async fn a_call_with_effects_is_not_made_again_and_says_that_nobody_knows() {
     let (next, house, session) = crashed_during(Effect::LocalMutation).await;
     let house = house.crash(next).await;
     house.recover().await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
-    let story = house.story(&session).await;
-    assert!(story.contains("tool     Do unknown: unknown: interrupted."), "{story}");
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("tool     Do unknown: unknown: interrupted."),
+        "{story}"
+    );
     assert_eq!(story.matches("tool     Do").count(), 1);
     house.verify().await;
 }
@@ -45,27 +77,35 @@ async fn a_call_with_effects_is_not_made_again_and_says_that_nobody_knows() {
 async fn a_run_that_is_cut_off_again_and_again_is_given_up_and_the_mail_goes_on() {
     let (_, mut house, session) = crashed_during(Effect::ReadOnly).await;
     for _ in 0..6 {
-        let (held, keeper) = Probe::gated("Do", Effect::ReadOnly);
-        let script = [say("").calls([call("Do", json!({"say": "effect"}))]), say("done")];
-        house = house.crash(Plan::new(script).tools(Toolset::new([held]))).await;
+        let (held, keeper) = ProbeTool::gated("Do", Effect::ReadOnly);
+        let script = [
+            say("").calls([call("Do", json!({"say": "effect"}))]),
+            say("done"),
+        ];
+        house = house
+            .crash(TestRuntimeBuilder::new(script).tools(Toolset::new([held])))
+            .await;
         house.recover().await;
         let waited = async {
             while keeper.started() == 0 {
                 tokio::time::sleep(std::time::Duration::from_millis(2)).await;
             }
         };
-        tokio::select! { () = waited => {}, _ = house.saw(&session, "run.completed") => {} }
+        tokio::select! { () = waited => {}, _ = house.wait_for_event(&session, "run.completed") => {} }
     }
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Failed);
-    assert!(house.story(&session).await.contains("notice   poison"));
+    assert!(house.transcript(&session).await.contains("notice   poison"));
     house.verify().await;
     house.post_to(&session, "still there?").await;
-    assert_eq!(house.finished_runs(&session, 2).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_nth_run(&session, 2).await.status,
+        RunStatus::Completed
+    );
 }
 
 /// The row of a background program whose process was killed after its run had ended.
-async fn left_running(house: &House, session: &SessionId, owner: Option<Owner>) -> String {
+async fn left_running(house: &TestRuntime, session: &SessionId, owner: Option<Owner>) -> String {
     let id = format!("prc_left{}", owner.is_some());
     let mut data = serde_json::Map::new();
     if let Some(owner) = owner {
@@ -89,18 +129,23 @@ async fn left_running(house: &House, session: &SessionId, owner: Option<Owner>) 
 }
 
 fn dead() -> Owner {
-    Owner { pid: u32::MAX, ..Owner::this_process() }
+    Owner {
+        pid: u32::MAX,
+        ..Owner::this_process()
+    }
 }
 
-async fn task(house: &House, id: &str) -> TaskRow {
+async fn task(house: &TestRuntime, id: &str) -> TaskRow {
     house.handle.store().task(id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
-async fn s_b3_a_program_whose_process_was_killed_is_settled_when_its_session_goes_on_and_told_once() {
-    let house = Plan::new([say("one"), say("two").turn(2), say("three").turn(3)]).build();
+async fn s_b3_a_program_whose_process_was_killed_is_settled_when_its_session_goes_on_and_told_once()
+{
+    let house =
+        TestRuntimeBuilder::new([say("one"), say("two").turn(2), say("three").turn(3)]).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let left = left_running(&house, &session, Some(dead())).await;
     let alive = left_running(&house, &session, None).await;
     let alive_row = TaskRow {
@@ -112,28 +157,41 @@ async fn s_b3_a_program_whose_process_was_killed_is_settled_when_its_session_goe
     };
     house.handle.store().put_task(alive_row).await.unwrap();
     house.post_to(&session, "go on").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     house.post_to(&session, "and on").await;
-    house.finished_runs(&session, 3).await;
+    house.wait_for_nth_run(&session, 3).await;
     let row = task(&house, &left).await;
     assert_eq!(row.status, TaskStatus::Failed);
-    assert!(row.ended_at.is_some() && row.detail.starts_with("outcome unknown"), "{}", row.detail);
-    assert_eq!(task(&house, &alive).await.status, TaskStatus::Running, "its process is alive");
+    assert!(
+        row.ended_at.is_some() && row.detail.starts_with("outcome unknown"),
+        "{}",
+        row.detail
+    );
+    assert_eq!(
+        task(&house, &alive).await.status,
+        TaskStatus::Running,
+        "its process is alive"
+    );
     let told = house.events(&session).await;
-    let told = told
-        .iter()
-        .filter(|event| serde_json::to_string(event).unwrap().contains("how it ended is not known"));
+    let told = told.iter().filter(|event| {
+        serde_json::to_string(event)
+            .unwrap()
+            .contains("how it ended is not known")
+    });
     assert_eq!(told.count(), 1);
     let requests = format!("{:?}", house.model.requests());
-    assert!(requests.contains(&format!("The background program {left}")), "the model reads it");
+    assert!(
+        requests.contains(&format!("The background program {left}")),
+        "the model reads it"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn s_b3_whoever_starts_or_looks_settles_all_programs_whose_process_was_killed() {
-    let house = Plan::new([say("one")]).build();
+    let house = TestRuntimeBuilder::new([say("one")]).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     for owner in [Some(dead()), None] {
         let left = left_running(&house, &session, owner).await;
         if left.ends_with("true") {
@@ -141,11 +199,30 @@ async fn s_b3_whoever_starts_or_looks_settles_all_programs_whose_process_was_kil
         } else {
             let store = house.handle.store();
             let now = rooftree_protocol::Timestamp(5);
-            assert_eq!(rooftree_runtime::settle_left_programs(&**store, None, now).await.unwrap(), 1);
-            assert_eq!(rooftree_runtime::settle_left_programs(&**store, None, now).await.unwrap(), 0);
+            assert_eq!(
+                rooftree_runtime::settle_orphaned_programs(&**store, None, now)
+                    .await
+                    .unwrap(),
+                1
+            );
+            assert_eq!(
+                rooftree_runtime::settle_orphaned_programs(&**store, None, now)
+                    .await
+                    .unwrap(),
+                0
+            );
         }
         assert_eq!(task(&house, &left).await.status, TaskStatus::Failed);
     }
-    assert!(!house.handle.store().unfinished().await.unwrap().contains(&session), "the notice wakes nobody");
+    assert!(
+        !house
+            .handle
+            .store()
+            .unfinished()
+            .await
+            .unwrap()
+            .contains(&session),
+        "the notice wakes nobody"
+    );
     house.verify().await;
 }

@@ -3,63 +3,86 @@
 use std::time::Duration;
 
 use rooftree_protocol::{EventBody, RunStatus};
-use rooftree_providers::scripted::{FaultKind, fail, say};
-use rooftree_testkit::{House, Plan};
+use rooftree_providers::scripted::{ScriptedFailureKind, fail, say};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
 
 /// Turns the clock until the run has ended.
-async fn finish(house: &House, session: &rooftree_protocol::SessionId) -> rooftree_protocol::event::RunEnd {
+async fn finish(
+    house: &TestRuntime,
+    session: &rooftree_protocol::SessionId,
+) -> rooftree_protocol::event::RunEnd {
     let turning = async {
         loop {
             house.clock.advance(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::select! { end = house.finished(session) => end, () = turning => unreachable!() }
+    tokio::select! { end = house.wait_for_run(session) => end, () = turning => unreachable!() }
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_out_as_long_as_the_provider_says() {
-    let limit = fail(FaultKind::RateLimit).retry_after(Duration::from_secs(7));
-    let house = Plan::new([limit, say("here I am")]).build();
+    let limit = fail(ScriptedFailureKind::RateLimit).retry_after(Duration::from_secs(7));
+    let house = TestRuntimeBuilder::new([limit, say("here I am")]).build();
     let session = house.post("hi").await;
-    let waiting = house.saw(&session, "run.waiting").await;
-    let EventBody::RunWaiting { until, .. } = &waiting.body else { panic!() };
+    let waiting = house.wait_for_event(&session, "run.waiting").await;
+    let EventBody::RunWaiting { until, .. } = &waiting.body else {
+        panic!()
+    };
     assert_eq!(until.unwrap().since(waiting.ts), Duration::from_secs(7));
     house.clock.advance(Duration::from_secs(6));
-    assert!(!house.story(&session).await.contains("here I am"));
+    assert!(!house.transcript(&session).await.contains("here I am"));
     house.clock.advance(Duration::from_secs(1));
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
 }
 
 #[tokio::test]
 async fn a_wait_survives_a_restart() {
-    let limit = fail(FaultKind::RateLimit).retry_after(Duration::from_secs(60));
-    let house = Plan::new([limit, say("never")]).build();
+    let limit = fail(ScriptedFailureKind::RateLimit).retry_after(Duration::from_secs(60));
+    let house = TestRuntimeBuilder::new([limit, say("never")]).build();
     let session = house.post("hi").await;
-    house.saw(&session, "run.waiting").await;
-    let house = house.reopen(Plan::new([say("here I am")])).await;
+    house.wait_for_event(&session, "run.waiting").await;
+    let house = house
+        .reopen(TestRuntimeBuilder::new([say("here I am")]))
+        .await;
     house.recover().await;
     house.clock.advance(Duration::from_secs(50));
     tokio::time::sleep(Duration::from_millis(30)).await;
-    assert!(house.model.requests().is_empty(), "it was asked again before the provider wanted to be");
+    assert!(
+        house.model.requests().is_empty(),
+        "it was asked again before the provider wanted to be"
+    );
     house.clock.advance(Duration::from_secs(10));
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
 }
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_asked_again_and_nothing_half_is_kept() {
-    let house = Plan::new([fail(FaultKind::Cut).cut_after(3), say("whole")]).build();
+    let house =
+        TestRuntimeBuilder::new([fail(ScriptedFailureKind::Cut).cut_after(3), say("whole")])
+            .build();
     let session = house.post("hi").await;
     finish(&house, &session).await;
     assert_eq!(
-        house.story(&session).await,
+        house.transcript(&session).await,
         "user     hi\nwaits    Retry\nmodel    \"whole\"\nended    completed, 1 turns"
     );
 }
 
 #[tokio::test]
 async fn a_provider_that_never_recovers_fails_the_run_after_some_tries() {
-    let house = Plan::new((0..9).map(|_| fail(FaultKind::Overloaded)).chain([say("never")])).build();
+    let house = TestRuntimeBuilder::new(
+        (0..9)
+            .map(|_| fail(ScriptedFailureKind::Overloaded))
+            .chain([say("never")]),
+    )
+    .build();
     let session = house.post("hi").await;
     let end = finish(&house, &session).await;
     assert_eq!(end.status, RunStatus::Failed);
@@ -68,29 +91,47 @@ async fn a_provider_that_never_recovers_fails_the_run_after_some_tries() {
 
 #[tokio::test]
 async fn what_cannot_be_mended_by_waiting_is_not_tried_again() {
-    for kind in [FaultKind::Unauthorized, FaultKind::Refused] {
-        let house = Plan::new([fail(kind), say("never")]).build();
+    for kind in [
+        ScriptedFailureKind::Unauthorized,
+        ScriptedFailureKind::Refused,
+    ] {
+        let house = TestRuntimeBuilder::new([fail(kind), say("never")]).build();
         let session = house.post("hi").await;
-        assert_eq!(house.finished(&session).await.status, RunStatus::Failed);
+        assert_eq!(house.wait_for_run(&session).await.status, RunStatus::Failed);
         assert_eq!(house.model.requests().len(), 1);
     }
 }
 
 #[tokio::test]
 async fn a_model_that_cannot_be_had_is_stood_in_for_during_that_turn() {
-    let busy = (0..2).map(|_| fail(FaultKind::Overloaded));
-    let mut plan = Plan::new(busy.chain([say("the other one"), say("the first again")]));
+    let busy = (0..2).map(|_| fail(ScriptedFailureKind::Overloaded));
+    let mut plan =
+        TestRuntimeBuilder::new(busy.chain([say("the other one"), say("the first again")]));
     plan.fallbacks = vec!["scripted/other".parse().unwrap()];
     let house = plan.build();
     let session = house.post("hi").await;
     let end = finish(&house, &session).await;
     assert_eq!(end.status, RunStatus::Completed);
-    let models: Vec<String> = house.model.requests().iter().map(|request| request.model.clone()).collect();
+    let models: Vec<String> = house
+        .model
+        .requests()
+        .iter()
+        .map(|request| request.model.clone())
+        .collect();
     assert_eq!(models, ["story", "story", "other"]);
-    assert!(house.story(&session).await.contains("notice   fallback"));
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("notice   fallback")
+    );
     house.post_to(&session, "and now?").await;
-    house.finished_runs(&session, 2).await;
-    assert_eq!(house.model.requests().last().unwrap().model, "story", "the stand-in is for one turn only");
+    house.wait_for_nth_run(&session, 2).await;
+    assert_eq!(
+        house.model.requests().last().unwrap().model,
+        "story",
+        "the stand-in is for one turn only"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -101,7 +142,7 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
         Timestamp,
         event::{ReplyPart, StopReason},
     };
-    use rooftree_providers::{Chunk, Error, Provider, Reply, ReplyStream, Request};
+    use rooftree_providers::{Error, ModelReply, ModelRequest, Provider, ReplyChunk, ReplyStream};
     use rooftree_runtime::Clock;
 
     /// Answers twice a second and refuses the rest, as a provider with a quota does.
@@ -111,7 +152,7 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
     }
 
     impl Provider for Strict {
-        fn stream(&self, _: Request) -> ReplyStream {
+        fn stream(&self, _: ModelRequest) -> ReplyStream {
             let mut window = self.window.lock().unwrap();
             if self.clock.now().since(window.0) >= Duration::from_secs(1) {
                 (window.0, window.1) = (self.clock.now(), 0);
@@ -119,11 +160,13 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
             window.1 += 1;
             let answer = if window.1 > 2 {
                 window.2 += 1;
-                Err(Error::RateLimited { retry_after: Some(Duration::from_secs(1)) })
+                Err(Error::RateLimited {
+                    retry_after: Some(Duration::from_secs(1)),
+                })
             } else {
                 let parts = vec![ReplyPart::Text { text: "ok".into() }];
                 let usage = rooftree_protocol::Usage::none();
-                Ok(Chunk::Reply(Reply {
+                Ok(ReplyChunk::Reply(ModelReply {
                     parts,
                     stop: StopReason::End,
                     usage,
@@ -135,11 +178,14 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
         }
     }
 
-    let mut plan = Plan::new([say("unused")]);
+    let mut plan = TestRuntimeBuilder::new([say("unused")]);
     let strict = Arc::new(Mutex::new(None::<Arc<Strict>>));
     let made = strict.clone();
     plan.provider = Some(Box::new(move |clock| {
-        let provider = Arc::new(Strict { clock, window: Mutex::new((Timestamp(0), 0, 0)) });
+        let provider = Arc::new(Strict {
+            clock,
+            window: Mutex::new((Timestamp(0), 0, 0)),
+        });
         *made.lock().unwrap() = Some(provider.clone());
         provider
     }));
@@ -151,6 +197,17 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
     for session in &sessions {
         assert_eq!(finish(&house, session).await.status, RunStatus::Completed);
     }
-    let refused = strict.lock().unwrap().as_ref().unwrap().window.lock().unwrap().2;
-    assert!(refused < 200, "the herd was refused {refused} times for 50 answers");
+    let refused = strict
+        .lock()
+        .unwrap()
+        .as_ref()
+        .unwrap()
+        .window
+        .lock()
+        .unwrap()
+        .2;
+    assert!(
+        refused < 200,
+        "the herd was refused {refused} times for 50 answers"
+    );
 }

@@ -7,17 +7,19 @@ mod properties;
 mod shapes;
 mod staying;
 
-use rooftree_testkit::canaries::{Canary, hatch};
+use rooftree_testkit::secret_canaries::{SecretCanary, generate_canaries};
 
 /// Made-up secrets of every shape.
-fn canaries(seed: u64) -> Vec<Canary> {
-    hatch(include_str!("../corpora/secret_shapes.txt"), seed)
+fn canaries(seed: u64) -> Vec<SecretCanary> {
+    generate_canaries(include_str!("../corpora/secret_shapes.txt"), seed)
 }
 
 /// What of a canary can be read in a text.
-fn read_in<'a>(text: &str, canary: &'a Canary) -> Option<&'a str> {
+fn read_in<'a>(text: &str, canary: &'a SecretCanary) -> Option<&'a str> {
     // A few letters of a long secret say nothing; half of it does.
     let telling = |piece: &&str| piece.len() >= 10 && text.contains(*piece);
     let pieces = canary.secret.iter().filter(|piece| piece.len() >= 10);
-    pieces.flat_map(|piece| [piece.as_str(), &piece[piece.len() - 10..]]).find(telling)
+    pieces
+        .flat_map(|piece| [piece.as_str(), &piece[piece.len() - 10..]])
+        .find(telling)
 }

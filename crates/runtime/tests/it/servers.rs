@@ -5,11 +5,11 @@ use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 use rooftree_protocol::{
     AgentDefinition, Command, EventBody, McpServer, PermissionMode, QuestionReply, RunStatus, Scope,
 };
-use rooftree_providers::scripted::{Call, Entry, call, say};
-use rooftree_testkit::{House, Plan, marks::living};
+use rooftree_providers::scripted::{ScriptEntry, ScriptedCall, call, say};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, process_marks::count_alive};
 use rooftree_tools::{
-    Policy, Rule, Toolset,
-    mcp::{Servers, Setup},
+    PermissionRule, Policy, Toolset,
+    mcp::{McpServerPool, McpSetup},
 };
 use serde_json::json;
 
@@ -18,31 +18,52 @@ fn server(place: &Path, secret: &str) -> McpServer {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
     McpServer {
         command: Some("python3".into()),
-        args: [script, "--marks", &place.display().to_string()].map(str::to_owned).to_vec(),
+        args: [script, "--marks", &place.display().to_string()]
+            .map(str::to_owned)
+            .to_vec(),
         env: [("SERVER_API_KEY".to_owned(), secret.to_owned())].into(),
         ..McpServer::default()
     }
 }
 
 /// A house whose servers are set up for everybody.
-fn plan(entries: impl IntoIterator<Item = Entry>, servers: &[(&str, McpServer)]) -> Plan {
-    let mut plan = Plan::new(entries).delegating(Toolset::default()).agent(agent("helper"));
-    let configured = servers.iter().map(|(name, server)| ((*name).to_owned(), server.clone())).collect();
-    plan.servers = Servers::new(Setup { configured, ..Setup::default() });
+fn plan(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    servers: &[(&str, McpServer)],
+) -> TestRuntimeBuilder {
+    let mut plan = TestRuntimeBuilder::new(entries)
+        .with_delegation(Toolset::default())
+        .agent(agent("helper"));
+    let configured = servers
+        .iter()
+        .map(|(name, server)| ((*name).to_owned(), server.clone()))
+        .collect();
+    plan.servers = McpServerPool::new(McpSetup {
+        configured,
+        ..McpSetup::default()
+    });
     plan
 }
 
 fn agent(name: &str) -> AgentDefinition {
-    AgentDefinition { description: format!("The {name}."), ..AgentDefinition::new(name) }
+    AgentDefinition {
+        description: format!("The {name}."),
+        ..AgentDefinition::new(name)
+    }
 }
 
-fn task(agent: &str, prompt: &str) -> Call {
+fn task(agent: &str, prompt: &str) -> ScriptedCall {
     call("Task", json!({"subagent_type": agent, "prompt": prompt}))
 }
 
 /// The tools of servers that an agent was told of.
-fn told(house: &House, agent: &str) -> Vec<String> {
-    let asked = house.model.requests().into_iter().find(|request| &*request.agent == agent).unwrap();
+fn told(house: &TestRuntime, agent: &str) -> Vec<String> {
+    let asked = house
+        .model
+        .requests()
+        .into_iter()
+        .find(|request| &*request.agent == agent)
+        .unwrap();
     let names = asked.tools.iter().map(|tool| tool.name.clone());
     names.filter(|name| name.starts_with("mcp__")).collect()
 }
@@ -61,32 +82,54 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
         &[("one", server(place.path(), secret))],
     )
     .build();
-    assert_eq!(living(place.path()), 0, "nothing runs before somebody works");
+    assert_eq!(
+        count_alive(place.path()),
+        0,
+        "nothing runs before somebody works"
+    );
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
     assert!(end.outside, "what a server says comes from outside");
-    assert!(end.text.contains("Nobody knows whether the call took effect"), "{}", end.text);
-    let story = house.story(&session).await;
+    assert!(
+        end.text
+            .contains("Nobody knows whether the call took effect"),
+        "{}",
+        end.text
+    );
+    let story = house.transcript(&session).await;
     assert!(story.contains("mcp__one__echo"), "{story}");
     let journal = serde_json::to_string(&house.events(&session).await).unwrap();
-    assert!(journal.contains("SERVER_API_KEY=[SERVER_API_KEY]") && !journal.contains(secret), "{journal}");
+    assert!(
+        journal.contains("SERVER_API_KEY=[SERVER_API_KEY]") && !journal.contains(secret),
+        "{journal}"
+    );
     let directory = house.path().to_owned();
-    for file in fs::read_dir(&directory).unwrap().flatten().filter(|file| file.path().is_file()) {
+    for file in fs::read_dir(&directory)
+        .unwrap()
+        .flatten()
+        .filter(|file| file.path().is_file())
+    {
         let bytes = fs::read(file.path()).unwrap();
-        let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        let found = bytes
+            .windows(secret.len())
+            .any(|window| window == secret.as_bytes());
         assert!(!found, "{} holds the secret", file.path().display());
     }
     house.close().await;
-    assert_eq!(living(place.path()), 0, "nothing is left");
+    assert_eq!(count_alive(place.path()), 0, "nothing is left");
 }
 
 #[tokio::test]
 async fn fifty_children_share_three_processes_and_none_is_left() {
     let place = tempfile::tempdir().unwrap();
-    let servers = ["a", "b", "c"].map(|name| (name, server(place.path(), &format!("secret-of-{name}"))));
-    let round =
-        || say("").agent("lead").calls((0..10).map(|number| task("helper", &format!("number {number}"))));
+    let servers =
+        ["a", "b", "c"].map(|name| (name, server(place.path(), &format!("secret-of-{name}"))));
+    let round = || {
+        say("")
+            .agent("lead")
+            .calls((0..10).map(|number| task("helper", &format!("number {number}"))))
+    };
     let calls = ["a", "b", "c"].map(|name| call(format!("mcp__{name}__pid"), json!({})));
     let house = plan(
         [
@@ -103,44 +146,72 @@ async fn fifty_children_share_three_processes_and_none_is_left() {
     )
     .build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.text, "done");
     let children = house.children(&session).await;
     assert_eq!(children.len(), 50);
     let mut seen = BTreeSet::new();
     for child in &children {
-        let text = house.finished(&child.id).await.text;
+        let text = house.wait_for_run(&child.id).await.text;
         let is_process = |word: &&str| word.chars().all(|letter| letter.is_ascii_digit());
         let processes: Vec<&str> = text.split_whitespace().filter(is_process).collect();
         assert_eq!(processes.len(), 3, "{text}");
         seen.extend(processes.into_iter().map(str::to_owned));
     }
     assert_eq!(seen.len(), 3, "{seen:?}");
-    assert_eq!(living(place.path()), 3);
+    assert_eq!(count_alive(place.path()), 3);
     house.close().await;
-    assert_eq!(living(place.path()), 0);
+    assert_eq!(count_alive(place.path()), 0);
 }
 
 #[tokio::test]
-async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_servers_it_brings_along() {
+async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_servers_it_brings_along()
+{
     let place = tempfile::tempdir().unwrap();
-    let scoped = |name: &str, tools: Scope| AgentDefinition { tools, ..agent(name) };
-    let lead = scoped("lead", Scope { allow: None, deny: vec!["mcp__one__crash".into(), "mcp__two".into()] });
-    let echo = scoped("echo", Scope::only(["mcp__one__echo", "mcp__one__crash", "mcp__two__echo"]));
-    let none = scoped("none", Scope { allow: None, deny: vec!["mcp__*".into()] });
+    let scoped = |name: &str, tools: Scope| AgentDefinition {
+        tools,
+        ..agent(name)
+    };
+    let lead = scoped(
+        "lead",
+        Scope {
+            allow: None,
+            deny: vec!["mcp__one__crash".into(), "mcp__two".into()],
+        },
+    );
+    let echo = scoped(
+        "echo",
+        Scope::only(["mcp__one__echo", "mcp__one__crash", "mcp__two__echo"]),
+    );
+    let none = scoped(
+        "none",
+        Scope {
+            allow: None,
+            deny: vec!["mcp__*".into()],
+        },
+    );
     let mut own = scoped("own", Scope::only(["mcp__mine__look", "mcp__two__look"]));
-    own.mcp_servers.insert("mine".into(), server(place.path(), "secret-of-mine"));
+    own.mcp_servers
+        .insert("mine".into(), server(place.path(), "secret-of-mine"));
     own.mcp_servers.insert("two".into(), McpServer::default());
     let agents = ["echo", "none", "own", "helper"];
-    let mut script: Vec<Entry> = vec![
-        say("").agent("lead").calls(agents.map(|name| task(name, "x"))),
+    let mut script: Vec<ScriptEntry> = vec![
+        say("")
+            .agent("lead")
+            .calls(agents.map(|name| task(name, "x"))),
         say("done").agent("lead"),
-        say("").agent("echo").calls([call("one__pid", json!({})), call("MCP__ONE__CRASH", json!({}))]),
+        say("").agent("echo").calls([
+            call("one__pid", json!({})),
+            call("MCP__ONE__CRASH", json!({})),
+        ]),
     ];
     script.extend(agents.map(|name| say("ok").agent(name)));
     let house = plan(
         script,
-        &[("one", server(place.path(), "secret-of-one")), ("two", server(place.path(), "secret-of-two"))],
+        &[
+            ("one", server(place.path(), "secret-of-one")),
+            ("two", server(place.path(), "secret-of-two")),
+        ],
     )
     .agent(lead)
     .agent(echo)
@@ -148,24 +219,34 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
     .agent(own)
     .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let leads = told(&house, "lead");
     assert!(
         leads.contains(&"mcp__one__echo".into())
-            && !leads.iter().any(|name| name.contains("crash") || name.contains("two")),
+            && !leads
+                .iter()
+                .any(|name| name.contains("crash") || name.contains("two")),
         "{leads:?}"
     );
-    assert_eq!(told(&house, "echo"), ["mcp__one__echo"], "not more than its parent");
+    assert_eq!(
+        told(&house, "echo"),
+        ["mcp__one__echo"],
+        "not more than its parent"
+    );
     assert_eq!(told(&house, "none"), [""; 0]);
     assert_eq!(
         told(&house, "own"),
         ["mcp__mine__look"],
         "what its parent must not touch it cannot bring along"
     );
-    assert_eq!(told(&house, "helper"), leads, "what is not said comes from the parent");
+    assert_eq!(
+        told(&house, "helper"),
+        leads,
+        "what is not said comes from the parent"
+    );
     let children = house.children(&session).await;
     let echo = children.iter().find(|child| child.agent == "echo").unwrap();
-    let story = house.story(&echo.id).await;
+    let story = house.transcript(&echo.id).await;
     assert_eq!(
         story.matches("failed: tool_not_").count(),
         2,
@@ -182,18 +263,28 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
 #[tokio::test]
 async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
     let place = tempfile::tempdir().unwrap();
-    let missing = McpServer { command: Some("no-such-program".into()), ..McpServer::default() };
+    let missing = McpServer {
+        command: Some("no-such-program".into()),
+        ..McpServer::default()
+    };
     let lead = AgentDefinition {
-        mcp_servers: [("broken".to_owned(), missing), ("nobody".to_owned(), McpServer::default())].into(),
+        mcp_servers: [
+            ("broken".to_owned(), missing),
+            ("nobody".to_owned(), McpServer::default()),
+        ]
+        .into(),
         ..agent("lead")
     };
-    let house = plan([say("fine"), say("again")], &[("one", server(place.path(), "secret-of-one"))])
-        .agent(lead)
-        .build();
+    let house = plan(
+        [say("fine"), say("again")],
+        &[("one", server(place.path(), "secret-of-one"))],
+    )
+    .agent(lead)
+    .build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.text, "fine");
+    assert_eq!(house.wait_for_run(&session).await.text, "fine");
     house.post_to(&session, "and again").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let events = house.events(&session).await;
     let notices: Vec<&str> = events
         .iter()
@@ -202,10 +293,24 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
             _ => None,
         })
         .collect();
-    assert!(notices.iter().any(|notice| notice.contains("`broken` cannot be used")), "{notices:?}");
-    assert!(notices.iter().any(|notice| notice.contains("`nobody`, which is not set up")), "{notices:?}");
-    assert_eq!(told(&house, "lead"), [""; 0], "an agent that names servers has those and no others");
-    assert_eq!(living(place.path()), 0);
+    assert!(
+        notices
+            .iter()
+            .any(|notice| notice.contains("`broken` cannot be used")),
+        "{notices:?}"
+    );
+    assert!(
+        notices
+            .iter()
+            .any(|notice| notice.contains("`nobody`, which is not set up")),
+        "{notices:?}"
+    );
+    assert_eq!(
+        told(&house, "lead"),
+        [""; 0],
+        "an agent that names servers has those and no others"
+    );
+    assert_eq!(count_alive(place.path()), 0);
     house.close().await;
 }
 
@@ -213,14 +318,20 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
 async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() {
     let place = tempfile::tempdir().unwrap();
     let mut plan = plan(
-        [say("").calls([call("mcp__one__look", json!({}))]), say("{{ results[0].text }}")],
+        [
+            say("").calls([call("mcp__one__look", json!({}))]),
+            say("{{ results[0].text }}"),
+        ],
         &[("one", server(place.path(), "secret-of-one"))],
     );
     plan.policy.mode = PermissionMode::Auto;
     let house = plan.build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
-    assert!(text.contains("nobody can be asked") && text.contains("acts on something elsewhere"), "{text}");
+    let text = house.wait_for_run(&session).await.text;
+    assert!(
+        text.contains("nobody can be asked") && text.contains("acts on something elsewhere"),
+        "{text}"
+    );
     house.close().await;
 }
 
@@ -229,22 +340,37 @@ async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_ou
     let place = tempfile::tempdir().unwrap();
     let mut one = server(place.path(), "secret-of-one");
     one.args.push("--reading".into());
-    let rule = |text: &str| vec![Rule::parse(text).unwrap()];
-    let denying = Policy { deny: rule("mcp__one__*"), ..Policy::default() };
-    let allowing = Policy { allow: rule("mcp__one__ReadMcpResource"), ..Policy::default() };
-    let bypassing = Policy { mode: PermissionMode::Bypass, ..denying };
-    let auto = Policy { mode: PermissionMode::Auto, ..Policy::default() };
+    let rule = |text: &str| vec![PermissionRule::parse(text).unwrap()];
+    let denying = Policy {
+        deny: rule("mcp__one__*"),
+        ..Policy::default()
+    };
+    let allowing = Policy {
+        allow: rule("mcp__one__ReadMcpResource"),
+        ..Policy::default()
+    };
+    let bypassing = Policy {
+        mode: PermissionMode::Bypass,
+        ..denying
+    };
+    let auto = Policy {
+        mode: PermissionMode::Auto,
+        ..Policy::default()
+    };
     for (policy, words, is_read) in [
         (bypassing, "deny rule", false),
         (auto, "nobody can be asked", false),
         (allowing, "what note:///first says", true),
     ] {
         let read = call("ReadMcpResource", json!({"uri": "note:///first"}));
-        let mut plan = plan([say("").calls([read]), say("{{ results[0].text }}")], &[("one", one.clone())]);
+        let mut plan = plan(
+            [say("").calls([read]), say("{{ results[0].text }}")],
+            &[("one", one.clone())],
+        );
         plan.policy = policy;
         let house = plan.build();
         let session = house.post("go").await;
-        let end = house.finished(&session).await;
+        let end = house.wait_for_run(&session).await;
         assert!(end.text.contains(words), "{}", end.text);
         assert_eq!(end.outside, is_read, "{words}");
         house.close().await;
@@ -252,25 +378,44 @@ async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_ou
 }
 
 /// A house whose agent lets a server ask something.
-fn asking() -> Plan {
+fn asking() -> TestRuntimeBuilder {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
-    let one =
-        McpServer { command: Some("python3".into()), args: vec![script.to_owned()], ..McpServer::default() };
-    plan([say("").calls([call("mcp__one__ask", json!({}))]), say("{{ results[0].text }}")], &[("one", one)])
+    let one = McpServer {
+        command: Some("python3".into()),
+        args: vec![script.to_owned()],
+        ..McpServer::default()
+    };
+    plan(
+        [
+            say("").calls([call("mcp__one__ask", json!({}))]),
+            say("{{ results[0].text }}"),
+        ],
+        &[("one", one)],
+    )
 }
 
 #[tokio::test]
 async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
     let house = asking().asking(PermissionMode::Bypass).build();
     let session = house.post("go").await;
-    let event = house.saw(&session, "question.requested").await;
-    let EventBody::QuestionRequested { id, questions, .. } = &event.body else { panic!() };
+    let event = house.wait_for_event(&session, "question.requested").await;
+    let EventBody::QuestionRequested { id, questions, .. } = &event.body else {
+        panic!()
+    };
     assert_eq!(questions[0].text, "The MCP server `one` asks: Who are you?");
     let answers = [("name".to_owned(), vec!["Ada".to_owned()])].into();
     let reply = QuestionReply::Answered { answers };
-    house.command(Command::Reply { question: id.clone(), reply }).await;
-    let text = house.finished(&session).await.text;
-    assert!(text.contains(r#"{"action": "accept", "content": {"name": "Ada"}}"#), "{text}");
+    house
+        .command(Command::Reply {
+            question: id.clone(),
+            reply,
+        })
+        .await;
+    let text = house.wait_for_run(&session).await.text;
+    assert!(
+        text.contains(r#"{"action": "accept", "content": {"name": "Ada"}}"#),
+        "{text}"
+    );
     house.verify().await;
     house.close().await;
 }
@@ -279,7 +424,7 @@ async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
 async fn a_server_that_asks_where_nobody_is_has_its_question_declined() {
     let house = asking().build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
     house.close().await;
 }
@@ -294,20 +439,32 @@ async fn a_run_is_cancelled_while_its_servers_start() {
         let configured = [("mute".to_owned(), mute.clone())].into();
         // Whoever waits until it gives up waits longer than any test.
         let startup = Duration::from_secs(3_600);
-        plan.servers = Servers::new(Setup { configured, startup, ..Setup::default() });
+        plan.servers = McpServerPool::new(McpSetup {
+            configured,
+            startup,
+            ..McpSetup::default()
+        });
         let house = plan.build();
         let session = house.post("go").await;
-        while living(place.path()) == 0 {
+        while count_alive(place.path()) == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         let (cancel, clear) = (
-            Command::Cancel { session: session.clone(), run: None },
-            Command::Clear { session: session.clone() },
+            Command::Cancel {
+                session: session.clone(),
+                run: None,
+            },
+            Command::Clear {
+                session: session.clone(),
+            },
         );
         house.command(if clears { clear } else { cancel }).await;
-        assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
+        assert_eq!(
+            house.wait_for_run(&session).await.status,
+            RunStatus::Cancelled
+        );
         house.verify().await;
         house.close().await;
-        assert_eq!(living(place.path()), 0);
+        assert_eq!(count_alive(place.path()), 0);
     }
 }

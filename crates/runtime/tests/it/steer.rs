@@ -2,24 +2,28 @@
 
 use rooftree_protocol::Effect;
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_steer_lets_running_calls_finish_and_skips_the_rest() {
-    let (step, keeper) = Probe::gated("Step", Effect::LocalMutation);
-    let calls = [call("Step", json!({"say": "first"})), call("Step", json!({"say": "second"}))];
-    let house =
-        Plan::new([say("").calls(calls), say("stopped as you said")]).tools(Toolset::new([step])).build();
+    let (step, keeper) = ProbeTool::gated("Step", Effect::LocalMutation);
+    let calls = [
+        call("Step", json!({"say": "first"})),
+        call("Step", json!({"say": "second"})),
+    ];
+    let house = TestRuntimeBuilder::new([say("").calls(calls), say("stopped as you said")])
+        .tools(Toolset::new([step]))
+        .build();
     let session = house.post("do two steps").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     house.steer(&session, "stop after this one").await;
     house.steer(&session, "and tell me").await;
     keeper.open(5);
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert_eq!(
-        house.story(&session).await,
+        house.transcript(&session).await,
         r#"user     do two steps
 model    Step {"say":"first"} + Step {"say":"second"}
 tool     Step done: first
@@ -35,17 +39,21 @@ ended    completed, 2 turns"#
 
 #[tokio::test]
 async fn mail_for_a_busy_session_waits_for_its_own_run() {
-    let (step, keeper) = Probe::gated("Step", Effect::ReadOnly);
-    let house = Plan::new([say("").calls([call("Step", json!({}))]), say("one done"), say("two done")])
-        .tools(Toolset::new([step]))
-        .build();
+    let (step, keeper) = ProbeTool::gated("Step", Effect::ReadOnly);
+    let house = TestRuntimeBuilder::new([
+        say("").calls([call("Step", json!({}))]),
+        say("one done"),
+        say("two done"),
+    ])
+    .tools(Toolset::new([step]))
+    .build();
     let session = house.post("one").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     house.post_to(&session, "two").await;
     keeper.open(1);
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     assert_eq!(
-        house.story(&session).await,
+        house.transcript(&session).await,
         "user     one\nmodel    Step {}\ntool     Step done: ok\nmodel    \"one done\"\nended    completed, 2 turns\n\
          user     two\nmodel    \"two done\"\nended    completed, 1 turns"
     );
@@ -53,13 +61,13 @@ async fn mail_for_a_busy_session_waits_for_its_own_run() {
 
 #[tokio::test]
 async fn a_steer_to_a_resting_session_wakes_it_and_a_silent_message_does_not() {
-    let house = Plan::new([say("hello"), say("thanks for both")]).build();
+    let house = TestRuntimeBuilder::new([say("hello"), say("thanks for both")]).build();
     let session = house.post("hi").await;
-    house.finished(&session).await;
-    house.whisper(&session, "the build is green").await;
+    house.wait_for_run(&session).await;
+    house.post_silent(&session, "the build is green").await;
     house.steer(&session, "what is new?").await;
-    house.finished_runs(&session, 2).await;
-    let story = house.story(&session).await;
+    house.wait_for_nth_run(&session, 2).await;
+    let story = house.transcript(&session).await;
     assert!(
         story.ends_with("silent   the build is green\nsteer    what is new?\nmodel    \"thanks for both\"\nended    completed, 1 turns"),
         "{story}"

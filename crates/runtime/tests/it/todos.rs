@@ -1,20 +1,24 @@
 //! Todo lists: per session, shown to the model only when they change, kept over a restart.
 
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::Plan;
+use rooftree_testkit::TestRuntimeBuilder;
 use serde_json::json;
 
 fn tools() -> rooftree_tools::Toolset {
-    rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 7)))
+    rooftree_tools::builtin(std::sync::Arc::new(
+        rooftree_tools::BackgroundProcesses::new(|| 7),
+    ))
 }
 
 #[tokio::test]
 async fn the_todo_state_is_appended_only_when_the_list_changed() {
     let list = || json!({"todos": [{"content": "look", "status": "completed"}, {"content": "mend", "status": "in_progress"}]});
     let write = || say("").calls([call("TodoWrite", list())]);
-    let house = Plan::new([write(), write(), say("done")]).tools(tools()).build();
+    let house = TestRuntimeBuilder::new([write(), write(), say("done")])
+        .tools(tools())
+        .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let results: Vec<String> = house
         .events(&session)
         .await
@@ -27,24 +31,54 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
         })
         .collect();
     assert!(
-        results[0].contains("<todo-state>") && results[0].contains("✅") && results[0].contains("🔄"),
+        results[0].contains("<todo-state>")
+            && results[0].contains("✅")
+            && results[0].contains("🔄"),
         "{results:?}"
     );
-    assert!(!results[1].contains("<todo-state>") && results[1].contains("unchanged"), "{results:?}");
-    assert_eq!(house.story(&session).await.matches("todos    2").count(), 1);
+    assert!(
+        !results[1].contains("<todo-state>") && results[1].contains("unchanged"),
+        "{results:?}"
+    );
+    assert_eq!(
+        house
+            .transcript(&session)
+            .await
+            .matches("todos    2")
+            .count(),
+        1
+    );
 
-    let house =
-        house.reopen(Plan::new([write().turn(4), say("still the same").turn(5)]).tools(tools())).await;
+    let house = house
+        .reopen(
+            TestRuntimeBuilder::new([write().turn(4), say("still the same").turn(5)])
+                .tools(tools()),
+        )
+        .await;
     house.post_to(&session, "and now?").await;
-    house.finished_runs(&session, 2).await;
-    assert_eq!(house.story(&session).await.matches("todos    2").count(), 1, "the list survived the restart");
+    house.wait_for_nth_run(&session, 2).await;
+    assert_eq!(
+        house
+            .transcript(&session)
+            .await
+            .matches("todos    2")
+            .count(),
+        1,
+        "the list survived the restart"
+    );
 }
 
 #[tokio::test]
 async fn two_changes_in_one_reply_build_on_each_other() {
     let add = |what: &str| call("write_todo", json!({"title": what}));
-    let house = Plan::new([say("").calls([add("one"), add("two")]), say("done")]).tools(tools()).build();
+    let house = TestRuntimeBuilder::new([say("").calls([add("one"), add("two")]), say("done")])
+        .tools(tools())
+        .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    assert!(house.story(&session).await.contains("todos    2"), "{}", house.story(&session).await);
+    house.wait_for_run(&session).await;
+    assert!(
+        house.transcript(&session).await.contains("todos    2"),
+        "{}",
+        house.transcript(&session).await
+    );
 }

@@ -7,31 +7,46 @@ mod endings;
 use std::sync::Arc;
 
 use rooftree_protocol::{AgentDefinition, EventBody, RunStatus, Verifier};
-use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_runtime::Surroundings;
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::Processes;
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_runtime::ProjectContext;
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::BackgroundProcesses;
 use serde_json::json;
 
-fn house(entries: impl IntoIterator<Item = Entry>, verifier: Verifier) -> House {
-    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-    let lead = AgentDefinition { verifiers: vec!["check".into()], ..AgentDefinition::new("lead") };
-    let mut plan = Plan::new(entries).tools(tools).agent(lead);
-    plan.surroundings =
-        Surroundings { verifiers: [("check".to_owned(), verifier)].into(), ..Surroundings::default() }.into();
+fn house(entries: impl IntoIterator<Item = ScriptEntry>, verifier: Verifier) -> TestRuntime {
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    let lead = AgentDefinition {
+        verifiers: vec!["check".into()],
+        ..AgentDefinition::new("lead")
+    };
+    let mut plan = TestRuntimeBuilder::new(entries).tools(tools).agent(lead);
+    plan.surroundings = ProjectContext {
+        verifiers: [("check".to_owned(), verifier)].into(),
+        ..ProjectContext::default()
+    }
+    .into();
     plan.build()
 }
 
 fn command(command: &str, pass_on_exit_0: bool) -> Verifier {
-    Verifier::Command { command: command.into(), timeout_secs: 20, pass_on_exit_0 }
+    Verifier::Command {
+        command: command.into(),
+        timeout_secs: 20,
+        pass_on_exit_0,
+    }
 }
 
-async fn attempts(house: &House, session: &rooftree_protocol::SessionId) -> Vec<(u32, bool)> {
+async fn attempts(house: &TestRuntime, session: &rooftree_protocol::SessionId) -> Vec<(u32, bool)> {
     let verdict = |event: &rooftree_protocol::Event| match &event.body {
         EventBody::RunVerified(verdict) => Some((verdict.attempt, verdict.passed)),
         _ => None,
     };
-    house.events(session).await.iter().filter_map(verdict).collect()
+    house
+        .events(session)
+        .await
+        .iter()
+        .filter_map(verdict)
+        .collect()
 }
 
 #[tokio::test]
@@ -39,20 +54,26 @@ async fn work_that_is_found_wanting_goes_back_with_the_reasons_until_it_is_good(
     let house = house(
         [
             say("done"),
-            say("").calls([call("Write", json!({"file_path": "result.txt", "content": "42"}))]),
+            say("").calls([call(
+                "Write",
+                json!({"file_path": "result.txt", "content": "42"}),
+            )]),
             say("now it is done"),
         ],
         command("test -f result.txt || { echo no result; exit 3; }", true),
     );
     let session = house.post("write the result").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified, end.text.as_str()),
         (RunStatus::Completed, Some(true), "now it is done")
     );
     assert_eq!(attempts(&house, &session).await, [(1, false), (2, true)]);
     let told = format!("{:?}", house.model.requests()[1].messages.last().unwrap());
-    assert!(told.contains("Verification failed") && told.contains("no result"), "{told}");
+    assert!(
+        told.contains("Verification failed") && told.contains("no result"),
+        "{told}"
+    );
     house.verify().await;
 }
 
@@ -60,21 +81,34 @@ async fn work_that_is_found_wanting_goes_back_with_the_reasons_until_it_is_good(
 async fn the_number_of_attempts_is_bounded_and_the_status_is_honest() {
     let house = house([say("done").times(9)], command("false", true));
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.verified), (RunStatus::Completed, Some(false)));
-    assert_eq!(attempts(&house, &session).await, [(1, false), (2, false), (3, false)]);
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.verified),
+        (RunStatus::Completed, Some(false))
+    );
+    assert_eq!(
+        attempts(&house, &session).await,
+        [(1, false), (2, false), (3, false)]
+    );
     assert_eq!(house.model.requests().len(), 3);
 }
 
 #[tokio::test]
 async fn a_command_may_pass_by_failing_but_not_by_never_ending() {
-    let house = house([say("done").times(9)], command("grep -q TODO nothing.txt", false));
+    let house = house(
+        [say("done").times(9)],
+        command("grep -q TODO nothing.txt", false),
+    );
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(true));
-    let endless = Verifier::Command { command: "sleep 60".into(), timeout_secs: 1, pass_on_exit_0: false };
+    assert_eq!(house.wait_for_run(&session).await.verified, Some(true));
+    let endless = Verifier::Command {
+        command: "sleep 60".into(),
+        timeout_secs: 1,
+        pass_on_exit_0: false,
+    };
     let house = self::house([say("done").times(9)], endless);
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(false));
+    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
 }
 
 #[tokio::test]
@@ -84,9 +118,21 @@ async fn a_judge_says_yes_or_no_and_anything_else_is_no() {
         (r#"{"passed": false, "reason": "not shown"}"#, false),
         ("It surely passed.", false),
     ] {
-        let script = [say("done").agent("lead").times(9), say(said).agent("judge").times(9)];
-        let house = house(script, Verifier::Judge { prompt: "Is it done?".into() });
+        let script = [
+            say("done").agent("lead").times(9),
+            say(said).agent("judge").times(9),
+        ];
+        let house = house(
+            script,
+            Verifier::Judge {
+                prompt: "Is it done?".into(),
+            },
+        );
         let session = house.post("go").await;
-        assert_eq!(house.finished(&session).await.verified, Some(good), "{said}");
+        assert_eq!(
+            house.wait_for_run(&session).await.verified,
+            Some(good),
+            "{said}"
+        );
     }
 }

@@ -3,29 +3,34 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rooftree_protocol::{AgentDefinition, Effect, Event, EventBody, SessionId};
-use rooftree_providers::scripted::{Call, Entry, call, say};
-use rooftree_runtime::{Filter, TreeSubscription};
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_providers::scripted::{ScriptEntry, ScriptedCall, call, say};
+use rooftree_runtime::{EventFilter, TreeSubscription};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 /// How long a story may take in real time before it is called stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn plan(entries: impl IntoIterator<Item = Entry>) -> Plan {
-    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
+fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuilder {
+    let tools = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
     let agent = AgentDefinition::new;
-    Plan::new(entries).delegating(tools).agent(agent("helper")).agent(agent("scout"))
+    TestRuntimeBuilder::new(entries)
+        .with_delegation(tools)
+        .agent(agent("helper"))
+        .agent(agent("scout"))
 }
 
-fn task(agent: &str, prompt: &str) -> Call {
+fn task(agent: &str, prompt: &str) -> ScriptedCall {
     call("Task", json!({"subagent_type": agent, "prompt": prompt}))
 }
 
 /// A lead that asks two at once, each of which looks once.
-fn two_at_once() -> Vec<Entry> {
+fn two_at_once() -> Vec<ScriptEntry> {
     vec![
-        say("").agent("lead").calls([task("helper", "dig"), task("scout", "run")]),
+        say("")
+            .agent("lead")
+            .calls([task("helper", "dig"), task("scout", "run")]),
         say("both are back").agent("lead"),
         say("").agent("helper").calls([call("Look", json!({}))]),
         say("gold").agent("helper"),
@@ -45,7 +50,10 @@ async fn until_ended(tree: &mut TreeSubscription, runs: usize) -> Vec<Arc<Event>
             seen.push(event);
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "never saw {runs} runs end");
+    assert!(
+        tokio::time::timeout(PATIENCE, search).await.is_ok(),
+        "never saw {runs} runs end"
+    );
     seen
 }
 
@@ -53,7 +61,10 @@ async fn until_ended(tree: &mut TreeSubscription, runs: usize) -> Vec<Arc<Event>
 fn numbers(events: &[Arc<Event>]) -> BTreeMap<SessionId, Vec<u64>> {
     let mut by_session: BTreeMap<SessionId, Vec<u64>> = BTreeMap::new();
     for event in events {
-        by_session.entry(event.session.clone()).or_default().extend(event.id);
+        by_session
+            .entry(event.session.clone())
+            .or_default()
+            .extend(event.id);
     }
     by_session
 }
@@ -69,8 +80,11 @@ fn assert_whole(events: &[Arc<Event>], sessions: usize) {
     }
 }
 
-fn whole_tree(house: &House, session: &SessionId) -> TreeSubscription {
-    house.handle.subscribe_tree(Filter { session: session.clone(), after: 0 })
+fn whole_tree(house: &TestRuntime, session: &SessionId) -> TreeSubscription {
+    house.handle.subscribe_tree(EventFilter {
+        session: session.clone(),
+        after: 0,
+    })
 }
 
 #[tokio::test]
@@ -81,28 +95,37 @@ async fn children_are_seen_live_in_order_and_without_a_gap() {
     let seen = until_ended(&mut tree, 3).await;
     assert_whole(&seen, 3);
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
-    assert!(["lead", "helper", "scout"].iter().all(|agent| agents.contains(agent)), "{agents:?}");
+    assert!(
+        ["lead", "helper", "scout"]
+            .iter()
+            .all(|agent| agents.contains(agent)),
+        "{agents:?}"
+    );
 }
 
 #[tokio::test]
 async fn what_is_over_is_told_again_the_same_way() {
     let house = plan(two_at_once()).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let seen = until_ended(&mut whole_tree(&house, &session), 3).await;
     assert_whole(&seen, 3);
     for (session, numbers) in numbers(&seen) {
-        assert_eq!(numbers.len(), house.events(&session).await.len(), "all of {session}");
+        assert_eq!(
+            numbers.len(),
+            house.events(&session).await.len(),
+            "all of {session}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_tree_that_grows_in_another_process_is_seen_too() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let mut at_work = plan(two_at_once());
-    at_work.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    at_work.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
     let house = at_work.build();
-    let onlooker = house.beside(plan([]));
+    let onlooker = house.open_second(plan([]));
     let session = house.post("go").await;
     let mut tree = whole_tree(&onlooker, &session);
     // Both children are at work, and neither call has told anything yet.
@@ -113,7 +136,10 @@ async fn a_tree_that_grows_in_another_process_is_seen_too() {
             begun += usize::from(matches!(event.body, EventBody::RunStarted { .. }));
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "the children were not found");
+    assert!(
+        tokio::time::timeout(PATIENCE, search).await.is_ok(),
+        "the children were not found"
+    );
     keeper.open(2);
     until_ended(&mut tree, 3).await;
 }
@@ -141,13 +167,18 @@ async fn a_watcher_who_looks_away_holds_nobody_up_and_misses_nothing_that_is_kep
     let session = house.post("go").await;
     let mut tree = whole_tree(&house, &session);
     tree.next().await.unwrap();
-    assert_eq!(house.finished(&session).await.text, "both are back");
-    assert!(until_ended(&mut tree, 3).await.iter().any(|event| event.agent == "scout"));
+    assert_eq!(house.wait_for_run(&session).await.text, "both are back");
+    assert!(
+        until_ended(&mut tree, 3)
+            .await
+            .iter()
+            .any(|event| event.agent == "scout")
+    );
 }
 
 #[tokio::test]
 async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let mut plan = plan([
         say("").agent("lead").calls([call(
             "Task",
@@ -158,30 +189,46 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
         say("").agent("helper").calls([call("Look", json!({}))]),
         say("gold").agent("helper"),
     ]);
-    plan.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let head = house.handle.store().session(&session).await.unwrap().unwrap().head;
-    let mut tree = house.handle.subscribe_tree(Filter { session: session.clone(), after: head });
+    let head = house
+        .handle
+        .store()
+        .session(&session)
+        .await
+        .unwrap()
+        .unwrap()
+        .head;
+    let mut tree = house.handle.subscribe_tree(EventFilter {
+        session: session.clone(),
+        after: head,
+    });
     keeper.open(1);
     let seen = until_ended(&mut tree, 2).await;
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
-    assert!(agents.contains(&"helper") && agents.contains(&"lead"), "{agents:?}");
+    assert!(
+        agents.contains(&"helper") && agents.contains(&"lead"),
+        "{agents:?}"
+    );
 }
 
 #[tokio::test]
 async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late_it_listens() {
     let house = plan([say("one two three").chunk(2), say("four")]).build();
     let session = house.post("go").await;
-    let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
-    house.finished(&session).await;
+    let mut late = house.handle.subscribe(EventFilter {
+        session: session.clone(),
+        after: 0,
+    });
+    house.wait_for_run(&session).await;
     // The journal knows of an end before the bus tells it; once a second run is over, the first one was told.
     house.post_to(&session, "on").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let (mut pieces, mut numbers) = (String::new(), Vec::new());
     loop {
         let event = late.next().await.unwrap();
@@ -193,7 +240,11 @@ async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late
         }
     }
     assert_eq!(pieces, "one two three");
-    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>(), "no gap and nothing twice");
+    assert_eq!(
+        numbers,
+        (1..=numbers.len() as u64).collect::<Vec<_>>(),
+        "no gap and nothing twice"
+    );
 }
 
 #[tokio::test]
@@ -201,11 +252,14 @@ async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it
     let house = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
     let session = house.post("go").await;
     // On the bus from the beginning, and only now reading: the journal is ahead of what waits there.
-    let mut late = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
-    house.finished(&session).await;
+    let mut late = house.handle.subscribe(EventFilter {
+        session: session.clone(),
+        after: 0,
+    });
+    house.wait_for_run(&session).await;
     house.post_to(&session, "on").await;
-    house.finished_runs(&session, 2).await;
-    house.whisper(&session, "the end").await;
+    house.wait_for_nth_run(&session, 2).await;
+    house.post_silent(&session, "the end").await;
     let mut replies: Vec<String> = Vec::new();
     let mut pieces = String::new();
     let search = async {
@@ -213,16 +267,26 @@ async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it
             match &late.next().await.unwrap().body {
                 EventBody::MessageDelta { text } => pieces.push_str(text),
                 EventBody::MessageCompleted(reply) => {
-                    assert!(reply.text.starts_with(&pieces), "{pieces:?} before {:?}", reply.text);
+                    assert!(
+                        reply.text.starts_with(&pieces),
+                        "{pieces:?} before {:?}",
+                        reply.text
+                    );
                     pieces.clear();
                     replies.push(reply.text.clone());
                 }
-                EventBody::InboxQueued { lane: rooftree_protocol::Lane::Boundary, .. } => return,
+                EventBody::InboxQueued {
+                    lane: rooftree_protocol::Lane::Boundary,
+                    ..
+                } => return,
                 _ => {}
             }
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, search).await.is_ok(), "the last word never came");
+    assert!(
+        tokio::time::timeout(PATIENCE, search).await.is_ok(),
+        "the last word never came"
+    );
     assert_eq!(
         (replies.as_slice(), pieces.as_str()),
         (["one two three".into(), "four five".into()].as_slice(), "")

@@ -14,12 +14,12 @@ use tokio::{
 };
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::Connection;
+use super::ClientConnection;
 
 /// A stream and the limits on it.
-pub(crate) struct Limited<S> {
+pub(crate) struct LimitedStream<S> {
     stream: S,
-    connection: Arc<Connection>,
+    connection: Arc<ClientConnection>,
     closed: Pin<Box<WaitForCancellationFutureOwned>>,
     deadline: Pin<Box<Sleep>>,
     write: Duration,
@@ -27,21 +27,32 @@ pub(crate) struct Limited<S> {
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Limited<S> {
-    pub(super) fn new(stream: S, connection: Arc<Connection>, write: Duration) -> Self {
+impl<S> LimitedStream<S> {
+    pub(super) fn new(stream: S, connection: Arc<ClientConnection>, write: Duration) -> Self {
         let closed = Box::pin(connection.close.clone().cancelled_owned());
-        let deadline = Box::pin(sleep_until(connection.state().deadline.unwrap_or_else(Instant::now)));
-        Self { stream, connection, closed, deadline, write, stalled: None }
+        let deadline = Box::pin(sleep_until(
+            connection.state().deadline.unwrap_or_else(Instant::now),
+        ));
+        Self {
+            stream,
+            connection,
+            closed,
+            deadline,
+            write,
+            stalled: None,
+        }
     }
 
-    pub(super) fn connection(&self) -> &Arc<Connection> {
+    pub(super) fn connection(&self) -> &Arc<ClientConnection> {
         &self.connection
     }
 
     /// Whether the connection must end now; otherwise it is asked again when it must.
     fn is_over(&mut self, context: &mut Context<'_>) -> bool {
         loop {
-            let Some(deadline) = self.connection.state().deadline else { return false };
+            let Some(deadline) = self.connection.state().deadline else {
+                return false;
+            };
             if self.closed.as_mut().poll(context).is_ready() {
                 return true;
             }
@@ -56,7 +67,11 @@ impl<S> Limited<S> {
     }
 
     /// What a write came to, unless it has waited too long.
-    fn bounded<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn bounded<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        written: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.stalled = None;
             return written;
@@ -70,7 +85,7 @@ impl<S> Limited<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for LimitedStream<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -84,8 +99,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Limited<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Limited<S> {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for LimitedStream<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(context, bytes);
         this.bounded(context, written)
@@ -123,32 +142,45 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
-    use crate::connections::{ConnectionLimits, Connections};
+    use crate::connections::{ConnectionLimits, ConnectionTracker};
 
     fn limits() -> ConnectionLimits {
         let short = Duration::from_millis(20);
-        ConnectionLimits { head: short, answer: short, write: short, ..ConnectionLimits::default() }
+        ConnectionLimits {
+            head: short,
+            answer: short,
+            write: short,
+            ..ConnectionLimits::default()
+        }
     }
 
     #[tokio::test]
     async fn s_b8_a_client_that_reads_nothing_is_given_up() {
         let (near, _far) = tokio::io::duplex(16);
-        let connection = Connections::new(limits()).admit([127, 0, 0, 1].into());
-        let mut limited = Limited::new(near, connection, limits().write);
+        let connection = ConnectionTracker::new(limits()).admit([127, 0, 0, 1].into());
+        let mut limited = LimitedStream::new(near, connection, limits().write);
         let error = limited.write_all(&[0; 1024]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
     #[tokio::test]
     async fn s_b8_a_connection_without_an_authorised_request_ends_and_one_with_it_stays() {
-        let connections = Connections::new(limits());
+        let connections = ConnectionTracker::new(limits());
         let (near, _far) = tokio::io::duplex(16);
-        let mut limited = Limited::new(near, connections.admit([127, 0, 0, 1].into()), limits().write);
-        limited.connection().heard();
+        let mut limited = LimitedStream::new(
+            near,
+            connections.admit([127, 0, 0, 1].into()),
+            limits().write,
+        );
+        limited.connection().request_received();
         let error = limited.read_u8().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         let (near, mut far) = tokio::io::duplex(16);
-        let mut limited = Limited::new(near, connections.admit([127, 0, 0, 1].into()), limits().write);
+        let mut limited = LimitedStream::new(
+            near,
+            connections.admit([127, 0, 0, 1].into()),
+            limits().write,
+        );
         assert!(limited.connection().authorise());
         tokio::time::sleep(limits().head * 2).await;
         far.write_u8(7).await.unwrap();
@@ -157,14 +189,27 @@ mod tests {
 
     #[test]
     fn s_b8_authorised_connections_count_for_the_token_and_are_never_closed_for_others() {
-        let bounds = ConnectionLimits { waiting: 2, per_address: 2, authorised: 1, ..limits() };
-        let connections = Connections::new(bounds);
-        let _runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let bounds = ConnectionLimits {
+            waiting: 2,
+            per_address: 2,
+            authorised: 1,
+            ..limits()
+        };
+        let connections = ConnectionTracker::new(bounds);
+        let _runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let one = connections.admit([127, 0, 0, 1].into());
         assert!(one.authorise() && one.authorise(), "twice is once");
-        let others: Vec<_> = (0..4).map(|_| connections.admit([127, 0, 0, 1].into())).collect();
+        let others: Vec<_> = (0..4)
+            .map(|_| connections.admit([127, 0, 0, 1].into()))
+            .collect();
         assert!(!one.close.is_cancelled());
-        let closed: Vec<bool> = others.iter().map(|other| other.close.is_cancelled()).collect();
+        let closed: Vec<bool> = others
+            .iter()
+            .map(|other| other.close.is_cancelled())
+            .collect();
         assert_eq!(closed, [true, true, false, false], "the oldest make room");
         assert!(!others[3].authorise(), "one token has one connection here");
         drop(one);

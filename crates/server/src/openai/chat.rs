@@ -4,30 +4,34 @@ use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
 use super::{
-    asked::{self, Manner},
-    failure::Failure,
-    wire::{Ending, Frame, Letterhead, Pieces, Status, Wire, with},
+    api_format::{
+        ApiFormat, ResponseEnd, ResponseMetadata, ResponseStatus, SseFrame, StreamEncoder, with,
+    },
+    errors::ApiError,
+    request::{self, ResponseMode},
 };
-use crate::telling::Told;
+use crate::answer_stream::AnswerPiece;
 
 /// The wire.
-pub(crate) const WIRE: Wire =
-    Wire { read: asked::read, whole, pieces: |letterhead, manner| Box::new(Chunks { letterhead, manner }) };
+pub(crate) const WIRE: ApiFormat = ApiFormat {
+    read: request::read,
+    whole,
+    pieces: |letterhead, manner| Box::new(ChatStreamEncoder { letterhead, manner }),
+};
 
-fn whole(letterhead: Letterhead, told: &[Told], ending: &Ending) -> Value {
+fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
     let (mut content, mut reasoning) = (String::new(), String::new());
     for told in told {
         match told {
-            Told::Text(text) => content.push_str(text),
-            Told::Deed(deed) => reasoning.push_str(deed),
+            AnswerPiece::Text(text) => content.push_str(text),
+            AnswerPiece::Deed(deed) => reasoning.push_str(deed),
         }
     }
     let mut message = json!({"role": "assistant", "content": content, "refusal": null});
     if !reasoning.is_empty() {
         message = with(message, "reasoning_content", reasoning.into());
     }
-    let choice =
-        json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(&ending.status)});
+    let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(&ending.status)});
     json!({
         "id": letterhead.id("chatcmpl-"), "object": "chat.completion", "created": letterhead.seconds(),
         "model": letterhead.model, "choices": [choice], "usage": usage(&ending.usage),
@@ -35,14 +39,15 @@ fn whole(letterhead: Letterhead, told: &[Told], ending: &Ending) -> Value {
     })
 }
 
-struct Chunks {
-    letterhead: Letterhead,
-    manner: Manner,
+struct ChatStreamEncoder {
+    letterhead: ResponseMetadata,
+    manner: ResponseMode,
 }
 
-impl Chunks {
+impl ChatStreamEncoder {
     fn chunk(&self, delta: Value, finish_reason: Value) -> Value {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
+        let choice =
+            json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
         json!({
             "id": self.letterhead.id("chatcmpl-"), "object": "chat.completion.chunk",
             "created": self.letterhead.seconds(), "model": self.letterhead.model, "choices": [choice],
@@ -50,23 +55,30 @@ impl Chunks {
     }
 }
 
-impl Pieces for Chunks {
-    fn begin(&mut self) -> Vec<Frame> {
-        vec![frame(&self.chunk(json!({"role": "assistant", "content": ""}), Value::Null))]
+impl StreamEncoder for ChatStreamEncoder {
+    fn begin(&mut self) -> Vec<SseFrame> {
+        vec![frame(&self.chunk(
+            json!({"role": "assistant", "content": ""}),
+            Value::Null,
+        ))]
     }
 
-    fn told(&mut self, told: &Told) -> Vec<Frame> {
+    fn told(&mut self, told: &AnswerPiece) -> Vec<SseFrame> {
         let delta = match told {
-            Told::Text(text) => json!({"content": text}),
-            Told::Deed(deed) => json!({"reasoning_content": deed}),
+            AnswerPiece::Text(text) => json!({"content": text}),
+            AnswerPiece::Deed(deed) => json!({"reasoning_content": deed}),
         };
         vec![frame(&self.chunk(delta, Value::Null))]
     }
 
-    fn end(&mut self, ending: &Ending) -> Vec<Frame> {
+    fn end(&mut self, ending: &ResponseEnd) -> Vec<SseFrame> {
         let last = self.chunk(json!({}), reason(&ending.status).into());
-        let mut frames = vec![frame(&with(last, "rooftree", self.letterhead.extension(&ending.status)))];
-        if self.manner == Manner::PiecesAndUsage {
+        let mut frames = vec![frame(&with(
+            last,
+            "rooftree",
+            self.letterhead.extension(&ending.status),
+        ))];
+        if self.manner == ResponseMode::PiecesAndUsage {
             let cost = with(self.chunk(json!({}), Value::Null), "choices", json!([]));
             frames.push(frame(&with(cost, "usage", usage(&ending.usage))));
         }
@@ -74,22 +86,32 @@ impl Pieces for Chunks {
         frames
     }
 
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+    fn fail(&mut self, failure: &ApiError) -> Vec<SseFrame> {
         vec![frame(&failure.body_value()), done()]
     }
 }
 
-fn frame(data: &Value) -> Frame {
-    Frame { name: None, data: data.to_string() }
+fn frame(data: &Value) -> SseFrame {
+    SseFrame {
+        name: None,
+        data: data.to_string(),
+    }
 }
 
 /// What every stream ends with.
-fn done() -> Frame {
-    Frame { name: None, data: "[DONE]".into() }
+fn done() -> SseFrame {
+    SseFrame {
+        name: None,
+        data: "[DONE]".into(),
+    }
 }
 
-fn reason(status: &Status) -> &'static str {
-    if status.is_too_short() { "length" } else { "stop" }
+fn reason(status: &ResponseStatus) -> &'static str {
+    if status.is_truncated() {
+        "length"
+    } else {
+        "stop"
+    }
 }
 
 fn usage(usage: &Usage) -> Value {

@@ -4,34 +4,36 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::media_type;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::errors::ApiError;
 
 /// Characters of a file's name.
 const NAME_CHARS: usize = 128;
 
 /// A message.
 #[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) role: Role,
-    pub(crate) pieces: Vec<Piece>,
+pub(crate) struct IncomingMessage {
+    pub(crate) role: IncomingRole,
+    pub(crate) pieces: Vec<IncomingPart>,
 }
 
-impl Said {
+impl IncomingMessage {
     pub(crate) fn is_empty(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))
+        self.pieces
+            .iter()
+            .all(|piece| matches!(piece, IncomingPart::Text(text) if text.trim().is_empty()))
     }
 }
 
 /// Who says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum IncomingRole {
     System,
     User,
     Assistant,
     Tool,
 }
 
-impl Role {
+impl IncomingRole {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -44,14 +46,14 @@ impl Role {
 
 /// A piece of a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum IncomingPart {
     Text(String),
-    Media(Media),
+    Media(IncomingMedia),
 }
 
 /// A picture or a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Media {
+pub(crate) struct IncomingMedia {
     /// What the sender calls a file; none for a picture.
     pub(crate) name: Option<String>,
     pub(crate) media_type: &'static str,
@@ -61,18 +63,21 @@ pub(crate) struct Media {
 }
 
 /// Reads a message; `place` is what complaints call it.
-pub(crate) fn read(message: &Value, place: &str) -> Result<Said, Failure> {
+pub(crate) fn read(message: &Value, place: &str) -> Result<IncomingMessage, ApiError> {
     if !message.is_object() {
-        return Err(Failure::invalid(place, format!("`{place}` must be an object")));
+        return Err(ApiError::invalid(
+            place,
+            format!("`{place}` must be an object"),
+        ));
     }
     let role = match message.get("role").and_then(Value::as_str) {
-        Some("system" | "developer") => Role::System,
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("tool" | "function") => Role::Tool,
+        Some("system" | "developer") => IncomingRole::System,
+        Some("user") => IncomingRole::User,
+        Some("assistant") => IncomingRole::Assistant,
+        Some("tool" | "function") => IncomingRole::Tool,
         _ => {
             let known = "system, developer, user, assistant, tool";
-            return Err(Failure::invalid(
+            return Err(ApiError::invalid(
                 format!("{place}.role"),
                 format!("the role must be one of {known}"),
             ));
@@ -81,76 +86,116 @@ pub(crate) fn read(message: &Value, place: &str) -> Result<Said, Failure> {
     let place = format!("{place}.content");
     let mut pieces = match message.get("content") {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::String(text)) => vec![Piece::Text(text.clone())],
+        Some(Value::String(text)) => vec![IncomingPart::Text(text.clone())],
         Some(Value::Array(parts)) => {
             let read = |(index, part)| piece(part, &format!("{place}[{index}]"));
-            parts.iter().enumerate().map(read).collect::<Result<_, _>>()?
+            parts
+                .iter()
+                .enumerate()
+                .map(read)
+                .collect::<Result<_, _>>()?
         }
-        Some(_) => return Err(Failure::invalid(&place, "the content must be a string or a list of parts")),
+        Some(_) => {
+            return Err(ApiError::invalid(
+                &place,
+                "the content must be a string or a list of parts",
+            ));
+        }
     };
-    let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+    let calls = message
+        .get("tool_calls")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     pieces.extend(calls.map(call));
-    Ok(Said { role, pieces })
+    Ok(IncomingMessage { role, pieces })
 }
 
-fn piece(part: &Value, place: &str) -> Result<Piece, Failure> {
+fn piece(part: &Value, place: &str) -> Result<IncomingPart, ApiError> {
     let kind = part.get("type").and_then(Value::as_str);
     let text = |name: &str| {
         part.get(name)
             .and_then(Value::as_str)
-            .map(|text| Piece::Text(text.to_owned()))
-            .ok_or_else(|| Failure::invalid(format!("{place}.{name}"), "it must be a string"))
+            .map(|text| IncomingPart::Text(text.to_owned()))
+            .ok_or_else(|| ApiError::invalid(format!("{place}.{name}"), "it must be a string"))
     };
     match kind {
         Some("text" | "input_text" | "output_text") => text("text"),
         Some("refusal") => text("refusal"),
         Some("image_url" | "input_image") => picture(part, &format!("{place}.image_url")),
-        Some("file") => file(part.get("file").unwrap_or(&Value::Null), &format!("{place}.file")),
+        Some("file") => file(
+            part.get("file").unwrap_or(&Value::Null),
+            &format!("{place}.file"),
+        ),
         Some("input_file") => file(part, place),
         _ => {
-            let message = "a part must be text, a picture or a file: text, image_url, file; input_text, …";
-            Err(Failure::invalid(format!("{place}.type"), message))
+            let message =
+                "a part must be text, a picture or a file: text, image_url, file; input_text, …";
+            Err(ApiError::invalid(format!("{place}.type"), message))
         }
     }
 }
 
-fn picture(part: &Value, place: &str) -> Result<Piece, Failure> {
+fn picture(part: &Value, place: &str) -> Result<IncomingPart, ApiError> {
     let image = part.get("image_url");
-    let url = image.and_then(|image| image.get("url").or(Some(image))).and_then(Value::as_str);
+    let url = image
+        .and_then(|image| image.get("url").or(Some(image)))
+        .and_then(Value::as_str);
     let bytes = data(url, place)?;
     let media_type = media_type(&bytes);
     if !media_type.starts_with("image/") {
-        return Err(Failure::invalid(place, "these bytes are no PNG, JPEG, GIF or WebP picture"));
+        return Err(ApiError::invalid(
+            place,
+            "these bytes are no PNG, JPEG, GIF or WebP picture",
+        ));
     }
-    Ok(Piece::Media(Media { name: None, media_type, bytes, place: place.into() }))
+    Ok(IncomingPart::Media(IncomingMedia {
+        name: None,
+        media_type,
+        bytes,
+        place: place.into(),
+    }))
 }
 
-fn file(file: &Value, place: &str) -> Result<Piece, Failure> {
+fn file(file: &Value, place: &str) -> Result<IncomingPart, ApiError> {
     let field = |name: &str| file.get(name).and_then(Value::as_str);
     let bytes = data(field("file_data"), &format!("{place}.file_data"))?;
     let name = field("filename").unwrap_or("file");
-    let name = name.chars().filter(|letter| !letter.is_control()).take(NAME_CHARS).collect();
+    let name = name
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(NAME_CHARS)
+        .collect();
     let media_type = media_type(&bytes);
-    Ok(Piece::Media(Media { name: Some(name), media_type, bytes, place: place.into() }))
+    Ok(IncomingPart::Media(IncomingMedia {
+        name: Some(name),
+        media_type,
+        bytes,
+        place: place.into(),
+    }))
 }
 
 /// The bytes of a `data:` URL. Other addresses are not fetched: the server would go where a client sends it.
-fn data(url: Option<&str>, place: &str) -> Result<Vec<u8>, Failure> {
-    let encoded = url.and_then(|url| url.strip_prefix("data:")).and_then(|rest| rest.split_once(";base64,"));
+fn data(url: Option<&str>, place: &str) -> Result<Vec<u8>, ApiError> {
+    let encoded = url
+        .and_then(|url| url.strip_prefix("data:"))
+        .and_then(|rest| rest.split_once(";base64,"));
     let Some((_, encoded)) = encoded else {
         let message = "it must be a data: URL with base64; this server fetches nothing";
-        return Err(Failure::invalid(place, message));
+        return Err(ApiError::invalid(place, message));
     };
-    STANDARD.decode(encoded).map_err(|error| Failure::invalid(place, format!("this is not base64: {error}")))
+    STANDARD
+        .decode(encoded)
+        .map_err(|error| ApiError::invalid(place, format!("this is not base64: {error}")))
 }
 
 /// What another model had called, in words: the tools are the client's and not the agent's.
-fn call(call: &Value) -> Piece {
+fn call(call: &Value) -> IncomingPart {
     let field = |name: &str| {
         let function = call.get("function").and_then(|function| function.get(name));
         function.and_then(Value::as_str).unwrap_or_default()
     };
-    Piece::Text(format!("[called {} {}]", field("name"), field("arguments")))
+    IncomingPart::Text(format!("[called {} {}]", field("name"), field("arguments")))
 }
 
 #[cfg(test)]
@@ -163,14 +208,20 @@ mod tests {
 
     fn param(message: &Value) -> String {
         let failure = read(message, "messages[0]").unwrap_err();
-        failure.body_value()["error"]["param"].as_str().unwrap().to_owned()
+        failure.body_value()["error"]["param"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     #[test]
     fn a_picture_is_what_its_bytes_say_and_is_never_fetched() {
-        let part = |url: &str| json!({"type": "image_url", "image_url": {"url": url, "detail": "low"}});
+        let part =
+            |url: &str| json!({"type": "image_url", "image_url": {"url": url, "detail": "low"}});
         let said = read(&json!({"role": "user", "content": [part(PIXEL)]}), "m").unwrap();
-        let [Piece::Media(media)] = said.pieces.as_slice() else { panic!("{said:?}") };
+        let [IncomingPart::Media(media)] = said.pieces.as_slice() else {
+            panic!("{said:?}")
+        };
         assert_eq!((media.media_type, media.bytes.len()), ("image/png", 8));
         for url in [
             "https://example.com/a.png",
@@ -191,10 +242,20 @@ mod tests {
     #[test]
     fn a_file_has_a_name_without_control_characters() {
         let file = json!({"filename": "a\nb.pdf", "file_data": "data:x/y;base64,JVBERi0="});
-        let said = read(&json!({"role": "user", "content": [{"type": "file", "file": file}]}), "m").unwrap();
-        let [Piece::Media(media)] = said.pieces.as_slice() else { panic!("{said:?}") };
-        assert_eq!((media.name.as_deref(), media.media_type), (Some("ab.pdf"), "application/pdf"));
-        let by_id = json!({"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]});
+        let said = read(
+            &json!({"role": "user", "content": [{"type": "file", "file": file}]}),
+            "m",
+        )
+        .unwrap();
+        let [IncomingPart::Media(media)] = said.pieces.as_slice() else {
+            panic!("{said:?}")
+        };
+        assert_eq!(
+            (media.name.as_deref(), media.media_type),
+            (Some("ab.pdf"), "application/pdf")
+        );
+        let by_id =
+            json!({"role": "user", "content": [{"type": "file", "file": {"file_id": "f"}}]});
         assert_eq!(param(&by_id), "messages[0].content[0].file.file_data");
     }
 
@@ -205,8 +266,14 @@ mod tests {
             (json!({"content": "hi"}), "messages[0].role"),
             (json!({"role": "root", "content": "hi"}), "messages[0].role"),
             (json!({"role": "user", "content": 7}), "messages[0].content"),
-            (json!({"role": "user", "content": [{"type": "text"}]}), "messages[0].content[0].text"),
-            (json!({"role": "user", "content": [{"type": "input_audio"}]}), "messages[0].content[0].type"),
+            (
+                json!({"role": "user", "content": [{"type": "text"}]}),
+                "messages[0].content[0].text",
+            ),
+            (
+                json!({"role": "user", "content": [{"type": "input_audio"}]}),
+                "messages[0].content[0].type",
+            ),
         ] {
             assert_eq!(param(&message), field);
         }

@@ -1,25 +1,28 @@
 //! OpenAI's Responses: the same questions and answers as Chat Completions, spelled as a list of items.
 
-mod asked;
 mod items;
+mod request;
 
 use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
-use self::items::Items;
+use self::items::OutputItems;
 use super::{
-    failure::Failure,
-    wire::{Ending, Frame, Letterhead, Pieces, Wire, with},
+    api_format::{ApiFormat, ResponseEnd, ResponseMetadata, SseFrame, StreamEncoder, with},
+    errors::ApiError,
 };
-use crate::telling::Told;
+use crate::answer_stream::AnswerPiece;
 
 /// The wire.
-pub(crate) const WIRE: Wire =
-    Wire { read: asked::read, whole, pieces: |letterhead, _| Box::new(Events::new(letterhead)) };
+pub(crate) const WIRE: ApiFormat = ApiFormat {
+    read: request::read,
+    whole,
+    pieces: |letterhead, _| Box::new(ResponsesStreamEncoder::new(letterhead)),
+};
 
 /// A whole answer is what a stream of it ends with.
-fn whole(letterhead: Letterhead, told: &[Told], ending: &Ending) -> Value {
-    let mut events = Events::new(letterhead);
+fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
+    let mut events = ResponsesStreamEncoder::new(letterhead);
     for told in told {
         events.told(told);
     }
@@ -27,24 +30,35 @@ fn whole(letterhead: Letterhead, told: &[Told], ending: &Ending) -> Value {
     events.ended(ending)
 }
 
-struct Events {
-    letterhead: Letterhead,
-    items: Items,
+struct ResponsesStreamEncoder {
+    letterhead: ResponseMetadata,
+    items: OutputItems,
     number: u64,
 }
 
-impl Events {
-    fn new(letterhead: Letterhead) -> Self {
-        let items = Items::new(letterhead.id(""));
-        Self { letterhead, items, number: 0 }
+impl ResponsesStreamEncoder {
+    fn new(letterhead: ResponseMetadata) -> Self {
+        let items = OutputItems::new(letterhead.id(""));
+        Self {
+            letterhead,
+            items,
+            number: 0,
+        }
     }
 
     /// Numbers them as they are made.
-    fn frames(&mut self, events: Vec<(&'static str, Value)>) -> Vec<Frame> {
+    fn frames(&mut self, events: Vec<(&'static str, Value)>) -> Vec<SseFrame> {
         let number = |(name, event): (&'static str, Value)| {
-            let event = with(with(event, "type", name.into()), "sequence_number", self.number.into());
+            let event = with(
+                with(event, "type", name.into()),
+                "sequence_number",
+                self.number.into(),
+            );
             self.number += 1;
-            Frame { name: Some(name.to_owned()), data: event.to_string() }
+            SseFrame {
+                name: Some(name.to_owned()),
+                data: event.to_string(),
+            }
         };
         events.into_iter().map(number).collect()
     }
@@ -58,39 +72,54 @@ impl Events {
         })
     }
 
-    fn ended(&self, ending: &Ending) -> Value {
-        let is_short = ending.status.is_too_short();
+    fn ended(&self, ending: &ResponseEnd) -> Value {
+        let is_short = ending.status.is_truncated();
         let response = self.response(if is_short { "incomplete" } else { "completed" });
         let response = with(response, "usage", usage(&ending.usage));
-        let response = with(response, "rooftree", self.letterhead.extension(&ending.status));
-        let why = if is_short { json!({"reason": "max_output_tokens"}) } else { Value::Null };
+        let response = with(
+            response,
+            "rooftree",
+            self.letterhead.extension(&ending.status),
+        );
+        let why = if is_short {
+            json!({"reason": "max_output_tokens"})
+        } else {
+            Value::Null
+        };
         with(response, "incomplete_details", why)
     }
 }
 
-impl Pieces for Events {
-    fn begin(&mut self) -> Vec<Frame> {
+impl StreamEncoder for ResponsesStreamEncoder {
+    fn begin(&mut self) -> Vec<SseFrame> {
         let begun = || json!({"response": self.response("in_progress")});
-        let events = vec![("response.created", begun()), ("response.in_progress", begun())];
+        let events = vec![
+            ("response.created", begun()),
+            ("response.in_progress", begun()),
+        ];
         self.frames(events)
     }
 
-    fn told(&mut self, told: &Told) -> Vec<Frame> {
+    fn told(&mut self, told: &AnswerPiece) -> Vec<SseFrame> {
         let events = self.items.take(told);
         self.frames(events)
     }
 
-    fn end(&mut self, ending: &Ending) -> Vec<Frame> {
+    fn end(&mut self, ending: &ResponseEnd) -> Vec<SseFrame> {
         let mut events = self.items.close();
-        let is_short = ending.status.is_too_short();
-        let name = if is_short { "response.incomplete" } else { "response.completed" };
+        let is_short = ending.status.is_truncated();
+        let name = if is_short {
+            "response.incomplete"
+        } else {
+            "response.completed"
+        };
         events.push((name, json!({"response": self.ended(ending)})));
         self.frames(events)
     }
 
-    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+    fn fail(&mut self, failure: &ApiError) -> Vec<SseFrame> {
         let mut events = self.items.close();
-        let response = with(self.response("failed"), "error", failure.in_short());
+        let response = with(self.response("failed"), "error", failure.short_value());
         events.push(("response.failed", json!({"response": response})));
         self.frames(events)
     }

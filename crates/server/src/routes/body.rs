@@ -12,8 +12,14 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body of at most so many bytes. One that says beforehand that it is too large is not read at all.
-pub(super) async fn read(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, StatusCode> {
-    let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+pub(super) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+) -> Result<Bytes, StatusCode> {
+    let announced = headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     if announced.is_some_and(|bytes: usize| bytes > most) {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }

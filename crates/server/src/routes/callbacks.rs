@@ -11,14 +11,14 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{House, body};
+use super::{AppState, body};
 
 /// Bytes of one callback.
 pub const BODY_BYTES: usize = 1024 * 1024;
 
 /// A callback that has come in.
 #[derive(Clone, Debug)]
-pub struct Callback {
+pub struct IncomingCallback {
     /// What its URL ends with.
     pub token: String,
     /// What its sender calls it, from the header `Idempotency-Key`.
@@ -29,7 +29,7 @@ pub struct Callback {
 
 /// What became of a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
+pub enum CallbackOutcome {
     /// It counts.
     Taken,
     /// It came before and counted then.
@@ -45,11 +45,11 @@ pub enum Receipt {
 }
 
 /// Does with a callback what is to be done. Must not block.
-pub type Deliver = Arc<dyn Fn(Callback) -> Receipt + Send + Sync>;
+pub type CallbackHandler = Arc<dyn Fn(IncomingCallback) -> CallbackOutcome + Send + Sync>;
 
 /// `POST /callbacks/{token}`
 pub(crate) async fn take(
-    State(house): State<Arc<House>>,
+    State(house): State<Arc<AppState>>,
     Path(token): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -58,19 +58,26 @@ pub(crate) async fn take(
         Ok(body) => Vec::from(body),
         Err(status) => return status.into_response(),
     };
-    let message = headers.get("idempotency-key").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    answer((house.deliver)(Callback { token, message, body }))
+    let message = headers
+        .get("idempotency-key")
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
+    answer((house.deliver)(IncomingCallback {
+        token,
+        message,
+        body,
+    }))
 }
 
 /// Says what became of it, and nothing of what it said.
-fn answer(receipt: Receipt) -> Response {
+fn answer(receipt: CallbackOutcome) -> Response {
     let done = |status: &str| Json(json!({"status": status})).into_response();
     match receipt {
-        Receipt::Taken => done("taken"),
-        Receipt::Repeated => done("repeated"),
-        Receipt::Over => StatusCode::GONE.into_response(),
-        Receipt::Unknown => StatusCode::NOT_FOUND.into_response(),
-        Receipt::TooLarge => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
-        Receipt::Unreadable => StatusCode::BAD_REQUEST.into_response(),
+        CallbackOutcome::Taken => done("taken"),
+        CallbackOutcome::Repeated => done("repeated"),
+        CallbackOutcome::Over => StatusCode::GONE.into_response(),
+        CallbackOutcome::Unknown => StatusCode::NOT_FOUND.into_response(),
+        CallbackOutcome::TooLarge => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        CallbackOutcome::Unreadable => StatusCode::BAD_REQUEST.into_response(),
     }
 }

@@ -7,14 +7,14 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod agent_server;
 mod answers;
+mod callback_server;
 mod callbacks;
 mod connections;
 mod conversations;
 mod holding;
 mod leaving;
 mod listening;
-mod reached;
 mod refusals;
 mod responses;
-mod served;

@@ -2,22 +2,23 @@
 
 use rooftree_protocol::AgentDefinition;
 use rooftree_testkit::{
-    Plan, Probe, Toolset,
+    ProbeTool, TestRuntimeBuilder, Toolset,
     scripted::{call, say},
 };
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use crate::{
-    reached::{JSON, Reached, TOKEN, open, question, until, with},
-    served::{Said, hear, sent},
+    agent_server::{JSON, Reached, TOKEN, open, question, until, with},
+    callback_server::{Said, hear, sent},
 };
 
 const HOST: &str = "host: localhost";
 
 async fn reached() -> Reached {
-    let plan =
-        Plan::new([say("heard").times(999)]).agent(AgentDefinition::new("secret")).agent(open("default"));
+    let plan = TestRuntimeBuilder::new([say("heard").times(999)])
+        .agent(AgentDefinition::new("secret"))
+        .agent(open("default"));
     Reached::start(plan).await
 }
 
@@ -41,9 +42,12 @@ async fn without_the_token_nothing_is_said_about_agents() {
         "GET /v1/nothing",
     ];
     for line in asks {
-        for shown in
-            ["x: y", "Authorization: Bearer wrong", "Authorization: Basic sesame", "x-api-key: sesame"]
-        {
+        for shown in [
+            "x: y",
+            "Authorization: Bearer wrong",
+            "Authorization: Basic sesame",
+            "x-api-key: sesame",
+        ] {
             let said = hear(sent(reached.address, line, &[HOST, shown, JSON], b"{}").await).await;
             assert_eq!(
                 (said.status, &said.json()["error"]["type"]),
@@ -76,8 +80,18 @@ async fn a_page_is_not_answered_even_with_the_token() {
         );
     }
     assert!(reached.house.model.requests().is_empty());
-    for right in ["host: 127.0.0.1", "host: roof.test", "host: localhost\r\norigin: http://localhost"] {
-        assert_eq!(post(&reached, &[right, TOKEN, JSON], body.as_bytes()).await.status, 200, "{right}");
+    for right in [
+        "host: 127.0.0.1",
+        "host: roof.test",
+        "host: localhost\r\norigin: http://localhost",
+    ] {
+        assert_eq!(
+            post(&reached, &[right, TOKEN, JSON], body.as_bytes())
+                .await
+                .status,
+            200,
+            "{right}"
+        );
     }
 }
 
@@ -122,13 +136,26 @@ async fn no_spelling_leads_to_an_agent_that_is_not_exposed() {
         "agent:helper ",
         "agent:ſecret",
     ] {
-        let said = reached.ask(&with(question("hi"), json!({"model": name})), &[]).await;
-        assert_eq!((said.status, code(&said)), (404, json!("model_not_found")), "{name}");
-        let message = said.json()["error"]["message"].as_str().unwrap().replace(&format!("`{name}`"), "");
+        let said = reached
+            .ask(&with(question("hi"), json!({"model": name})), &[])
+            .await;
+        assert_eq!(
+            (said.status, code(&said)),
+            (404, json!("model_not_found")),
+            "{name}"
+        );
+        let message = said.json()["error"]["message"]
+            .as_str()
+            .unwrap()
+            .replace(&format!("`{name}`"), "");
         told.push(message);
     }
     told.dedup();
-    assert_eq!(told.len(), 1, "one that is hidden looks like one that is not there: {told:?}");
+    assert_eq!(
+        told.len(),
+        1,
+        "one that is hidden looks like one that is not there: {told:?}"
+    );
     assert!(reached.house.model.requests().is_empty());
     assert_eq!(reached.ask(&question("hi"), &[]).await.status, 200);
 }
@@ -147,38 +174,58 @@ async fn what_cannot_be_understood_is_said_with_its_field() {
     ] {
         let said = reached.ask(&with(question("hi"), more), &[]).await;
         let error = &said.json()["error"];
-        assert_eq!((said.status, &error["type"]), (400, &json!("invalid_request_error")));
+        assert_eq!(
+            (said.status, &error["type"]),
+            (400, &json!("invalid_request_error"))
+        );
         assert_eq!(error["param"], param);
     }
-    for (header, param) in
-        [("x-rooftree-verbose: yes", "x-rooftree-verbose"), ("idempotency-key: ", "idempotency-key")]
-    {
+    for (header, param) in [
+        ("x-rooftree-verbose: yes", "x-rooftree-verbose"),
+        ("idempotency-key: ", "idempotency-key"),
+    ] {
         let said = reached.ask(&question("hi"), &[header]).await;
-        assert_eq!((said.status, &said.json()["error"]["param"]), (400, &json!(param)));
+        assert_eq!(
+            (said.status, &said.json()["error"]["param"]),
+            (400, &json!(param))
+        );
     }
     let said = post(&reached, &[HOST, TOKEN, JSON], b"{\"model\":").await;
     assert_eq!((said.status, code(&said)), (400, json!("invalid_json")));
     let said = post(&reached, &[HOST, TOKEN, "Content-Type: text/plain"], b"{}").await;
-    assert_eq!((said.status, code(&said)), (415, json!("unsupported_media_type")));
+    assert_eq!(
+        (said.status, code(&said)),
+        (415, json!("unsupported_media_type"))
+    );
     assert!(reached.house.model.requests().is_empty());
 }
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_not_read() {
     let reached = reached().await;
-    let mut stream = tokio::net::TcpStream::connect(reached.address).await.unwrap();
+    let mut stream = tokio::net::TcpStream::connect(reached.address)
+        .await
+        .unwrap();
     let length = 33 * 1024 * 1024;
-    let head = crate::served::head("POST /v1/chat/completions", &[HOST, TOKEN, JSON], length);
+    let head =
+        crate::callback_server::head("POST /v1/chat/completions", &[HOST, TOKEN, JSON], length);
     stream.write_all(head.as_bytes()).await.unwrap();
     let said = hear(stream).await;
-    assert_eq!((said.status, code(&said)), (413, json!("request_too_large")));
+    assert_eq!(
+        (said.status, code(&said)),
+        (413, json!("request_too_large"))
+    );
 }
 
 #[tokio::test]
 async fn more_than_can_be_answered_at_once_are_told_to_come_back() {
-    let (tool, keeper) = Probe::gated("Work", rooftree_protocol::Effect::ReadOnly);
+    let (tool, keeper) = ProbeTool::gated("Work", rooftree_protocol::Effect::ReadOnly);
     let entries = [say("").calls([call("Work", json!({}))]), say("Done.")];
-    let reached = Reached::seating(Plan::new(entries).tools(Toolset::new([tool])), 1).await;
+    let reached = Reached::seating(
+        TestRuntimeBuilder::new(entries).tools(Toolset::new([tool])),
+        1,
+    )
+    .await;
     let first = reached.stream(&question("go"), &[]).await;
     until("the work", async || keeper.started() == 1).await;
     let said = reached.ask(&question("go"), &[]).await;
@@ -186,17 +233,28 @@ async fn more_than_can_be_answered_at_once_are_told_to_come_back() {
     assert_eq!(said.json()["error"]["type"], "rate_limit_error");
     keeper.open(9);
     first.rest().await;
-    until("a free seat", async || reached.ask(&question("go"), &[]).await.status == 200).await;
+    until("a free seat", async || {
+        reached.ask(&question("go"), &[]).await.status == 200
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn an_inbox_that_is_full_is_a_rate_limit() {
-    let (tool, keeper) = Probe::gated("Work", rooftree_protocol::Effect::ReadOnly);
+    let (tool, keeper) = ProbeTool::gated("Work", rooftree_protocol::Effect::ReadOnly);
     let entries = [say("").calls([call("Work", json!({}))]), say("Done.")];
     let mut busy = open("busy");
     busy.limits.inbox = 1;
-    let reached = Reached::start(Plan::new(entries).tools(Toolset::new([tool])).agent(busy)).await;
-    let body = with(question("go"), json!({"model": "agent:busy", "user": "ada"}));
+    let reached = Reached::start(
+        TestRuntimeBuilder::new(entries)
+            .tools(Toolset::new([tool]))
+            .agent(busy),
+    )
+    .await;
+    let body = with(
+        question("go"),
+        json!({"model": "agent:busy", "user": "ada"}),
+    );
     let _first = reached.stream(&body, &[]).await;
     until("the work", async || keeper.started() == 1).await;
     let _second = reached.stream(&body, &[]).await;

@@ -7,10 +7,12 @@ use rooftree_protocol::{
     event::{NoticeLevel, RunMode, VERSION},
 };
 
-use crate::{Batch, Claim, ClaimOutcome, Claimed, Error, NewSessionRow, Owner, Post, Store};
+use crate::{
+    AppendBatch, Claim, ClaimOutcome, ClaimedSession, Error, InboxPost, NewSessionRow, Owner, Store,
+};
 
 /// A store on which a check stands.
-pub(super) type Shelf = Arc<dyn Store>;
+pub(super) type StoreUnderTest = Arc<dyn Store>;
 
 /// The moment at which everything happens.
 pub(super) const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -39,7 +41,7 @@ pub(super) fn new_session(number: u128) -> NewSessionRow {
 }
 
 /// Opens a session.
-pub(super) async fn open(store: &Shelf, number: u128) -> SessionId {
+pub(super) async fn open(store: &StoreUnderTest, number: u128) -> SessionId {
     store.open(new_session(number)).await.unwrap().id
 }
 
@@ -59,8 +61,8 @@ pub(super) fn message(number: u128, text: &str) -> Message {
 }
 
 /// A post of message `number` into a lane, with a key of its own.
-pub(super) fn post(session: &SessionId, lane: Lane, number: u128) -> Post {
-    Post {
+pub(super) fn post(session: &SessionId, lane: Lane, number: u128) -> InboxPost {
+    InboxPost {
         session: session.clone(),
         lane,
         key: format!("key-{number}"),
@@ -71,24 +73,33 @@ pub(super) fn post(session: &SessionId, lane: Lane, number: u128) -> Post {
 
 /// Somebody on another host, so that only the lease counts.
 pub(super) fn stranger() -> Owner {
-    Owner { host: "far-away".into(), boot: "boot".into(), pid: 1, started: 1 }
+    Owner {
+        host: "far-away".into(),
+        boot: "boot".into(),
+        pid: 1,
+        started: 1,
+    }
 }
 
 /// Claims a session until `until`, for this process.
 pub(super) async fn claim_until(
-    store: &Shelf,
+    store: &StoreUnderTest,
     session: &SessionId,
     now: Timestamp,
     until: Timestamp,
-) -> Claimed {
-    match store.claim(session, &Owner::this_process(), now, until).await.unwrap() {
+) -> ClaimedSession {
+    match store
+        .claim(session, &Owner::this_process(), now, until)
+        .await
+        .unwrap()
+    {
         ClaimOutcome::Granted(claimed) => claimed,
         ClaimOutcome::Held(owner) => panic!("held by {owner:?}"),
     }
 }
 
 /// Claims a session for a minute.
-pub(super) async fn claim(store: &Shelf, session: &SessionId) -> Claim {
+pub(super) async fn claim(store: &StoreUnderTest, session: &SessionId) -> Claim {
     claim_until(store, session, NOW, minute()).await.claim
 }
 
@@ -123,8 +134,16 @@ pub(super) fn notice(session: &SessionId, id: u64, text: &str) -> Event {
 }
 
 /// A message that was taken.
-pub(super) fn told(session: &SessionId, id: u64, post: &Post, position: u64) -> Event {
-    event(session, id, EventBody::MessageUser { message: post.message.clone(), lane: post.lane, position })
+pub(super) fn told(session: &SessionId, id: u64, post: &InboxPost, position: u64) -> Event {
+    event(
+        session,
+        id,
+        EventBody::MessageUser {
+            message: post.message.clone(),
+            lane: post.lane,
+            position,
+        },
+    )
 }
 
 /// The start of a run.
@@ -139,22 +158,34 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         policy: None,
         bounds: None,
     };
-    Event { run: Some(run.clone()), ..event(session, id, body) }
+    Event {
+        run: Some(run.clone()),
+        ..event(session, id, body)
+    }
 }
 
 /// A batch of nothing but events.
-pub(super) fn batch(events: Vec<Event>) -> Batch {
-    Batch { events, lease: minute(), ..Batch::default() }
+pub(super) fn batch(events: Vec<Event>) -> AppendBatch {
+    AppendBatch {
+        events,
+        lease: minute(),
+        ..AppendBatch::default()
+    }
 }
 
 /// Appends notices numbered from `first` to `last`.
-pub(super) async fn append_notices(store: &Shelf, claim: &Claim, first: u64, last: u64) {
-    let events = (first..=last).map(|id| notice(&claim.session, id, &format!("notice {id}"))).collect();
+pub(super) async fn append_notices(store: &StoreUnderTest, claim: &Claim, first: u64, last: u64) {
+    let events = (first..=last)
+        .map(|id| notice(&claim.session, id, &format!("notice {id}")))
+        .collect();
     store.append(claim, batch(events)).await.unwrap();
 }
 
 /// The texts and homes of all notices of a journal, in order.
-pub(super) async fn notices(store: &Shelf, session: &SessionId) -> Vec<(u64, SessionId, String)> {
+pub(super) async fn notices(
+    store: &StoreUnderTest,
+    session: &SessionId,
+) -> Vec<(u64, SessionId, String)> {
     let events = store.events(session, 0, usize::MAX).await.unwrap();
     let texts = events.into_iter().filter_map(|event| match event.body {
         EventBody::Notice { message, .. } => Some((event.id.unwrap_or(0), event.session, message)),

@@ -1,12 +1,12 @@
 //! What people are asked, and the rules they make.
 
 use rooftree_protocol::{
-    Answer, CallId, Effect, EventBody, PermissionDecision, PermissionId, PermissionScope, Response,
-    SessionId, Timestamp,
+    Answer, CallId, Effect, EventBody, InquiryResponse, PermissionDecision, PermissionId,
+    PermissionScope, SessionId, Timestamp,
 };
 
 use super::{fixture::*, list};
-use crate::{Answered, Answering, Batch, Inquiry, RuleKind, RuleRow, RuleScope};
+use crate::{AnswerOutcome, AppendBatch, Inquiry, InquiryAnswer, RuleKind, RuleRow, RuleScope};
 
 list![
     the_first_answer_is_kept_and_the_second_is_told_so,
@@ -50,93 +50,179 @@ fn inquiry(session: &SessionId, number: u128) -> Inquiry {
     }
 }
 
-fn answer(decision: PermissionDecision, by: &str, at: Timestamp) -> Answered {
-    let answer = Answer { decision, ..Answer::allow(PermissionScope::Once) };
-    Answered { response: Response::Permission(answer), by: by.into(), at }
+fn answer(decision: PermissionDecision, by: &str, at: Timestamp) -> InquiryAnswer {
+    let answer = Answer {
+        decision,
+        ..Answer::allow(PermissionScope::Once)
+    };
+    InquiryAnswer {
+        response: InquiryResponse::Permission(answer),
+        by: by.into(),
+        at,
+    }
 }
 
-async fn put(store: &Shelf, session: &SessionId, first: u64, asks: Vec<Inquiry>) -> crate::Claim {
+async fn put(
+    store: &StoreUnderTest,
+    session: &SessionId,
+    first: u64,
+    asks: Vec<Inquiry>,
+) -> crate::Claim {
     let claim = claim(store, session).await;
-    let events = asks.iter().zip(first..).map(|(ask, id)| event(session, id, ask.asked.clone())).collect();
-    store.append(&claim, Batch { asks, ..batch(events) }).await.unwrap();
+    let events = asks
+        .iter()
+        .zip(first..)
+        .map(|(ask, id)| event(session, id, ask.asked.clone()))
+        .collect();
+    store
+        .append(
+            &claim,
+            AppendBatch {
+                asks,
+                ..batch(events)
+            },
+        )
+        .await
+        .unwrap();
     claim
 }
 
-async fn the_first_answer_is_kept_and_the_second_is_told_so(store: Shelf) {
+async fn the_first_answer_is_kept_and_the_second_is_told_so(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     put(&store, &session, 1, vec![inquiry(&session, 1)]).await;
     let id = inquiry(&session, 1).id;
     assert_eq!(store.answered(&id).await.unwrap(), None);
     let first = answer(PermissionDecision::Allow, "ann", NOW);
     let taken = store.answer(&id, first.clone()).await.unwrap();
-    assert!(matches!(taken, Answering::Taken(inquiry) if inquiry.answer == Some(first.clone())));
-    let late = store.answer(&id, answer(PermissionDecision::Deny, "bob", NOW)).await.unwrap();
-    assert!(matches!(late, Answering::Late(inquiry) if inquiry.answer == Some(first.clone())));
+    assert!(
+        matches!(taken, AnswerOutcome::Taken(inquiry) if inquiry.answer == Some(first.clone()))
+    );
+    let late = store
+        .answer(&id, answer(PermissionDecision::Deny, "bob", NOW))
+        .await
+        .unwrap();
+    assert!(matches!(late, AnswerOutcome::Late(inquiry) if inquiry.answer == Some(first.clone())));
     assert_eq!(store.answered(&id).await.unwrap(), Some(first));
-    let unknown = store.answer("per_nobody", answer(PermissionDecision::Allow, "ann", NOW)).await.unwrap();
-    assert_eq!(unknown, Answering::Unknown);
+    let unknown = store
+        .answer("per_nobody", answer(PermissionDecision::Allow, "ann", NOW))
+        .await
+        .unwrap();
+    assert_eq!(unknown, AnswerOutcome::Unknown);
     let tail = &id[id.len() - 8..];
-    assert_eq!(store.inquiry(tail).await.unwrap().unwrap().id, id, "an end of the id is enough");
+    assert_eq!(
+        store.inquiry(tail).await.unwrap().unwrap().id,
+        id,
+        "an end of the id is enough"
+    );
 }
 
-async fn two_answers_at_once_leave_one(store: Shelf) {
+async fn two_answers_at_once_leave_one(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     put(&store, &session, 1, vec![inquiry(&session, 1)]).await;
     let id = inquiry(&session, 1).id;
     let by = |who: &'static str, decision| store.answer(&id, answer(decision, who, NOW));
-    let (one, two) = (by("ann", PermissionDecision::Allow), by("bob", PermissionDecision::Deny));
+    let (one, two) = (
+        by("ann", PermissionDecision::Allow),
+        by("bob", PermissionDecision::Deny),
+    );
     let outcomes = [one.await.unwrap(), two.await.unwrap()];
-    let taken = outcomes.iter().filter(|outcome| matches!(outcome, Answering::Taken(_))).count();
+    let taken = outcomes
+        .iter()
+        .filter(|outcome| matches!(outcome, AnswerOutcome::Taken(_)))
+        .count();
     assert_eq!(taken, 1);
 }
 
-async fn an_answer_after_its_time_does_not_count(store: Shelf) {
+async fn an_answer_after_its_time_does_not_count(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     put(&store, &session, 1, vec![inquiry(&session, 1)]).await;
     let id = inquiry(&session, 1).id;
-    let late = store.answer(&id, answer(PermissionDecision::Allow, "ann", minute())).await.unwrap();
-    assert!(matches!(late, Answering::Late(_)));
+    let late = store
+        .answer(&id, answer(PermissionDecision::Allow, "ann", minute()))
+        .await
+        .unwrap();
+    assert!(matches!(late, AnswerOutcome::Late(_)));
     assert_eq!(store.answered(&id).await.unwrap(), None);
 }
 
-async fn what_the_journal_settles_is_not_open_any_more(store: Shelf) {
+async fn what_the_journal_settles_is_not_open_any_more(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     let claim = put(&store, &session, 1, vec![inquiry(&session, 1)]).await;
     assert_eq!(store.inquiries(None).await.unwrap().len(), 1);
     let (id, answer_given) = (PermissionId::from_entropy(1), Answer::deny(None));
-    let resolved =
-        EventBody::PermissionResolved { id: id.clone(), answer: answer_given, by: "expired".into() };
-    store.append(&claim, batch(vec![event(&session, 2, resolved)])).await.unwrap();
+    let resolved = EventBody::PermissionResolved {
+        id: id.clone(),
+        answer: answer_given,
+        by: "expired".into(),
+    };
+    store
+        .append(&claim, batch(vec![event(&session, 2, resolved)]))
+        .await
+        .unwrap();
     assert!(store.inquiries(None).await.unwrap().is_empty());
-    let late = store.answer(id.as_str(), answer(PermissionDecision::Allow, "ann", NOW)).await.unwrap();
-    assert!(matches!(late, Answering::Late(_)));
+    let late = store
+        .answer(id.as_str(), answer(PermissionDecision::Allow, "ann", NOW))
+        .await
+        .unwrap();
+    assert!(matches!(late, AnswerOutcome::Late(_)));
 }
 
-async fn a_question_asked_again_is_the_one_it_was(store: Shelf) {
+async fn a_question_asked_again_is_the_one_it_was(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     put(&store, &session, 1, vec![inquiry(&session, 1)]).await;
     let id = inquiry(&session, 1).id;
-    store.answer(&id, answer(PermissionDecision::Allow, "ann", NOW)).await.unwrap();
-    let again = Inquiry { digest: "other".into(), ..inquiry(&session, 1) };
-    let claim = claim_until(&store, &session, minute(), Timestamp(minute().0 * 2)).await.claim;
-    store.append(&claim, Batch { asks: vec![again], ..batch(Vec::new()) }).await.unwrap();
+    store
+        .answer(&id, answer(PermissionDecision::Allow, "ann", NOW))
+        .await
+        .unwrap();
+    let again = Inquiry {
+        digest: "other".into(),
+        ..inquiry(&session, 1)
+    };
+    let claim = claim_until(&store, &session, minute(), Timestamp(minute().0 * 2))
+        .await
+        .claim;
+    store
+        .append(
+            &claim,
+            AppendBatch {
+                asks: vec![again],
+                ..batch(Vec::new())
+            },
+        )
+        .await
+        .unwrap();
     let kept = store.inquiry(&id).await.unwrap().unwrap();
     assert_eq!(kept.digest, "d");
     assert!(kept.answer.is_some());
 }
 
-async fn inquiries_are_listed_in_the_order_they_were_asked(store: Shelf) {
+async fn inquiries_are_listed_in_the_order_they_were_asked(store: StoreUnderTest) {
     let (one, two) = (open(&store, 1).await, open(&store, 2).await);
     put(&store, &one, 1, vec![inquiry(&one, 9), inquiry(&one, 3)]).await;
-    let below = Inquiry { root: one.clone(), ..inquiry(&two, 5) };
+    let below = Inquiry {
+        root: one.clone(),
+        ..inquiry(&two, 5)
+    };
     put(&store, &two, 1, vec![below, inquiry(&two, 6)]).await;
-    let ids = |inquiries: Vec<Inquiry>| inquiries.into_iter().map(|inquiry| inquiry.id).collect::<Vec<_>>();
+    let ids = |inquiries: Vec<Inquiry>| {
+        inquiries
+            .into_iter()
+            .map(|inquiry| inquiry.id)
+            .collect::<Vec<_>>()
+    };
     let id = |number| PermissionId::from_entropy(number).to_string();
-    assert_eq!(ids(store.inquiries(None).await.unwrap()), [id(9), id(3), id(5), id(6)]);
-    assert_eq!(ids(store.inquiries(Some(&one)).await.unwrap()), [id(9), id(3), id(5)]);
+    assert_eq!(
+        ids(store.inquiries(None).await.unwrap()),
+        [id(9), id(3), id(5), id(6)]
+    );
+    assert_eq!(
+        ids(store.inquiries(Some(&one)).await.unwrap()),
+        [id(9), id(3), id(5)]
+    );
 }
 
-async fn a_rule_is_kept_once_and_every_change_can_be_noticed(store: Shelf) {
+async fn a_rule_is_kept_once_and_every_change_can_be_noticed(store: StoreUnderTest) {
     let session = open(&store, 1).await;
     let rule = |kind, rule: &str, scope| RuleRow {
         number: 0,
@@ -150,15 +236,35 @@ async fn a_rule_is_kept_once_and_every_change_can_be_noticed(store: Shelf) {
     assert!(none.is_empty());
     let first = rule(RuleKind::Allow, "Bash(make)", RuleScope::Always);
     let number = store.put_rule(first.clone()).await.unwrap();
-    assert_eq!(store.put_rule(first).await.unwrap(), number, "the same rule is the same row");
-    let scoped = rule(RuleKind::Deny, "Bash(make)", RuleScope::Session(session.clone()));
+    assert_eq!(
+        store.put_rule(first).await.unwrap(),
+        number,
+        "the same rule is the same row"
+    );
+    let scoped = rule(
+        RuleKind::Deny,
+        "Bash(make)",
+        RuleScope::Session(session.clone()),
+    );
     let claimed = claim_until(&store, &session, NOW, minute()).await;
-    store.append(&claimed.claim, Batch { rules: vec![scoped], ..batch(Vec::new()) }).await.unwrap();
+    store
+        .append(
+            &claimed.claim,
+            AppendBatch {
+                rules: vec![scoped],
+                ..batch(Vec::new())
+            },
+        )
+        .await
+        .unwrap();
     let (both, rules) = store.rules().await.unwrap();
     assert_eq!(rules.len(), 2);
     assert_eq!(rules.last().unwrap().scope, RuleScope::Session(session));
     assert!(store.remove_rule(number).await.unwrap());
     assert!(!store.remove_rule(number).await.unwrap());
     let (one, _) = store.rules().await.unwrap();
-    assert!(empty != claimed.rules && claimed.rules != both && both != one, "each change is another version");
+    assert!(
+        empty != claimed.rules && claimed.rules != both && both != one,
+        "each change is another version"
+    );
 }

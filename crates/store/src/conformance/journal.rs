@@ -3,7 +3,7 @@
 use rooftree_protocol::{EventBody, Lane, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{Batch, Error, Post};
+use crate::{AppendBatch, Error, InboxPost};
 
 list![
     events_read_back_whole_and_in_order,
@@ -15,40 +15,66 @@ list![
     what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_is_not_silent,
 ];
 
-async fn events_read_back_whole_and_in_order(store: Shelf) {
+async fn events_read_back_whole_and_in_order(store: StoreUnderTest) {
     let id = open(&store, 1).await;
     let claim = claim(&store, &id).await;
     let run = run_id(7);
     let mut first = started(&id, 1, &run);
     first.parent_run = Some(run_id(6));
-    let events = vec![first, notice(&id, 2, "quotes \" and \\ and \u{1F333} and \0"), notice(&id, 3, "")];
+    let events = vec![
+        first,
+        notice(&id, 2, "quotes \" and \\ and \u{1F333} and \0"),
+        notice(&id, 3, ""),
+    ];
     store.append(&claim, batch(events.clone())).await.unwrap();
     assert_eq!(store.events(&id, 0, usize::MAX).await.unwrap(), events);
-    assert_eq!(store.events(&id, 1, 1).await.unwrap(), events.get(1..2).unwrap_or_default());
+    assert_eq!(
+        store.events(&id, 1, 1).await.unwrap(),
+        events.get(1..2).unwrap_or_default()
+    );
     assert!(store.events(&id, 3, 10).await.unwrap().is_empty());
     assert!(store.events(&id, 0, 0).await.unwrap().is_empty());
 }
 
-async fn an_event_must_be_the_next_durable_one_of_its_session(store: Shelf) {
+async fn an_event_must_be_the_next_durable_one_of_its_session(store: StoreUnderTest) {
     let (id, other) = (open(&store, 1).await, open(&store, 2).await);
     let claim = claim(&store, &id).await;
     append_notices(&store, &claim, 1, 2).await;
-    let delta = event(&id, 3, EventBody::MessageDelta { text: "gone".into() });
+    let delta = event(
+        &id,
+        3,
+        EventBody::MessageDelta {
+            text: "gone".into(),
+        },
+    );
     let mut unnumbered = notice(&id, 3, "no number");
     unnumbered.id = None;
-    for wrong in
-        [notice(&id, 2, "again"), notice(&id, 4, "gap"), notice(&other, 3, "other"), delta, unnumbered]
-    {
+    for wrong in [
+        notice(&id, 2, "again"),
+        notice(&id, 4, "gap"),
+        notice(&other, 3, "other"),
+        delta,
+        unnumbered,
+    ] {
         assert_out_of_order(store.append(&claim, batch(vec![wrong])).await);
     }
-    assert_out_of_order(store.append(&claim, batch(vec![notice(&id, 3, "a"), notice(&id, 5, "b")])).await);
+    assert_out_of_order(
+        store
+            .append(
+                &claim,
+                batch(vec![notice(&id, 3, "a"), notice(&id, 5, "b")]),
+            )
+            .await,
+    );
     assert_eq!(store.session(&id).await.unwrap().unwrap().head, 2);
     append_notices(&store, &claim, 3, 3).await;
 }
 
-async fn an_item_is_taken_only_as_the_next_of_its_lane_and_with_its_message(store: Shelf) {
+async fn an_item_is_taken_only_as_the_next_of_its_lane_and_with_its_message(store: StoreUnderTest) {
     let id = open(&store, 1).await;
-    let posts: Vec<Post> = (1..=3).map(|number| post(&id, Lane::Mail, number)).collect();
+    let posts: Vec<InboxPost> = (1..=3)
+        .map(|number| post(&id, Lane::Mail, number))
+        .collect();
     for post in &posts {
         store.post(post.clone()).await.unwrap();
     }
@@ -56,39 +82,67 @@ async fn an_item_is_taken_only_as_the_next_of_its_lane_and_with_its_message(stor
     let take = |which: &[(u64, u64)], head: u64| {
         let numbered = which.iter().zip(head + 1..);
         let events = numbered.filter_map(|((message, position), seq)| {
-            let post = posts.iter().find(|post| post.key == format!("key-{message}"))?;
+            let post = posts
+                .iter()
+                .find(|post| post.key == format!("key-{message}"))?;
             Some(told(&id, seq, post, *position))
         });
-        let taken = which.iter().map(|(_, position)| (Lane::Mail, *position)).collect();
-        Batch { taken, ..batch(events.collect()) }
+        let taken = which
+            .iter()
+            .map(|(_, position)| (Lane::Mail, *position))
+            .collect();
+        AppendBatch {
+            taken,
+            ..batch(events.collect())
+        }
     };
     assert_out_of_order(store.append(&claim, take(&[(2, 2)], 0)).await);
     assert_out_of_order(store.append(&claim, take(&[(2, 1)], 0)).await);
     assert_out_of_order(store.append(&claim, take(&[(1, 1), (3, 3)], 0)).await);
-    store.append(&claim, take(&[(1, 1), (2, 2)], 0)).await.unwrap();
+    store
+        .append(&claim, take(&[(1, 1), (2, 2)], 0))
+        .await
+        .unwrap();
     assert_out_of_order(store.append(&claim, take(&[(2, 2)], 2)).await);
-    let untold = Batch { taken: vec![(Lane::Mail, 3)], ..batch(vec![notice(&id, 3, "nothing of it")]) };
+    let untold = AppendBatch {
+        taken: vec![(Lane::Mail, 3)],
+        ..batch(vec![notice(&id, 3, "nothing of it")])
+    };
     assert_out_of_order(store.append(&claim, untold).await);
-    let untaken = Batch { taken: Vec::new(), ..take(&[(3, 3)], 2) };
+    let untaken = AppendBatch {
+        taken: Vec::new(),
+        ..take(&[(3, 3)], 2)
+    };
     assert_out_of_order(store.append(&claim, untaken).await);
-    assert_eq!(store.waiting(&id, Lane::Mail, 9).await.unwrap().first().map(|item| item.position), Some(3));
+    assert_eq!(
+        store
+            .waiting(&id, Lane::Mail, 9)
+            .await
+            .unwrap()
+            .first()
+            .map(|item| item.position),
+        Some(3)
+    );
     store.append(&claim, take(&[(3, 3)], 2)).await.unwrap();
     assert_out_of_order(store.append(&claim, take(&[(3, 4)], 3)).await);
 }
 
-async fn mail_is_done_in_order_and_never_before_it_is_taken(store: Shelf) {
+async fn mail_is_done_in_order_and_never_before_it_is_taken(store: StoreUnderTest) {
     let id = open(&store, 1).await;
     let claim = claim(&store, &id).await;
     for number in 1..=2 {
         let post = post(&id, Lane::Mail, number);
         store.post(post.clone()).await.unwrap();
-        let take = Batch {
+        let take = AppendBatch {
             taken: vec![(Lane::Mail, number as u64)],
             ..batch(vec![told(&id, number as u64, &post, number as u64)])
         };
         store.append(&claim, take).await.unwrap();
     }
-    let done = |position| Batch { done: vec![(Lane::Mail, position)], ..batch(Vec::new()) };
+    let done = |position| AppendBatch {
+        done: vec![(Lane::Mail, position)],
+        ..batch(Vec::new())
+    };
     assert_out_of_order(store.append(&claim, done(2)).await);
     store.append(&claim, done(1)).await.unwrap();
     assert_out_of_order(store.append(&claim, done(1)).await);
@@ -98,26 +152,39 @@ async fn mail_is_done_in_order_and_never_before_it_is_taken(store: Shelf) {
     for number in 3..=4 {
         let post = post(&id, Lane::Boundary, number);
         store.post(post.clone()).await.unwrap();
-        let take = Batch {
+        let take = AppendBatch {
             taken: vec![(Lane::Boundary, number as u64 - 2)],
             ..batch(vec![told(&id, number as u64, &post, number as u64 - 2)])
         };
         store.append(&claim, take).await.unwrap();
     }
-    let late = |position| Batch { done: vec![(Lane::Boundary, position)], ..batch(Vec::new()) };
+    let late = |position| AppendBatch {
+        done: vec![(Lane::Boundary, position)],
+        ..batch(Vec::new())
+    };
     store.append(&claim, late(2)).await.unwrap();
     store.append(&claim, late(1)).await.unwrap();
     assert_out_of_order(store.append(&claim, late(3)).await);
 }
 
-async fn a_refused_post_takes_the_whole_batch_back(store: Shelf) {
-    let (id, other, nobody) = (open(&store, 1).await, open(&store, 2).await, session_id(404));
+async fn a_refused_post_takes_the_whole_batch_back(store: StoreUnderTest) {
+    let (id, other, nobody) = (
+        open(&store, 1).await,
+        open(&store, 2).await,
+        session_id(404),
+    );
     let claim = claim(&store, &id).await;
     let own = post(&id, Lane::Mail, 1);
     store.post(own.clone()).await.unwrap();
-    let refusals = [Post { capacity: 0, ..post(&other, Lane::Mail, 3) }, post(&nobody, Lane::Mail, 3)];
+    let refusals = [
+        InboxPost {
+            capacity: 0,
+            ..post(&other, Lane::Mail, 3)
+        },
+        post(&nobody, Lane::Mail, 3),
+    ];
     for refused in refusals {
-        let whole = Batch {
+        let whole = AppendBatch {
             taken: vec![(Lane::Mail, 1)],
             run: Some(Some(run_id(1))),
             posts: vec![post(&other, Lane::Mail, 2), refused],
@@ -125,20 +192,29 @@ async fn a_refused_post_takes_the_whole_batch_back(store: Shelf) {
             ..batch(vec![told(&id, 1, &own, 1)])
         };
         let answer = store.append(&claim, whole).await;
-        assert!(matches!(answer, Err(Error::InboxFull(_) | Error::NoSession(_))), "{answer:?}");
-        assert!(store.waiting(&other, Lane::Mail, 9).await.unwrap().is_empty());
+        assert!(
+            matches!(answer, Err(Error::InboxFull(_) | Error::NoSession(_))),
+            "{answer:?}"
+        );
+        assert!(
+            store
+                .waiting(&other, Lane::Mail, 9)
+                .await
+                .unwrap()
+                .is_empty()
+        );
         assert_eq!(store.waiting(&id, Lane::Mail, 9).await.unwrap().len(), 1);
         let session = store.session(&id).await.unwrap().unwrap();
         assert_eq!((session.head, session.last_snippet.as_str()), (0, ""));
     }
 }
 
-async fn a_batch_moves_head_snippet_and_time_and_posts_to_others(store: Shelf) {
+async fn a_batch_moves_head_snippet_and_time_and_posts_to_others(store: StoreUnderTest) {
     let (id, other) = (open(&store, 1).await, open(&store, 2).await);
     let claim = claim(&store, &id).await;
     let mut said = notice(&id, 1, "said");
     said.ts = Timestamp(NOW.0 + 5);
-    let all = Batch {
+    let all = AppendBatch {
         posts: vec![post(&other, Lane::Boundary, 1), post(&other, Lane::Mail, 2)],
         snippet: Some("said".into()),
         ..batch(vec![said])
@@ -146,23 +222,44 @@ async fn a_batch_moves_head_snippet_and_time_and_posts_to_others(store: Shelf) {
     store.append(&claim, all).await.unwrap();
     let session = store.session(&id).await.unwrap().unwrap();
     assert_eq!(
-        (session.head, session.last_snippet.as_str(), session.updated_at),
+        (
+            session.head,
+            session.last_snippet.as_str(),
+            session.updated_at
+        ),
         (1, "said", Timestamp(NOW.0 + 5))
     );
     append_notices(&store, &claim, 2, 2).await;
-    assert_eq!(store.session(&id).await.unwrap().unwrap().last_snippet, "said");
-    assert_eq!(store.waiting(&other, Lane::Boundary, 9).await.unwrap().len(), 1);
+    assert_eq!(
+        store.session(&id).await.unwrap().unwrap().last_snippet,
+        "said"
+    );
+    assert_eq!(
+        store
+            .waiting(&other, Lane::Boundary, 9)
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(store.waiting(&other, Lane::Mail, 9).await.unwrap().len(), 1);
 }
 
-async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_is_not_silent(store: Shelf) {
+async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_is_not_silent(
+    store: StoreUnderTest,
+) {
     let mut ids = Vec::new();
     for number in 1..=5 {
         ids.push(open(&store, number).await);
     }
-    let [idle, running, mailed, steered, whispered] = ids.as_slice() else { panic!("five sessions") };
+    let [idle, running, mailed, steered, whispered] = ids.as_slice() else {
+        panic!("five sessions")
+    };
     let claim_of_running = claim(&store, running).await;
-    let begin = Batch { run: Some(Some(run_id(1))), ..batch(vec![started(running, 1, &run_id(1))]) };
+    let begin = AppendBatch {
+        run: Some(Some(run_id(1))),
+        ..batch(vec![started(running, 1, &run_id(1))])
+    };
     store.append(&claim_of_running, begin).await.unwrap();
     let mail = post(mailed, Lane::Mail, 1);
     store.post(mail.clone()).await.unwrap();
@@ -171,13 +268,41 @@ async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_i
     silent.message.silent = true;
     store.post(silent).await.unwrap();
     let wanted = [running.clone(), mailed.clone(), steered.clone()];
-    assert_eq!(store.unfinished().await.unwrap(), wanted, "not {idle} and not {whispered}");
+    assert_eq!(
+        store.unfinished().await.unwrap(),
+        wanted,
+        "not {idle} and not {whispered}"
+    );
     // Taken is not done.
     let claim = claim(&store, mailed).await;
-    let take = Batch { taken: vec![(Lane::Mail, 1)], ..batch(vec![told(mailed, 1, &mail, 1)]) };
+    let take = AppendBatch {
+        taken: vec![(Lane::Mail, 1)],
+        ..batch(vec![told(mailed, 1, &mail, 1)])
+    };
     store.append(&claim, take).await.unwrap();
     assert_eq!(store.unfinished().await.unwrap(), wanted);
-    store.append(&claim, Batch { done: vec![(Lane::Mail, 1)], ..batch(Vec::new()) }).await.unwrap();
-    store.append(&claim_of_running, Batch { run: Some(None), ..batch(Vec::new()) }).await.unwrap();
-    assert_eq!(store.unfinished().await.unwrap(), std::slice::from_ref(steered));
+    store
+        .append(
+            &claim,
+            AppendBatch {
+                done: vec![(Lane::Mail, 1)],
+                ..batch(Vec::new())
+            },
+        )
+        .await
+        .unwrap();
+    store
+        .append(
+            &claim_of_running,
+            AppendBatch {
+                run: Some(None),
+                ..batch(Vec::new())
+            },
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        store.unfinished().await.unwrap(),
+        std::slice::from_ref(steered)
+    );
 }

@@ -9,58 +9,81 @@ use rooftree_protocol::{BlobId, Event, EventBody, Lane, MessageId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    blobs, column,
-    inbox::{self, Letter},
-    inquiries,
-    mailbox::Reach,
-    proof::Proof,
-    rules,
-    spelled::Spelled,
-    tasks,
+    blobs,
+    claim_check::ClaimProof,
+    column,
+    encoded_event::EncodedEvent,
+    inbox::{self, EncodedPost},
+    inbox_counters::RecipientFilter,
+    inquiries, rules, tasks,
 };
-use crate::{Batch, Error, chain, failpoint};
+use crate::{AppendBatch, Error, failpoint, hash_chain};
 
 /// What of a session's row an append looks at and moves on.
-struct Place {
+struct SessionCursor {
     number: i64,
     fence: u64,
     head: u64,
     hash: Vec<u8>,
     updated_at: i64,
-    mail: Lanes,
-    boundary: Lanes,
+    mail: LaneProgress,
+    boundary: LaneProgress,
 }
 
 /// How far a lane was taken and done.
-struct Lanes {
+struct LaneProgress {
     taken: u64,
     done: u64,
 }
 
 /// A batch, spelled out by whoever appends, so that the writer does not have to.
-pub(crate) struct Sealed {
+pub(crate) struct EncodedBatch {
     /// All but its events, posts and blobs.
-    batch: Batch,
-    events: Vec<Spelled>,
+    batch: AppendBatch,
+    events: Vec<EncodedEvent>,
     /// The messages among the events.
     told: Vec<(Lane, u64, MessageId)>,
-    letters: Vec<Letter>,
+    letters: Vec<EncodedPost>,
     blobs: Vec<(BlobId, Vec<u8>)>,
     /// What people were asked and the events settle.
     settled: Vec<String>,
 }
 
-impl Sealed {
+impl EncodedBatch {
     /// Only looks at the events: whoever appends goes on using them.
-    pub(crate) fn seal<E: Borrow<Event>>(events: &[E], mut batch: Batch) -> Result<Self, Error> {
-        let letters =
-            std::mem::take(&mut batch.posts).into_iter().map(Letter::seal).collect::<Result<_, _>>()?;
-        let named = |bytes: Vec<u8>| (chain::blob_id(&bytes), bytes);
-        let blobs = std::mem::take(&mut batch.blobs).into_iter().map(named).collect();
-        let told = events.iter().filter_map(|event| message(event.borrow())).collect();
-        let settled = events.iter().filter_map(|event| settled(event.borrow())).collect();
-        let events = events.iter().map(|event| Spelled::new(event.borrow())).collect::<Result<_, _>>()?;
-        Ok(Self { batch, events, told, letters, blobs, settled })
+    pub(crate) fn encode<E: Borrow<Event>>(
+        events: &[E],
+        mut batch: AppendBatch,
+    ) -> Result<Self, Error> {
+        let letters = std::mem::take(&mut batch.posts)
+            .into_iter()
+            .map(EncodedPost::encode)
+            .collect::<Result<_, _>>()?;
+        let named = |bytes: Vec<u8>| (hash_chain::blob_id(&bytes), bytes);
+        let blobs = std::mem::take(&mut batch.blobs)
+            .into_iter()
+            .map(named)
+            .collect();
+        let told = events
+            .iter()
+            .filter_map(|event| message(event.borrow()))
+            .collect();
+        let settled = events
+            .iter()
+            .filter_map(|event| settled(event.borrow()))
+            .collect();
+        let events = events
+            .iter()
+            .map(|event| EncodedEvent::new(event.borrow()))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            batch,
+            events,
+            told,
+            letters,
+            blobs,
+            settled,
+        })
     }
 }
 
@@ -76,34 +99,45 @@ fn settled(event: &Event) -> Option<String> {
 /// The message an event tells, and where it was.
 fn message(event: &Event) -> Option<(Lane, u64, MessageId)> {
     match &event.body {
-        EventBody::MessageUser { message, lane, position } => Some((*lane, *position, message.id.clone())),
-        EventBody::InboxDelivered { message, lane, position, .. } => {
-            Some((*lane, *position, message.clone()))
-        }
+        EventBody::MessageUser {
+            message,
+            lane,
+            position,
+        } => Some((*lane, *position, message.id.clone())),
+        EventBody::InboxDelivered {
+            message,
+            lane,
+            position,
+            ..
+        } => Some((*lane, *position, message.clone())),
         _ => None,
     }
 }
 
 /// Appends a batch, whole or not at all.
-pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) -> Result<(), Error> {
+pub(crate) fn append(
+    connection: &Connection,
+    proof: &ClaimProof,
+    sealed: &EncodedBatch,
+) -> Result<(), Error> {
     let batch = &sealed.batch;
-    let mut place = hold(connection, proof)?;
+    let mut place = check_claim(connection, proof)?;
     for (name, bytes) in &sealed.blobs {
         blobs::put(connection, name, bytes)?;
     }
     take(connection, &mut place, sealed)?;
     finish(&mut place, batch)?;
     for event in &sealed.events {
-        fit(&place, proof, event)?;
+        check_event(&place, proof, event)?;
         write(connection, &mut place, event)?;
     }
     if batch.taken.is_empty() && batch.done.is_empty() && batch.run.is_none() {
-        move_head(connection, &place, batch)?;
+        update_head(connection, &place, batch)?;
     } else {
-        move_on(connection, &place, batch)?;
+        update_session_row(connection, &place, batch)?;
     }
     for letter in &sealed.letters {
-        inbox::post(connection, letter, Reach::Every)?;
+        inbox::post(connection, letter, RecipientFilter::Every)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;
@@ -121,7 +155,7 @@ pub(crate) fn append(connection: &Connection, proof: &Proof, sealed: &Sealed) ->
 }
 
 /// The row, if the claim still holds.
-fn hold(connection: &Connection, proof: &Proof) -> Result<Place, Error> {
+fn check_claim(connection: &Connection, proof: &ClaimProof) -> Result<SessionCursor, Error> {
     connection
         .prepare_cached(
             "SELECT number, fence, head, head_hash, updated_at, mail_taken, mail_done, boundary_taken, boundary_done
@@ -134,27 +168,33 @@ fn hold(connection: &Connection, proof: &Proof) -> Result<Place, Error> {
                 proof.token,
                 failpoint::is_without("fence")
             ],
-            read_place,
+            read_cursor,
         )
         .optional()?
         .ok_or(Error::Fenced)
 }
 
-fn read_place(row: &Row<'_>) -> Result<Place, rusqlite::Error> {
+fn read_cursor(row: &Row<'_>) -> Result<SessionCursor, rusqlite::Error> {
     let count = |column: usize| row.get(column).map(column::unsigned);
-    Ok(Place {
+    Ok(SessionCursor {
         number: row.get(0)?,
         fence: count(1)?,
         head: count(2)?,
         hash: row.get(3)?,
         updated_at: row.get(4)?,
-        mail: Lanes { taken: count(5)?, done: count(6)? },
-        boundary: Lanes { taken: count(7)?, done: count(8)? },
+        mail: LaneProgress {
+            taken: count(5)?,
+            done: count(6)?,
+        },
+        boundary: LaneProgress {
+            taken: count(7)?,
+            done: count(8)?,
+        },
     })
 }
 
-impl Place {
-    fn lane(&mut self, lane: Lane) -> &mut Lanes {
+impl SessionCursor {
+    fn lane(&mut self, lane: Lane) -> &mut LaneProgress {
         match lane {
             Lane::Mail => &mut self.mail,
             Lane::Boundary => &mut self.boundary,
@@ -163,16 +203,23 @@ impl Place {
 }
 
 /// Each message among the events is the next of its lane, and the one the inbox has there.
-fn take(connection: &Connection, place: &mut Place, sealed: &Sealed) -> Result<(), Error> {
+fn take(
+    connection: &Connection,
+    place: &mut SessionCursor,
+    sealed: &EncodedBatch,
+) -> Result<(), Error> {
     let mut taken = sealed.batch.taken.iter();
     for (lane, position, message) in &sealed.told {
         let (lane, position) = (*lane, *position);
         if taken.next() != Some(&(lane, position)) {
-            return Err(Error::OutOfOrder(format!("message {position} of {lane:?} is told but not taken")));
+            return Err(Error::OutOfOrder(format!(
+                "message {position} of {lane:?} is told but not taken"
+            )));
         }
         let next = place.lane(lane).taken + 1;
         let in_order = position == next
-            && inbox::message_at(connection, place.number, lane, position)?.as_ref() == Some(message);
+            && inbox::message_at(connection, place.number, lane, position)?.as_ref()
+                == Some(message);
         if !in_order && !failpoint::is_without("fence") {
             return Err(Error::OutOfOrder(format!(
                 "{message} at {position} of {lane:?} is not the next, {next}"
@@ -181,16 +228,16 @@ fn take(connection: &Connection, place: &mut Place, sealed: &Sealed) -> Result<(
         place.lane(lane).taken = position.max(next - 1);
     }
     match taken.next() {
-        Some((lane, position)) => {
-            Err(Error::OutOfOrder(format!("{position} of {lane:?} is taken but not told")))
-        }
+        Some((lane, position)) => Err(Error::OutOfOrder(format!(
+            "{position} of {lane:?} is taken but not told"
+        ))),
         None => Ok(()),
     }
 }
 
 /// Mail is done one after the other. At a boundary the message that woke the session is done
 /// after those that came in while it ran, so there only the furthest is kept.
-fn finish(place: &mut Place, batch: &Batch) -> Result<(), Error> {
+fn finish(place: &mut SessionCursor, batch: &AppendBatch) -> Result<(), Error> {
     for &(lane, position) in &batch.done {
         let counter = place.lane(lane);
         let skips = lane == Lane::Mail && position != counter.done + 1;
@@ -206,20 +253,31 @@ fn finish(place: &mut Place, batch: &Batch) -> Result<(), Error> {
 }
 
 /// An event must be durable, of this session, and the next one.
-fn fit(place: &Place, proof: &Proof, event: &Spelled) -> Result<(), Error> {
+fn check_event(
+    place: &SessionCursor,
+    proof: &ClaimProof,
+    event: &EncodedEvent,
+) -> Result<(), Error> {
     let seq = place.head + 1;
     let is_next = event.id == Some(seq) || failpoint::is_without("fence");
     if is_next && event.session == proof.session && event.is_durable {
         return Ok(());
     }
     let (name, id) = (event.name, event.id);
-    Err(Error::OutOfOrder(format!("{name} numbered {id:?} of {} where {seq} is next", event.session)))
+    Err(Error::OutOfOrder(format!(
+        "{name} numbered {id:?} of {} where {seq} is next",
+        event.session
+    )))
 }
 
-fn write(connection: &Connection, place: &mut Place, event: &Spelled) -> Result<(), Error> {
+fn write(
+    connection: &Connection,
+    place: &mut SessionCursor,
+    event: &EncodedEvent,
+) -> Result<(), Error> {
     let seq = place.head + 1;
     let (name, data) = (event.name, event.data());
-    let hash = chain::link(&place.hash, seq, name, data);
+    let hash = hash_chain::link(&place.hash, seq, name, data);
     connection
         .prepare_cached(
             "INSERT INTO journal (session, seq, ts, run, parent_run, fence, type, data, hash)
@@ -244,7 +302,11 @@ fn write(connection: &Connection, place: &mut Place, event: &Spelled) -> Result<
 
 /// Writes the row back where nothing but events was added. Most appends are like this, and none of
 /// the columns that say what is left to do has to be looked at.
-fn move_head(connection: &Connection, place: &Place, batch: &Batch) -> Result<(), Error> {
+fn update_head(
+    connection: &Connection,
+    place: &SessionCursor,
+    batch: &AppendBatch,
+) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),
@@ -263,7 +325,11 @@ fn move_head(connection: &Connection, place: &Place, batch: &Batch) -> Result<()
 }
 
 /// Writes the whole row back. Settling a run also forgets the claims that did not.
-fn move_on(connection: &Connection, place: &Place, batch: &Batch) -> Result<(), Error> {
+fn update_session_row(
+    connection: &Connection,
+    place: &SessionCursor,
+    batch: &AppendBatch,
+) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),

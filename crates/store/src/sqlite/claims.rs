@@ -4,22 +4,22 @@ use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
+    claim_check::ClaimProof,
     column, commands, inbox,
-    mailbox::{self, Left},
-    proof::Proof,
+    inbox_counters::{self, InboxRemainder},
     rules, sessions,
 };
-use crate::{Claim, ClaimOutcome, Claimed, Error, Owner, failpoint, looked_at};
+use crate::{Claim, ClaimOutcome, ClaimedSession, Error, Owner, batch_limit, failpoint};
 
 /// Who wants to work and until when.
-pub(crate) struct Wish<'a> {
+pub(crate) struct ClaimRequest<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) now: Timestamp,
     pub(crate) until: Timestamp,
 }
 
 /// What a session's row says about its claim.
-struct Held {
+struct ClaimRow {
     fence: u64,
     attempts: u32,
     lease: Timestamp,
@@ -27,8 +27,12 @@ struct Held {
 }
 
 /// Grants the claim, or says who has it.
-pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) -> Result<ClaimOutcome, Error> {
-    let held = held(connection, id)?;
+pub(crate) fn claim(
+    connection: &Connection,
+    id: &SessionId,
+    wish: &ClaimRequest<'_>,
+) -> Result<ClaimOutcome, Error> {
+    let held = read_claim(connection, id)?;
     if let Some(owner) = held.owner
         && !owner.is_dead_for(wish.owner)
         && (held.lease > wish.now || owner.is_running_for(wish.owner))
@@ -55,26 +59,35 @@ pub(crate) fn claim(connection: &Connection, id: &SessionId, wish: &Wish<'_>) ->
             ],
             |row| row.get(0),
         )?;
-    let claim = Claim { session: id.clone(), fence, token };
-    let waiting = |lane| Ok::<_, Error>((lane, inbox::waiting(connection, id, lane, looked_at(lane))?));
-    Ok(ClaimOutcome::Granted(Claimed {
+    let claim = Claim {
+        session: id.clone(),
+        fence,
+        token,
+    };
+    let waiting = |lane| {
+        Ok::<_, Error>((
+            lane,
+            inbox::waiting(connection, id, lane, batch_limit(lane))?,
+        ))
+    };
+    Ok(ClaimOutcome::Granted(ClaimedSession {
         session: sessions::needed(connection, id)?,
         attempts: held.attempts,
-        commands: commands::take(connection, &Proof::from(&claim))?,
+        commands: commands::take(connection, &ClaimProof::from(&claim))?,
         rules: rules::version(connection)?,
         waiting: [waiting(Lane::Mail)?, waiting(Lane::Boundary)?],
         claim,
     }))
 }
 
-fn held(connection: &Connection, id: &SessionId) -> Result<Held, Error> {
+fn read_claim(connection: &Connection, id: &SessionId) -> Result<ClaimRow, Error> {
     connection
         .prepare_cached(
             "SELECT fence, attempts, lease, token, owner_host, owner_boot, owner_pid, owner_started
              FROM session WHERE id = ?1",
         )?
         .query_row([id.as_str()], |row| {
-            Ok(Held {
+            Ok(ClaimRow {
                 fence: column::unsigned(row.get(0)?),
                 attempts: row.get(1)?,
                 lease: Timestamp(row.get::<_, Option<i64>>(2)?.unwrap_or(i64::MIN)),
@@ -99,25 +112,43 @@ fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
 
 /// Who holds a session, whether alive or not.
 pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
-    Ok(held(connection, id)?.owner)
+    Ok(read_claim(connection, id)?.owner)
 }
 
 /// Who holds a session, whether alive or not, and until when.
-pub(crate) fn holder(connection: &Connection, id: &SessionId) -> Result<Option<(Owner, Timestamp)>, Error> {
-    let held = held(connection, id)?;
+pub(crate) fn holder(
+    connection: &Connection,
+    id: &SessionId,
+) -> Result<Option<(Owner, Timestamp)>, Error> {
+    let held = read_claim(connection, id)?;
     Ok(held.owner.map(|owner| (owner, held.lease)))
 }
 
 /// Keeps a claim alive.
-pub(crate) fn renew(connection: &Connection, proof: &Proof, until: Timestamp) -> Result<(), Error> {
+pub(crate) fn renew(
+    connection: &Connection,
+    proof: &ClaimProof,
+    until: Timestamp,
+) -> Result<(), Error> {
     let kept = connection
-        .prepare_cached("UPDATE session SET lease = ?4 WHERE id = ?1 AND fence = ?2 AND token = ?3")?
-        .execute(params![proof.session.as_str(), column::signed(proof.fence), proof.token, until.0])?;
-    if kept == 1 { Ok(()) } else { Err(Error::Fenced) }
+        .prepare_cached(
+            "UPDATE session SET lease = ?4 WHERE id = ?1 AND fence = ?2 AND token = ?3",
+        )?
+        .execute(params![
+            proof.session.as_str(),
+            column::signed(proof.fence),
+            proof.token,
+            until.0
+        ])?;
+    if kept == 1 {
+        Ok(())
+    } else {
+        Err(Error::Fenced)
+    }
 }
 
 /// Gives a claim back; says whether a message waits that is not silent.
-pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<bool, Error> {
+pub(crate) fn release(connection: &Connection, proof: &ClaimProof) -> Result<bool, Error> {
     let given: Option<(i64, bool)> = connection
         .prepare_cached(
             "UPDATE session SET token = NULL, lease = NULL, owner_host = NULL, owner_boot = NULL, owner_pid = NULL,
@@ -129,11 +160,11 @@ pub(crate) fn release(connection: &Connection, proof: &Proof) -> Result<bool, Er
         })
         .optional()?;
     let (number, is_living) = given.ok_or(Error::Fenced)?;
-    match mailbox::leave(connection, number)? {
+    match inbox_counters::mark_idle_if_empty(connection, number)? {
         _ if !is_living => Ok(false),
-        Left { mail: true, .. } => Ok(true),
-        Left { boundary: true, .. } => wakes(connection, number),
-        Left { .. } => Ok(false),
+        InboxRemainder { mail: true, .. } => Ok(true),
+        InboxRemainder { boundary: true, .. } => wakes(connection, number),
+        InboxRemainder { .. } => Ok(false),
     }
 }
 

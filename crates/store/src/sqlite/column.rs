@@ -49,11 +49,13 @@ pub(crate) fn id<T>(
 ) -> Result<Option<T>, Error> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        value => {
-            parse(value.as_str().map_err(|error| Error::Failed(format!("read column {column}: {error}")))?)
-                .map(Some)
-                .map_err(|problem| Error::Failed(problem.message))
-        }
+        value => parse(
+            value
+                .as_str()
+                .map_err(|error| Error::Failed(format!("read column {column}: {error}")))?,
+        )
+        .map(Some)
+        .map_err(|problem| Error::Failed(problem.message)),
     }
 }
 
@@ -63,7 +65,8 @@ pub(crate) fn needed<T>(
     column: impl RowIndex + Display + Copy,
     parse: fn(&str) -> Result<T, Problem>,
 ) -> Result<T, Error> {
-    id(row, column, parse)?.ok_or_else(|| Error::Failed(format!("read column {column}: it is missing")))
+    id(row, column, parse)?
+        .ok_or_else(|| Error::Failed(format!("read column {column}: it is missing")))
 }
 
 /// A path as text where it is text, else as the bytes it is.
@@ -75,7 +78,10 @@ pub(crate) fn path(path: &Path) -> Value {
 }
 
 /// Reads a path.
-pub(crate) fn path_of(row: &Row<'_>, column: impl RowIndex + Display + Copy) -> Result<PathBuf, Error> {
+pub(crate) fn path_of(
+    row: &Row<'_>,
+    column: impl RowIndex + Display + Copy,
+) -> Result<PathBuf, Error> {
     let bytes = row
         .get_ref(column)?
         .as_bytes()
@@ -98,12 +104,19 @@ mod tests {
     #[test]
     fn a_limit_that_is_added_to_does_not_prepare_the_statement_anew() {
         let connection = Connection::open_in_memory().unwrap();
-        for (sql, prepared_anew) in [("SELECT 1 LIMIT ?1", true), ("SELECT 1 LIMIT ?1 + 0", false)] {
+        for (sql, prepared_anew) in [
+            ("SELECT 1 LIMIT ?1", true),
+            ("SELECT 1 LIMIT ?1 + 0", false),
+        ] {
             let mut statement = connection.prepare(sql).unwrap();
             for limit in 1..4 {
                 assert!(statement.exists([limit]).unwrap());
             }
-            assert_eq!(statement.get_status(StatementStatus::RePrepare) > 0, prepared_anew, "{sql}");
+            assert_eq!(
+                statement.get_status(StatementStatus::RePrepare) > 0,
+                prepared_anew,
+                "{sql}"
+            );
         }
     }
 }

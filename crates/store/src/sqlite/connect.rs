@@ -12,13 +12,18 @@ use std::{
 use nix::sys::statfs::{CODA_SUPER_MAGIC, FsType, NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, statfs};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use super::{failure::is_busy, schema};
+use super::{errors::is_busy, schema};
 use crate::{Error, failpoint};
 
 /// File systems of other machines, where SQLite's locks cannot be trusted. The last two are
 /// CIFS and SMB2, which the kernel tells apart from the old SMB.
-const FAR_AWAY: [FsType; 5] =
-    [NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CODA_SUPER_MAGIC, FsType(0xFF53_4D42), FsType(0xFE53_4D42)];
+const FAR_AWAY: [FsType; 5] = [
+    NFS_SUPER_MAGIC,
+    SMB_SUPER_MAGIC,
+    CODA_SUPER_MAGIC,
+    FsType(0xFF53_4D42),
+    FsType(0xFE53_4D42),
+];
 
 /// How often SQLite asks a busy database again before it gives up: for about 25 seconds.
 const TRIES: i32 = 10_000;
@@ -35,9 +40,9 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     create(path)?;
     refuse_network(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (mut connection, version) = patiently(|| {
+    let (mut connection, version) = retry_while_busy(|| {
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_handler(Some(wait_a_little))?;
+        connection.busy_handler(Some(busy_backoff))?;
         connection.execute_batch(&format!(
             "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 16777216;
              PRAGMA cache_size = -{CACHE};"
@@ -47,16 +52,27 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
     schema::refuse_newer(version)?;
     // SQLite opens what it cannot write all the same, if a log is there already.
     if connection.is_readonly(MAIN_DB)? {
-        return Err(Error::Failed(format!("{} cannot be written", path.display())));
+        return Err(Error::Failed(format!(
+            "{} cannot be written",
+            path.display()
+        )));
     }
     // A database that has our version has its journal mode and its tables already.
     if version < schema::VERSION {
-        patiently(|| connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0)))?;
+        retry_while_busy(|| {
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| {
+                row.get::<_, String>(0)
+            })
+        })?;
         schema::migrate(&mut connection)?;
     }
     if let Some(room) = failpoint::room() {
         let used: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
-        connection.query_row(&format!("PRAGMA max_page_count = {}", used + room), [], |_| Ok(()))?;
+        connection.query_row(
+            &format!("PRAGMA max_page_count = {}", used + room),
+            [],
+            |_| Ok(()),
+        )?;
     }
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
@@ -65,7 +81,7 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, Error> {
 /// A connection that can only read. Works on a file and in a directory that are read-only.
 pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let plain = patiently(|| {
+    let plain = retry_while_busy(|| {
         let connection = Connection::open_with_flags(path, flags)?;
         settle(&connection).map(|version| (connection, version))
     });
@@ -74,8 +90,10 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
         // A write-ahead log needs a writable index beside it; without a log there is nothing
         // to index and the file can be read as it is.
         Err(_) if path.exists() && !log_of(path).exists() => {
-            let connection =
-                Connection::open_with_flags(unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)?;
+            let connection = Connection::open_with_flags(
+                immutable_uri(path),
+                flags | OpenFlags::SQLITE_OPEN_URI,
+            )?;
             let version = settle(&connection)?;
             (connection, version)
         }
@@ -84,13 +102,16 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
     schema::refuse_newer(version)?;
     match version {
         schema::VERSION => Ok(connection),
-        0 => Err(Error::Failed(format!("{} is not a rooftree database", path.display()))),
+        0 => Err(Error::Failed(format!(
+            "{} is not a rooftree database",
+            path.display()
+        ))),
         older => Err(Error::Older(older, schema::VERSION)),
     }
 }
 
 fn settle(connection: &Connection) -> Result<i64, rusqlite::Error> {
-    connection.busy_handler(Some(wait_a_little))?;
+    connection.busy_handler(Some(busy_backoff))?;
     connection.execute_batch("PRAGMA query_only = ON;")?;
     schema::version(connection)
 }
@@ -103,7 +124,7 @@ pub(crate) fn log_of(path: &Path) -> PathBuf {
 }
 
 /// The file as an address that promises SQLite nobody changes it.
-fn unchanging(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .to_string_lossy()
         .chars()
@@ -117,12 +138,17 @@ fn unchanging(path: &Path) -> String {
 
 /// Repeats what failed because others were at it, within bounds. SQLite by itself does not
 /// wait where two could wait for each other.
-pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, rusqlite::Error>) -> Result<T, Error> {
+pub(crate) fn retry_while_busy<T>(
+    mut attempt: impl FnMut() -> Result<T, rusqlite::Error>,
+) -> Result<T, Error> {
     let mut since = None;
     loop {
         match attempt() {
-            Err(error) if is_busy(&error) && since.get_or_insert_with(Instant::now).elapsed() < PATIENCE => {
-                wait_a_little(0);
+            Err(error)
+                if is_busy(&error)
+                    && since.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
+            {
+                busy_backoff(0);
             }
             other => return Ok(other?),
         }
@@ -130,8 +156,10 @@ pub(crate) fn patiently<T>(mut attempt: impl FnMut() -> Result<T, rusqlite::Erro
 }
 
 /// Waits one to four milliseconds, by chance, so that twenty processes take turns.
-fn wait_a_little(tries: i32) -> bool {
-    let chance = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |now| u64::from(now.subsec_nanos()) % 3_000);
+fn busy_backoff(tries: i32) -> bool {
+    let chance = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |now| u64::from(now.subsec_nanos()) % 3_000);
     thread::sleep(Duration::from_micros(1_000 + chance));
     tries < TRIES
 }
@@ -148,9 +176,15 @@ pub(crate) fn not_created(path: &Path, error: &io::Error) -> Error {
 
 /// Makes the directories above a database, for their owner's eyes only.
 pub(crate) fn create_directory(path: &Path) -> Result<(), Error> {
-    match path.parent().filter(|directory| !directory.as_os_str().is_empty() && !directory.exists()) {
+    match path
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty() && !directory.exists())
+    {
         Some(directory) => {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            let made = DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory);
             made.map_err(|error| not_created(path, &error))
         }
         None => Ok(()),
@@ -163,8 +197,15 @@ pub(crate) fn create(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     create_directory(path)?;
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(not_created(path, &error)),
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(not_created(path, &error))
+        }
         _ => Ok(()),
     }
 }
@@ -201,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_not_busy_is_not_tried_again() {
         let mut tries = 0;
-        let answer: Result<(), Error> = patiently(|| {
+        let answer: Result<(), Error> = retry_while_busy(|| {
             tries += 1;
             Err(rusqlite::Error::InvalidQuery)
         });

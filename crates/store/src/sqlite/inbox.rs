@@ -5,27 +5,34 @@ use rusqlite::{Connection, params};
 
 use super::{
     column,
-    mailbox::{Mailbox, Reach},
+    inbox_counters::{InboxCounters, RecipientFilter},
     sessions,
 };
-use crate::{Error, InboxItem, Post, Posted, Repeated, failpoint};
+use crate::{Error, InboxItem, InboxPost, KeyReuse, PostReceipt, failpoint};
 
 /// A post, spelled out by whoever posts, so that the writer does not have to.
-pub(crate) struct Letter {
-    post: Post,
+pub(crate) struct EncodedPost {
+    post: InboxPost,
     text: String,
 }
 
-impl Letter {
-    pub(crate) fn seal(post: Post) -> Result<Self, Error> {
-        Ok(Self { text: serde_json::to_string(&post.message)?, post })
+impl EncodedPost {
+    pub(crate) fn encode(post: InboxPost) -> Result<Self, Error> {
+        Ok(Self {
+            text: serde_json::to_string(&post.message)?,
+            post,
+        })
     }
 }
 
 /// Gives a message the next place of its lane, or finds the one its key has already.
-pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Result<Posted, Error> {
+pub(crate) fn post(
+    connection: &Connection,
+    letter: &EncodedPost,
+    reach: RecipientFilter,
+) -> Result<PostReceipt, Error> {
     let post = &letter.post;
-    let mailbox = Mailbox::of(connection, &post.session, reach)?;
+    let mailbox = InboxCounters::of(connection, &post.session, reach)?;
     let counted = mailbox.lane(post.lane);
     let (number, position) = (mailbox.session, counted.posted + 1);
     let waiting = counted.posted.saturating_sub(counted.taken);
@@ -35,13 +42,23 @@ pub(crate) fn post(connection: &Connection, letter: &Letter, reach: Reach) -> Re
     if !insert(connection, letter, (number, position), &post.key)? {
         if !failpoint::is_without("dedup") {
             let first = repeated(connection, number, post)?;
-            return first
-                .ok_or_else(|| Error::Failed(format!("the key `{}` is used and not there", post.key)));
+            return first.ok_or_else(|| {
+                Error::Failed(format!("the key `{}` is used and not there", post.key))
+            });
         }
-        insert(connection, letter, (number, position), &format!("{}#{position}", post.key))?;
+        insert(
+            connection,
+            letter,
+            (number, position),
+            &format!("{}#{position}", post.key),
+        )?;
     }
     mailbox.count(connection, post.lane, spoken_at(&post.message))?;
-    Ok(Posted { position, message: post.message.id.clone(), repeated: Repeated::No })
+    Ok(PostReceipt {
+        position,
+        message: post.message.id.clone(),
+        repeated: KeyReuse::No,
+    })
 }
 
 /// When a person said this; none if nobody did.
@@ -53,7 +70,7 @@ fn spoken_at(message: &Message) -> Option<i64> {
 /// key beforehand would look for its place in the index twice.
 fn insert(
     connection: &Connection,
-    letter: &Letter,
+    letter: &EncodedPost,
     (number, position): (i64, u64),
     key: &str,
 ) -> Result<bool, Error> {
@@ -77,18 +94,29 @@ fn insert(
 
 /// The first message with this key. What it says is compared: one key for two messages is a mistake that
 /// only whoever posts can judge.
-fn repeated(connection: &Connection, number: i64, post: &Post) -> Result<Option<Posted>, Error> {
+fn repeated(
+    connection: &Connection,
+    number: i64,
+    post: &InboxPost,
+) -> Result<Option<PostReceipt>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT position, message_id, message FROM inbox WHERE session = ?1 AND key = ?2 AND key <> message_id",
     )?;
     let mut rows = statement.query(params![number, post.key])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let first: Message = serde_json::from_str(row.get_ref("message")?.as_str().unwrap_or_default())?;
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    let first: Message =
+        serde_json::from_str(row.get_ref("message")?.as_str().unwrap_or_default())?;
     let is_same = (&first.parts, &first.call) == (&post.message.parts, &post.message.call);
-    Ok(Some(Posted {
+    Ok(Some(PostReceipt {
         position: column::count(row, "position")?,
         message: column::needed(row, "message_id", MessageId::parse)?,
-        repeated: if is_same { Repeated::Same } else { Repeated::Other },
+        repeated: if is_same {
+            KeyReuse::Same
+        } else {
+            KeyReuse::Other
+        },
     }))
 }
 
@@ -99,10 +127,17 @@ pub(crate) fn message_at(
     lane: Lane,
     position: u64,
 ) -> Result<Option<MessageId>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2 AND position = ?3")?;
-    let mut rows = statement.query(params![number, column::lane(lane), column::signed(position)])?;
-    rows.next()?.map(|row| column::needed(row, "message_id", MessageId::parse)).transpose()
+    let mut statement = connection.prepare_cached(
+        "SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2 AND position = ?3",
+    )?;
+    let mut rows = statement.query(params![
+        number,
+        column::lane(lane),
+        column::signed(position)
+    ])?;
+    rows.next()?
+        .map(|row| column::needed(row, "message_id", MessageId::parse))
+        .transpose()
 }
 
 /// Items of a lane not yet taken, in order.
@@ -118,7 +153,11 @@ pub(crate) fn waiting(
          WHERE s.id = ?1 AND i.position > CASE ?2 WHEN 'mail' THEN s.mail_taken ELSE s.boundary_taken END
          ORDER BY i.position LIMIT ?3 + 0",
     )?;
-    let mut rows = statement.query(params![session.as_str(), column::lane(lane), column::limit(limit)])?;
+    let mut rows = statement.query(params![
+        session.as_str(),
+        column::lane(lane),
+        column::limit(limit)
+    ])?;
     let mut items = Vec::new();
     while let Some(row) = rows.next()? {
         items.push(InboxItem {

@@ -1,12 +1,13 @@
 //! What people are asked. The first answer is kept; every later one is told so.
 
-use rooftree_protocol::{Response, RunId, SessionId, Timestamp};
+use rooftree_protocol::{InquiryResponse, RunId, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::sessions;
-use crate::{Answered, Answering, Error, Inquiry};
+use crate::{AnswerOutcome, Error, Inquiry, InquiryAnswer};
 
-const COLUMNS: &str = "SELECT i.*, s.id AS session_id FROM inquiry i JOIN session s ON s.number = i.session";
+const COLUMNS: &str =
+    "SELECT i.*, s.id AS session_id FROM inquiry i JOIN session s ON s.number = i.session";
 
 /// Keeps a question. One that is asked again after a crash is the one it was.
 pub(crate) fn ask(connection: &Connection, inquiry: &Inquiry) -> Result<(), Error> {
@@ -32,22 +33,33 @@ pub(crate) fn ask(connection: &Connection, inquiry: &Inquiry) -> Result<(), Erro
 
 /// Whoever asked has gone on.
 pub(crate) fn settle(connection: &Connection, id: &str) -> Result<(), Error> {
-    connection.prepare_cached("UPDATE inquiry SET settled = 1 WHERE id = ?1")?.execute([id])?;
+    connection
+        .prepare_cached("UPDATE inquiry SET settled = 1 WHERE id = ?1")?
+        .execute([id])?;
     Ok(())
 }
 
 /// Keeps the first answer.
-pub(crate) fn answer(connection: &Connection, id: &str, answered: &Answered) -> Result<Answering, Error> {
+pub(crate) fn answer(
+    connection: &Connection,
+    id: &str,
+    answered: &InquiryAnswer,
+) -> Result<AnswerOutcome, Error> {
     let taken = connection
         .prepare_cached(
             "UPDATE inquiry SET answer = ?2, answered_by = ?3, answered_at = ?4
              WHERE id = ?1 AND answer IS NULL AND settled = 0 AND until > ?4",
         )?
-        .execute(params![id, serde_json::to_string(&answered.response)?, answered.by, answered.at.0])?;
+        .execute(params![
+            id,
+            serde_json::to_string(&answered.response)?,
+            answered.by,
+            answered.at.0
+        ])?;
     Ok(match one(connection, id)? {
-        None => Answering::Unknown,
-        Some(inquiry) if taken == 1 => Answering::Taken(Box::new(inquiry)),
-        Some(inquiry) => Answering::Late(Box::new(inquiry)),
+        None => AnswerOutcome::Unknown,
+        Some(inquiry) if taken == 1 => AnswerOutcome::Taken(Box::new(inquiry)),
+        Some(inquiry) => AnswerOutcome::Late(Box::new(inquiry)),
     })
 }
 
@@ -59,14 +71,20 @@ pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<Inquiry>, 
     );
     let mut statement = connection.prepare_cached(&query)?;
     let mut rows = statement.query([id])?;
-    let Some(first) = rows.next()?.map(read).transpose()? else { return Ok(None) };
+    let Some(first) = rows.next()?.map(read).transpose()? else {
+        return Ok(None);
+    };
     let is_unique = first.id == id || rows.next()?.is_none();
     Ok(is_unique.then_some(first))
 }
 
 /// What is not settled, in the order it was asked.
-pub(crate) fn open(connection: &Connection, root: Option<&SessionId>) -> Result<Vec<Inquiry>, Error> {
-    let query = format!("{COLUMNS} WHERE i.settled = 0 AND (?1 IS NULL OR i.root = ?1) ORDER BY i.number");
+pub(crate) fn open(
+    connection: &Connection,
+    root: Option<&SessionId>,
+) -> Result<Vec<Inquiry>, Error> {
+    let query =
+        format!("{COLUMNS} WHERE i.settled = 0 AND (?1 IS NULL OR i.root = ?1) ORDER BY i.number");
     let mut statement = connection.prepare_cached(&query)?;
     let mut rows = statement.query([root.map(SessionId::as_str)])?;
     let mut open = Vec::new();
@@ -77,24 +95,30 @@ pub(crate) fn open(connection: &Connection, root: Option<&SessionId>) -> Result<
 }
 
 /// An exact look-up that takes no ends of ids: what a waiting agent asks.
-pub(crate) fn answered(connection: &Connection, id: &str) -> Result<Option<Answered>, Error> {
+pub(crate) fn answered(connection: &Connection, id: &str) -> Result<Option<InquiryAnswer>, Error> {
     let row = connection
         .prepare_cached(
             "SELECT answer, answered_by, answered_at FROM inquiry WHERE id = ?1 AND answer IS NOT NULL",
         )?
         .query_row([id], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    row.map(|(response, by, at)| Ok(Answered { response: spelled(&response)?, by, at: Timestamp(at) }))
-        .transpose()
+    row.map(|(response, by, at)| {
+        Ok(InquiryAnswer {
+            response: spelled(&response)?,
+            by,
+            at: Timestamp(at),
+        })
+    })
+    .transpose()
 }
 
-fn spelled(response: &str) -> Result<Response, Error> {
+fn spelled(response: &str) -> Result<InquiryResponse, Error> {
     Ok(serde_json::from_str(response)?)
 }
 
 fn read(row: &Row<'_>) -> Result<Inquiry, Error> {
     let answer = match row.get::<_, Option<String>>("answer")? {
-        Some(response) => Some(Answered {
+        Some(response) => Some(InquiryAnswer {
             response: spelled(&response)?,
             by: row.get("answered_by")?,
             at: Timestamp(row.get("answered_at")?),

@@ -7,7 +7,7 @@ use super::column;
 use crate::Error;
 
 /// The part of one session's own journal that belongs to a (possibly forked) journal.
-struct Stretch {
+struct JournalSegment {
     number: i64,
     session: SessionId,
     agent: String,
@@ -35,13 +35,19 @@ pub(crate) fn events(
         if rest == 0 {
             break;
         }
-        read(connection, stretch, stretch.after.max(after), rest, &mut events)?;
+        read(
+            connection,
+            stretch,
+            stretch.after.max(after),
+            rest,
+            &mut events,
+        )?;
     }
     Ok(events)
 }
 
 /// The stretches a journal consists of, newest first, as far back as `after`.
-fn lineage(connection: &Connection, number: i64, after: u64) -> Result<Vec<Stretch>, Error> {
+fn lineage(connection: &Connection, number: i64, after: u64) -> Result<Vec<JournalSegment>, Error> {
     let mut statement = connection
         .prepare_cached("SELECT id, agent, fork_session, fork_at FROM session WHERE number = ?1")?;
     let mut stretches = Vec::new();
@@ -51,7 +57,13 @@ fn lineage(connection: &Connection, number: i64, after: u64) -> Result<Vec<Stret
         let Some(row) = rows.next()? else { break };
         let begin = column::count(row, "fork_at")?;
         let session = column::needed(row, "id", SessionId::parse)?;
-        stretches.push(Stretch { number, session, agent: row.get("agent")?, after: begin, upto });
+        stretches.push(JournalSegment {
+            number,
+            session,
+            agent: row.get("agent")?,
+            after: begin,
+            upto,
+        });
         next = row.get("fork_session")?;
         upto = upto.min(begin);
     }
@@ -60,7 +72,7 @@ fn lineage(connection: &Connection, number: i64, after: u64) -> Result<Vec<Stret
 
 fn read(
     connection: &Connection,
-    stretch: &Stretch,
+    stretch: &JournalSegment,
     after: u64,
     limit: usize,
     events: &mut Vec<Event>,
@@ -83,9 +95,15 @@ fn read(
 }
 
 /// `spelled` only lends its memory: a long journal is read row after row.
-fn event(row: &Row<'_>, stretch: &Stretch, spelled: &mut String) -> Result<Event, Error> {
+fn event(row: &Row<'_>, stretch: &JournalSegment, spelled: &mut String) -> Result<Event, Error> {
     spelled.clear();
-    for piece in [r#"{"type":""#, text(row, 4)?, r#"","data":"#, text(row, 5)?, "}"] {
+    for piece in [
+        r#"{"type":""#,
+        text(row, 4)?,
+        r#"","data":"#,
+        text(row, 5)?,
+        "}",
+    ] {
         spelled.push_str(piece);
     }
     Ok(Event {
@@ -101,20 +119,27 @@ fn event(row: &Row<'_>, stretch: &Stretch, spelled: &mut String) -> Result<Event
 }
 
 fn text<'r>(row: &'r Row<'_>, column: usize) -> Result<&'r str, Error> {
-    row.get_ref(column)?.as_str().map_err(|error| Error::Failed(format!("read column {column}: {error}")))
+    row.get_ref(column)?
+        .as_str()
+        .map_err(|error| Error::Failed(format!("read column {column}: {error}")))
 }
 
 /// The hash of the event numbered `at` in a (possibly forked) journal; empty before the first.
 pub(crate) fn hash_at(connection: &Connection, number: i64, at: u64) -> Result<Vec<u8>, Error> {
-    let Some(before) = at.checked_sub(1) else { return Ok(Vec::new()) };
+    let Some(before) = at.checked_sub(1) else {
+        return Ok(Vec::new());
+    };
     for stretch in lineage(connection, number, before)? {
         if stretch.after < at && at <= stretch.upto {
             let found = connection
                 .prepare_cached("SELECT hash FROM journal WHERE session = ?1 AND seq = ?2")?
-                .query_row(params![stretch.number, column::signed(at)], |row| row.get(0))
+                .query_row(params![stretch.number, column::signed(at)], |row| {
+                    row.get(0)
+                })
                 .optional()?;
-            return found
-                .ok_or_else(|| Error::Failed(format!("{} has lost its event {at}", stretch.session)));
+            return found.ok_or_else(|| {
+                Error::Failed(format!("{} has lost its event {at}", stretch.session))
+            });
         }
     }
     Err(Error::Failed(format!("event {at} belongs to no journal")))

@@ -9,23 +9,23 @@ use rusqlite::config::DbConfig;
 
 use super::{
     SqliteStore,
-    changes::Changes,
+    change_poller::ChangeNotifier,
     connect,
-    gate::Gate,
-    readers::Readers,
+    database_guard::DatabaseGuard,
+    reader_pool::ReaderPool,
     writer::{Writer, files::DatabaseFiles},
 };
 use crate::Error;
 
 /// A store that was opened to be read, at its end.
-pub(super) struct Leaving {
+pub(super) struct CheckpointOnDrop {
     path: PathBuf,
-    gate: Gate,
+    gate: DatabaseGuard,
 }
 
-impl Drop for Leaving {
+impl Drop for CheckpointOnDrop {
     fn drop(&mut self) {
-        self.gate.leave_whole(&self.path);
+        self.gate.checkpoint_leftover(&self.path);
     }
 }
 
@@ -34,37 +34,54 @@ impl SqliteStore {
     /// missing that was stored is refused, so that it is not written over.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let gate = Gate::to_write(path)?;
+        let gate = DatabaseGuard::open_for_write(path)?;
         let connection = connect::writer(path)?;
         let missing = gate.missing(&connection)?;
         if !missing.is_empty() {
             // The last connection to close would move what is left of the log, and remove the rest of it.
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             let what: Vec<String> = missing.into_iter().chain(gate.log_damage(true)).collect();
-            return Err(Error::Damaged(format!("{}: {}", path.display(), what.join("; "))));
+            return Err(Error::Damaged(format!(
+                "{}: {}",
+                path.display(),
+                what.join("; ")
+            )));
         }
         gate.share()?;
-        let (readers, changes) = (Arc::new(Readers::new(path)), Arc::new(Changes::new()));
+        let (readers, changes) = (
+            Arc::new(ReaderPool::new(path)),
+            Arc::new(ChangeNotifier::new()),
+        );
         let files = Arc::new(DatabaseFiles::new(path, gate, Arc::clone(&readers)));
         let writer = Some(Writer::start(connection, Arc::clone(&changes), files)?);
-        Ok(Self { readers, writer, changes, path: path.to_owned(), found: Vec::new(), _leaving: None })
+        Ok(Self {
+            readers,
+            writer,
+            changes,
+            path: path.to_owned(),
+            found: Vec::new(),
+            _leaving: None,
+        })
     }
 
     /// Opens a database only to look at it. Works on a read-only file; every write is refused,
     /// and a search finds only what an earlier one has indexed. What is missing is told by [`SqliteStore::found`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let gate = Gate::to_read(path)?;
+        let gate = DatabaseGuard::open_for_read(path)?;
         let connection = connect::reader(path)?;
         let mut found = gate.missing(&connection)?;
         found.extend(gate.log_damage(!found.is_empty()));
         drop(connection);
         gate.share()?;
-        let leaving = found.is_empty().then(|| Leaving { path: path.to_owned(), gate });
+        let leaving = found.is_empty().then(|| CheckpointOnDrop {
+            path: path.to_owned(),
+            gate,
+        });
         Ok(Self {
-            readers: Arc::new(Readers::new(path)),
+            readers: Arc::new(ReaderPool::new(path)),
             writer: None,
-            changes: Arc::new(Changes::new()),
+            changes: Arc::new(ChangeNotifier::new()),
             path: path.to_owned(),
             found,
             _leaving: leaving,

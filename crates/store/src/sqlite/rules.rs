@@ -24,12 +24,17 @@ pub(crate) fn put(connection: &Connection, rule: &RuleRow) -> Result<i64, Error>
         .prepare_cached(
             "SELECT number FROM rule WHERE kind = ?1 AND rule = ?2 AND scope = ?3 AND place = ?4",
         )?
-        .query_row(params![word(rule.kind), rule.rule, scope, place], |row| row.get(0))?)
+        .query_row(params![word(rule.kind), rule.rule, scope, place], |row| {
+            row.get(0)
+        })?)
 }
 
 /// Takes a rule away; says whether it was there.
 pub(crate) fn remove(connection: &Connection, number: i64) -> Result<bool, Error> {
-    Ok(connection.prepare_cached("DELETE FROM rule WHERE number = ?1")?.execute([number])? > 0)
+    Ok(connection
+        .prepare_cached("DELETE FROM rule WHERE number = ?1")?
+        .execute([number])?
+        > 0)
 }
 
 /// All rules, the oldest first.
@@ -41,12 +46,23 @@ pub(crate) fn list(connection: &Connection) -> Result<(RuleVersion, Vec<RuleRow>
         rules.push(read(row)?);
     }
     let last = rules.last().map_or(0, |rule| rule.number);
-    Ok((RuleVersion { count: i64::try_from(rules.len()).unwrap_or(i64::MAX), last }, rules))
+    Ok((
+        RuleVersion {
+            count: i64::try_from(rules.len()).unwrap_or(i64::MAX),
+            last,
+        },
+        rules,
+    ))
 }
 
 /// Whether anything changed since.
 pub(crate) fn version(connection: &Connection) -> Result<RuleVersion, Error> {
-    let read = |row: &Row<'_>| Ok(RuleVersion { count: row.get(0)?, last: row.get(1)? });
+    let read = |row: &Row<'_>| {
+        Ok(RuleVersion {
+            count: row.get(0)?,
+            last: row.get(1)?,
+        })
+    };
     Ok(connection
         .prepare_cached("SELECT count(*), coalesce(max(number), 0) FROM rule")?
         .query_row([], read)?)
@@ -55,9 +71,9 @@ pub(crate) fn version(connection: &Connection) -> Result<RuleVersion, Error> {
 fn read(row: &Row<'_>) -> Result<RuleRow, Error> {
     let (scope, place): (String, String) = (row.get("scope")?, row.get("place")?);
     let scope = match scope.as_str() {
-        "session" => {
-            RuleScope::Session(SessionId::parse(&place).map_err(|problem| Error::Failed(problem.message))?)
-        }
+        "session" => RuleScope::Session(
+            SessionId::parse(&place).map_err(|problem| Error::Failed(problem.message))?,
+        ),
         "project" => RuleScope::Project(PathBuf::from(place)),
         _ => RuleScope::Always,
     };

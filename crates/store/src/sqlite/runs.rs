@@ -45,7 +45,8 @@ fn end_of(connection: &Connection, started: &Event) -> Result<Option<Event>, Err
          WHERE j.run = :run AND j.type = 'run.completed' AND s.id = :session",
     )?;
     let run = started.run.as_ref().map(RunId::as_str);
-    let mut rows = statement.query(named_params! { ":run": run, ":session": started.session.as_str() })?;
+    let mut rows =
+        statement.query(named_params! { ":run": run, ":session": started.session.as_str() })?;
     rows.next()?.map(read).transpose()
 }
 

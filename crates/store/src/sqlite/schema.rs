@@ -74,7 +74,9 @@ mod tests {
         let mut statement = connection
             .prepare("SELECT position, key, silent FROM inbox ORDER BY session, lane, position")
             .unwrap();
-        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+        let found = statement
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .unwrap();
         let found: Vec<(i64, String, bool)> = found.map(Result::unwrap).collect();
         assert_eq!(found, [(1, "a".into(), true), (2, "b".into(), false)]);
     }
@@ -93,12 +95,22 @@ mod tests {
         connection.execute_batch(older).unwrap();
         steps.to_latest(&mut connection).unwrap();
         let mut statement = connection
-            .prepare("SELECT mail_posted, boundary_posted, user_at, waits FROM mailbox ORDER BY session")
+            .prepare(
+                "SELECT mail_posted, boundary_posted, user_at, waits FROM mailbox ORDER BY session",
+            )
             .unwrap();
-        let counted = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        let counted =
+            |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
         let found = statement.query_map([], counted).unwrap();
         let found: Vec<(i64, i64, Option<i64>, bool)> = found.map(Result::unwrap).collect();
-        assert_eq!(found, [(3, 2, Some(7), false), (3, 0, None, true), (0, 2, None, true)]);
+        assert_eq!(
+            found,
+            [
+                (3, 2, Some(7), false),
+                (3, 0, None, true),
+                (0, 2, None, true)
+            ]
+        );
     }
 
     #[test]

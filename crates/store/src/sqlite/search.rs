@@ -9,9 +9,13 @@ use crate::{Error, SearchHit};
 const AT_ONCE: i64 = 2_000;
 
 /// Reads some more of the journal into the index; says whether that was all.
-pub(crate) fn read_on(connection: &Connection) -> Result<bool, Error> {
-    let upto: i64 = connection.query_row("SELECT upto FROM search_progress", [], |row| row.get(0))?;
-    let last: i64 = connection.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?;
+pub(crate) fn index_more(connection: &Connection) -> Result<bool, Error> {
+    let upto: i64 =
+        connection.query_row("SELECT upto FROM search_progress", [], |row| row.get(0))?;
+    let last: i64 =
+        connection.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| {
+            row.get(0)
+        })?;
     if last <= upto {
         return Ok(true);
     }
@@ -29,13 +33,21 @@ pub(crate) fn read_on(connection: &Connection) -> Result<bool, Error> {
 /// Whether the index misses something.
 pub(crate) fn is_behind(connection: &Connection) -> Result<bool, Error> {
     Ok(connection
-        .prepare_cached("SELECT coalesce((SELECT max(id) FROM journal), 0) > upto FROM search_progress")?
+        .prepare_cached(
+            "SELECT coalesce((SELECT max(id) FROM journal), 0) > upto FROM search_progress",
+        )?
         .query_row([], |row| row.get(0))?)
 }
 
 /// Where the words are, best first.
-pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
-    let Some(wanted) = quoted(words) else { return Ok(Vec::new()) };
+pub(crate) fn search(
+    connection: &Connection,
+    words: &str,
+    limit: usize,
+) -> Result<Vec<SearchHit>, Error> {
+    let Some(wanted) = quoted(words) else {
+        return Ok(Vec::new());
+    };
     let mut statement = connection.prepare_cached(
         "SELECT j.session, j.seq, snippet(journal_search, 0, '[', ']', '…', 16) AS snippet
          FROM journal_search JOIN journal j ON j.id = journal_search.rowid JOIN session s ON s.number = j.session
@@ -45,7 +57,11 @@ pub(crate) fn search(connection: &Connection, words: &str, limit: usize) -> Resu
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
         if let Some(session) = sessions::by_number(connection, row.get("session")?)? {
-            hits.push(SearchHit { session, event: column::count(row, "seq")?, snippet: row.get("snippet")? });
+            hits.push(SearchHit {
+                session,
+                event: column::count(row, "seq")?,
+                snippet: row.get("snippet")?,
+            });
         }
     }
     Ok(hits)

@@ -27,20 +27,26 @@ pub(crate) fn fork(
 ) -> Result<Session, Error> {
     let (number, head) = place(connection, from)?;
     if at > head {
-        return Err(Error::OutOfOrder(format!("{from} has {head} events and none with number {at}")));
+        return Err(Error::OutOfOrder(format!(
+            "{from} has {head} events and none with number {at}"
+        )));
     }
     let hash = journal::hash_at(connection, number, at)?;
-    insert(connection, new, Some(Branch { number, at, hash }))
+    insert(connection, new, Some(ForkBase { number, at, hash }))
 }
 
 /// Where a fork begins.
-struct Branch {
+struct ForkBase {
     number: i64,
     at: u64,
     hash: Vec<u8>,
 }
 
-fn insert(connection: &Connection, new: &NewSessionRow, branch: Option<Branch>) -> Result<Session, Error> {
+fn insert(
+    connection: &Connection,
+    new: &NewSessionRow,
+    branch: Option<ForkBase>,
+) -> Result<Session, Error> {
     if let Some(key) = &new.connector_key
         && let Some(bound) = by_key(connection, key)?
     {
@@ -48,8 +54,9 @@ fn insert(connection: &Connection, new: &NewSessionRow, branch: Option<Branch>) 
     }
     refuse_taken_name(connection, new.name.as_deref(), None)?;
     let parent = new.parent.as_ref();
-    let (number, at, hash) =
-        branch.map_or((None, 0, Vec::new()), |branch| (Some(branch.number), branch.at, branch.hash));
+    let (number, at, hash) = branch.map_or((None, 0, Vec::new()), |branch| {
+        (Some(branch.number), branch.at, branch.hash)
+    });
     connection
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
@@ -92,7 +99,9 @@ pub(crate) fn update(
         session.model.clone_from(model);
     }
     merge(&mut session.attributes, &patch.attributes);
-    session.updated_at = session.updated_at.max(patch.at.unwrap_or(session.updated_at));
+    session.updated_at = session
+        .updated_at
+        .max(patch.at.unwrap_or(session.updated_at));
     if session.deleted_at.is_none() {
         refuse_taken_name(connection, session.name.as_deref(), Some(id))?;
     }
@@ -137,16 +146,24 @@ fn refuse_taken_name(
 ) -> Result<(), Error> {
     let Some(name) = name else { return Ok(()) };
     let taken = connection
-        .prepare_cached("SELECT 1 FROM session WHERE name_key = ?1 AND deleted_at IS NULL AND id IS NOT ?2")?
+        .prepare_cached(
+            "SELECT 1 FROM session WHERE name_key = ?1 AND deleted_at IS NULL AND id IS NOT ?2",
+        )?
         .exists(params![name_key(name), but.map(SessionId::as_str)])?;
-    if taken { Err(Error::NameTaken(name.to_owned())) } else { Ok(()) }
+    if taken {
+        Err(Error::NameTaken(name.to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
 /// A session's row number and the number of its last event.
 pub(crate) fn place(connection: &Connection, id: &SessionId) -> Result<(i64, u64), Error> {
     connection
         .prepare_cached("SELECT number, head FROM session WHERE id = ?1")?
-        .query_row([id.as_str()], |row| Ok((row.get(0)?, column::unsigned(row.get(1)?))))
+        .query_row([id.as_str()], |row| {
+            Ok((row.get(0)?, column::unsigned(row.get(1)?)))
+        })
         .optional()?
         .ok_or_else(|| Error::NoSession(id.clone()))
 }
@@ -158,12 +175,20 @@ pub(crate) fn needed(connection: &Connection, id: &SessionId) -> Result<Session,
 
 /// One session, deleted ones included.
 pub(crate) fn by_id(connection: &Connection, id: &SessionId) -> Result<Option<Session>, Error> {
-    one(connection, &format!("{LISTED} WHERE s.id = ?1"), id.as_str())
+    one(
+        connection,
+        &format!("{LISTED} WHERE s.id = ?1"),
+        id.as_str(),
+    )
 }
 
 /// The session bound to a connector key.
 pub(crate) fn by_key(connection: &Connection, key: &str) -> Result<Option<Session>, Error> {
-    one(connection, &format!("{LISTED} WHERE s.connector_key = ?1"), key)
+    one(
+        connection,
+        &format!("{LISTED} WHERE s.connector_key = ?1"),
+        key,
+    )
 }
 
 /// One session by its row number.
@@ -171,7 +196,11 @@ pub(crate) fn by_number(connection: &Connection, number: i64) -> Result<Option<S
     one(connection, &format!("{LISTED} WHERE s.number = ?1"), number)
 }
 
-fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<Option<Session>, Error> {
+fn one(
+    connection: &Connection,
+    sql: &str,
+    key: impl rusqlite::ToSql,
+) -> Result<Option<Session>, Error> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([key])?;
     rows.next()?.map(read).transpose()
@@ -179,7 +208,7 @@ fn one(connection: &Connection, sql: &str, key: impl rusqlite::ToSql) -> Result<
 
 /// In which order sessions are listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum SessionOrder {
     /// By their last change.
     Updated,
     /// Those a person talked to, by when that was.
@@ -192,14 +221,17 @@ pub(crate) enum Order {
 pub(crate) fn list(
     connection: &Connection,
     filter: &SessionFilter,
-    order: Order,
+    order: SessionOrder,
 ) -> Result<Vec<Session>, Error> {
-    let spoken_to =
-        "JOIN mailbox m ON m.session = s.number AND m.user_at IS NOT NULL AND s.parent_session IS NULL";
+    let spoken_to = "JOIN mailbox m ON m.session = s.number AND m.user_at IS NOT NULL AND s.parent_session IS NULL";
     let (spoken_to, claimed, by) = match order {
-        Order::Updated => ("", "", ""),
-        Order::Spoken => (spoken_to, "", "m.user_at DESC,"),
-        Order::Claimed => (spoken_to, "AND s.run IS NOT NULL AND s.token IS NOT NULL", "m.user_at DESC,"),
+        SessionOrder::Updated => ("", "", ""),
+        SessionOrder::Spoken => (spoken_to, "", "m.user_at DESC,"),
+        SessionOrder::Claimed => (
+            spoken_to,
+            "AND s.run IS NOT NULL AND s.token IS NOT NULL",
+            "m.user_at DESC,",
+        ),
     };
     let mut statement = connection.prepare_cached(&format!(
         "{LISTED} {spoken_to} WHERE (s.deleted_at IS NOT NULL) = :deleted {claimed}
@@ -210,7 +242,11 @@ pub(crate) fn list(
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
          ORDER BY {by} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
-    let limit = if order == Order::Claimed { 0 } else { filter.limit };
+    let limit = if order == SessionOrder::Claimed {
+        0
+    } else {
+        filter.limit
+    };
     let mut rows = statement.query(named_params! {
         ":deleted": filter.deleted,
         ":agent": filter.agent,
@@ -238,7 +274,10 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         None => None,
     };
     let forked_from = match column::id(row, 8, SessionId::parse)? {
-        Some(session) => Some(ForkPoint { session, at: column::count(row, 9)? }),
+        Some(session) => Some(ForkPoint {
+            session,
+            at: column::count(row, 9)?,
+        }),
         None => None,
     };
     Ok(Session {

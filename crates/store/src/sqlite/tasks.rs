@@ -40,7 +40,10 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
 }
 
 /// Tasks of a session, or all; newest first.
-pub(crate) fn list(connection: &Connection, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Error> {
+pub(crate) fn list(
+    connection: &Connection,
+    session: Option<&SessionId>,
+) -> Result<Vec<TaskRow>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT t.*, s.id AS session_id FROM task t JOIN session s ON s.number = t.session
          WHERE ?1 IS NULL OR s.id = ?1 ORDER BY t.started_at DESC, t.number DESC",
@@ -60,7 +63,9 @@ pub(crate) fn one(connection: &Connection, id: &str) -> Result<Option<TaskRow>, 
          WHERE t.id = ?1 OR (length(?1) >= 4 AND substr(t.id, -length(?1)) = ?1) ORDER BY t.id = ?1 DESC LIMIT 2",
     )?;
     let mut rows = statement.query([id])?;
-    let Some(first) = rows.next()?.map(read).transpose()? else { return Ok(None) };
+    let Some(first) = rows.next()?.map(read).transpose()? else {
+        return Ok(None);
+    };
     let is_unique = first.id == id || rows.next()?.is_none();
     Ok(is_unique.then_some(first))
 }

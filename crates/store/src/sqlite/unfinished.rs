@@ -38,12 +38,22 @@ mod tests {
     fn idle_sessions_are_not_even_looked_at() {
         let directory = tempfile::TempDir::new().unwrap();
         let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {UNFINISHED}")).unwrap();
-        let steps = plan.query_map([], |row| row.get::<_, String>("detail")).unwrap();
+        let mut plan = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {UNFINISHED}"))
+            .unwrap();
+        let steps = plan
+            .query_map([], |row| row.get::<_, String>("detail"))
+            .unwrap();
         let steps: Vec<_> = steps.map(Result::unwrap).collect();
         for index in ["session_run", "mailbox_waits"] {
-            assert!(steps.iter().any(|step| step.contains(index)), "{index}: {steps:?}");
+            assert!(
+                steps.iter().any(|step| step.contains(index)),
+                "{index}: {steps:?}"
+            );
         }
-        assert!(steps.iter().any(|step| step.starts_with("SEARCH s ")), "{steps:?}");
+        assert!(
+            steps.iter().any(|step| step.starts_with("SEARCH s ")),
+            "{steps:?}"
+        );
     }
 }

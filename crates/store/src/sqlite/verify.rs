@@ -12,13 +12,13 @@ use rooftree_protocol::SessionId;
 use rusqlite::{Connection, Row};
 
 use super::column;
-use crate::{Error, chain, verify::Report};
+use crate::{Error, hash_chain, verify::VerifyReport};
 
 /// More than this is not told: somebody who has a thousand wants a backup, not a list.
 const ENOUGH: usize = 1_000;
 
 /// A session's row, as far as it makes promises.
-struct Promised {
+struct VerifiedSession {
     number: i64,
     id: SessionId,
     fork: Option<(i64, u64)>,
@@ -28,23 +28,25 @@ struct Promised {
     run: Option<String>,
     /// Whether a restart looks at its inbox.
     waits: bool,
-    mail: Counted,
-    boundary: Counted,
+    mail: LaneTotals,
+    boundary: LaneTotals,
 }
 
 /// What a session's row says about a lane.
 #[derive(Clone, Copy)]
-struct Counted {
+struct LaneTotals {
     posted: u64,
     taken: u64,
     done: u64,
 }
 
 /// Looks at everything. `found` was seen in the files before.
-pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<Report, Error> {
+pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<VerifyReport, Error> {
     let moment = connection.unchecked_transaction()?;
-    let mut report = Report::new();
-    found.into_iter().for_each(|what| report.violated("I13", "file", what));
+    let mut report = VerifyReport::new();
+    found
+        .into_iter()
+        .for_each(|what| report.violated("I13", "file", what));
     file(&moment, &mut report)?;
     let (mut sessions, mut events, mut items) = (0, 0, 0);
     let mut statement = moment.prepare(
@@ -65,14 +67,21 @@ pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<Repo
     inboxes::keys(&moment, &mut report)?;
     tasks::check(&moment, &mut report)?;
     let blobs = blobs(&moment, &mut report)?;
-    let counted = [("sessions", sessions), ("events", events), ("inbox items", items), ("blobs", blobs)];
-    report.counted = counted.map(|(kind, count)| (kind.to_owned(), count)).to_vec();
+    let counted = [
+        ("sessions", sessions),
+        ("events", events),
+        ("inbox items", items),
+        ("blobs", blobs),
+    ];
+    report.counted = counted
+        .map(|(kind, count)| (kind.to_owned(), count))
+        .to_vec();
     report.violations.truncate(ENOUGH);
     Ok(report)
 }
 
 /// What SQLite itself finds, and rows that belong to no session.
-fn file(connection: &Connection, report: &mut Report) -> Result<(), Error> {
+fn file(connection: &Connection, report: &mut VerifyReport) -> Result<(), Error> {
     let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -81,21 +90,26 @@ fn file(connection: &Connection, report: &mut Report) -> Result<(), Error> {
             report.violated("I0", "file", what);
         }
     }
-    let mut statement = connection
-        .prepare("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2")?;
+    let mut statement = connection.prepare(
+        "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2",
+    )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        report.violated("I0", table, format!("{count} rows refer to a {parent} that is not there"));
+        report.violated(
+            "I0",
+            table,
+            format!("{count} rows refer to a {parent} that is not there"),
+        );
     }
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> Result<Promised, Error> {
+fn read(row: &Row<'_>) -> Result<VerifiedSession, Error> {
     let count = |name: &str| column::count(row, name);
     let origin: Option<i64> = row.get("fork_session")?;
     let branch = count("fork_at")?;
-    Ok(Promised {
+    Ok(VerifiedSession {
         number: row.get("number")?,
         id: column::needed(row, "id", SessionId::parse)?,
         fork: origin.map(|number| (number, branch)),
@@ -104,12 +118,12 @@ fn read(row: &Row<'_>) -> Result<Promised, Error> {
         fence: count("fence")?,
         run: row.get("run")?,
         waits: row.get("waits")?,
-        mail: Counted {
+        mail: LaneTotals {
             posted: count("mail_posted")?,
             taken: count("mail_taken")?,
             done: count("mail_done")?,
         },
-        boundary: Counted {
+        boundary: LaneTotals {
             posted: count("boundary_posted")?,
             taken: count("boundary_taken")?,
             done: count("boundary_done")?,
@@ -117,7 +131,7 @@ fn read(row: &Row<'_>) -> Result<Promised, Error> {
     })
 }
 
-fn blobs(connection: &Connection, report: &mut Report) -> Result<u64, Error> {
+fn blobs(connection: &Connection, report: &mut VerifyReport) -> Result<u64, Error> {
     let mut statement = connection.prepare("SELECT id, bytes FROM blob")?;
     let mut rows = statement.query([])?;
     let mut count = 0;
@@ -125,7 +139,7 @@ fn blobs(connection: &Connection, report: &mut Report) -> Result<u64, Error> {
         count += 1;
         let id: String = row.get(0)?;
         let bytes = row.get_ref(1)?.as_bytes().unwrap_or_default();
-        if chain::blob_id(bytes).as_str() != id {
+        if hash_chain::blob_id(bytes).as_str() != id {
             report.violated("I12", id, "its bytes have another name");
         }
     }

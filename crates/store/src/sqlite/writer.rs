@@ -6,12 +6,12 @@
 //! can be promised any sooner: it is done, and the transaction stays open for more, so groups form by themselves.
 //! Invariant: nobody is answered before the commit that holds the answer's truth is through.
 
-mod disk;
 pub(crate) mod files;
-mod line;
-mod queue;
+mod fsync;
+mod operation;
 #[cfg(test)]
 mod tests;
+mod write_queue;
 
 use std::{
     collections::VecDeque,
@@ -22,17 +22,17 @@ use std::{
 
 use rusqlite::{Connection, config::DbConfig};
 
-pub(crate) use self::queue::{Promise, Queue};
+pub(crate) use self::operation::{Durability, WriterHandle};
 use self::{
-    disk::{Disk, Owed, Ticket},
-    files::Files,
-    line::{Exit, Nothing, line},
-    queue::{Operation, Queued},
+    files::WriterFiles,
+    fsync::{CommitTicket, DiskSync, PendingAck},
+    operation::{WriteOperation, WriterMessage},
+    write_queue::{QueueEmpty, QueueReceiver, write_queue},
 };
 use super::{
-    changes::{Changes, EVERY, Lookout},
-    connect::patiently,
-    mark::Counts,
+    change_poller::{ChangeNotifier, ChangePoller, EVERY},
+    connect::retry_while_busy,
+    durability_mark::RowCounts,
 };
 use crate::{Error, Pending, failpoint};
 
@@ -54,8 +54,8 @@ const LULL: Duration = Duration::from_micros(60);
 
 /// The threads themselves. Dropping it finishes what is queued.
 pub(crate) struct Writer {
-    queue: Option<Queue>,
-    shared: Arc<(Desk, Mutex<Pen>)>,
+    queue: Option<WriterHandle>,
+    shared: Arc<(WriterShared, Mutex<WriteConnection>)>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -63,19 +63,29 @@ impl Writer {
     /// Starts writing through a connection to these files.
     pub(crate) fn start(
         connection: Connection,
-        changes: Arc<Changes>,
-        files: Arc<dyn Files>,
+        changes: Arc<ChangeNotifier>,
+        files: Arc<dyn WriterFiles>,
     ) -> Result<Self, Error> {
-        let (entry, exit) = line();
-        let desk = Desk { exit, disk: Disk::new(files, entry.nudge()), changes };
-        let pen = Mutex::new(Pen::new(connection)?);
+        let (entry, exit) = write_queue();
+        let desk = WriterShared {
+            exit,
+            disk: DiskSync::new(files, entry.nudge()),
+            changes,
+        };
+        let pen = Mutex::new(WriteConnection::new(connection)?);
         let shared = Arc::new((desk, pen));
         let threads = Vec::with_capacity(THREADS);
-        let mut writer = Self { queue: Some(Queue(entry)), shared: Arc::clone(&shared), threads };
+        let mut writer = Self {
+            queue: Some(WriterHandle(entry)),
+            shared: Arc::clone(&shared),
+            threads,
+        };
         for _ in 0..THREADS {
             let shared = Arc::clone(&shared);
-            let work = move || work_off(&shared.0, &shared.1);
-            let thread = thread::Builder::new().name("store-writer".into()).spawn(work);
+            let work = move || writer_loop(&shared.0, &shared.1);
+            let thread = thread::Builder::new()
+                .name("store-writer".into())
+                .spawn(work);
             let failed = |error| Error::Failed(format!("start the writer: {error}"));
             writer.threads.push(thread.map_err(failed)?);
         }
@@ -83,7 +93,7 @@ impl Writer {
     }
 
     /// The way to its queue.
-    pub(crate) fn queue(&self) -> Option<&Queue> {
+    pub(crate) fn queue(&self) -> Option<&WriterHandle> {
         self.queue.as_ref()
     }
 
@@ -103,36 +113,41 @@ impl Drop for Writer {
 }
 
 /// What the threads share.
-struct Desk {
-    exit: Exit<Queued>,
-    disk: Disk,
-    changes: Arc<Changes>,
+struct WriterShared {
+    exit: QueueReceiver<WriterMessage>,
+    disk: DiskSync,
+    changes: Arc<ChangeNotifier>,
 }
 
 /// What only the one has whose turn it is.
-struct Pen {
+struct WriteConnection {
     /// None after a sync of the log has failed, until the database is opened anew.
     connection: Option<Connection>,
-    lookout: Lookout,
+    lookout: ChangePoller,
 }
 
-impl Pen {
+impl WriteConnection {
     fn new(connection: Connection) -> Result<Self, Error> {
         // A commit writes its pages to the log. That they stay there is between us and the disk.
         connection.execute_batch("PRAGMA synchronous = NORMAL")?;
-        Ok(Self { lookout: Lookout::new(&connection), connection: Some(connection) })
+        Ok(Self {
+            lookout: ChangePoller::new(&connection),
+            connection: Some(connection),
+        })
     }
 
     /// The connection. After a sync has failed it is a new one, to a log that was written anew.
-    fn ready(&mut self, disk: &Disk) -> Result<&Connection, Error> {
+    fn ready(&mut self, disk: &DiskSync) -> Result<&Connection, Error> {
         if disk.is_broken() {
             self.drop_log();
         }
         if self.connection.is_none() {
             *self = Self::new(disk.files().reopen()?)?;
-            disk.is_mended();
+            disk.note_log_rewritten();
         }
-        self.connection.as_ref().ok_or_else(|| Error::Failed("the database is closed".into()))
+        self.connection
+            .as_ref()
+            .ok_or_else(|| Error::Failed("the database is closed".into()))
     }
 
     /// Closes a connection whose log failed. Nothing is moved out of that log.
@@ -147,12 +162,12 @@ impl Pen {
         let sql = "UPDATE log_needed SET needed = ?1 WHERE needed <> ?1";
         if let Some(connection) = &self.connection {
             // If this fails, a copy without its log is not noticed; nothing else depends on it.
-            let _ = patiently(|| connection.execute(sql, [is_needed]));
+            let _ = retry_while_busy(|| connection.execute(sql, [is_needed]));
         }
     }
 }
 
-fn work_off(desk: &Desk, shared: &Mutex<Pen>) {
+fn writer_loop(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     loop {
         let turn = desk.exit.begin(desk.changes.is_watched().then_some(EVERY));
         let mut pen = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -161,19 +176,23 @@ fn work_off(desk: &Desk, shared: &Mutex<Pen>) {
                 Ok(connection) => write(connection, desk),
                 Err(error) => refuse(desk, &error),
             },
-            Err(Nothing::Yet) => None,
-            Err(Nothing::Ever) if desk.disk.is_broken() => return pen.drop_log(),
-            Err(Nothing::Ever) => return,
+            Err(QueueEmpty::Yet) => None,
+            Err(QueueEmpty::Ever) if desk.disk.is_broken() => return pen.drop_log(),
+            Err(QueueEmpty::Ever) => return,
         };
-        if let Pen { connection: Some(connection), lookout } = &mut *pen {
-            lookout.look(connection, &desk.changes);
+        if let WriteConnection {
+            connection: Some(connection),
+            lookout,
+        } = &mut *pen
+        {
+            lookout.poll_if_due(connection, &desk.changes);
         }
         drop(pen);
         if turn.is_ok() {
             desk.exit.end();
         }
         if let Some(owed) = owed {
-            desk.disk.keep(owed);
+            desk.disk.sync_and_ack(owed);
             begin_use(desk, shared);
         }
     }
@@ -181,7 +200,7 @@ fn work_off(desk: &Desk, shared: &Mutex<Pen>) {
 
 /// Puts a note into the database file itself, once, that it needs a log: a checkpoint carries it there, and the log says
 /// otherwise from then on.
-fn begin_use(desk: &Desk, shared: &Mutex<Pen>) {
+fn begin_use(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     let pen = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     if desk.disk.files().is_begin_of_use() && !desk.disk.is_broken() {
         pen().say_log_needed(true);
@@ -191,55 +210,64 @@ fn begin_use(desk: &Desk, shared: &Mutex<Pen>) {
 }
 
 /// Answers what waits with an error.
-fn refuse(desk: &Desk, error: &Error) -> Option<Owed> {
-    let mut waiting = Waiting { desk, at_hand: VecDeque::new() };
-    while let Some(operation) = waiting.by_now() {
+fn refuse(desk: &WriterShared, error: &Error) -> Option<PendingAck> {
+    let mut waiting = WriteBacklog {
+        desk,
+        at_hand: VecDeque::new(),
+    };
+    while let Some(operation) = waiting.next_queued() {
         operation.answer(Err(error.clone()));
     }
     None
 }
 
 /// Commits what waits; says what the disk is to keep.
-fn write(connection: &Connection, desk: &Desk) -> Option<Owed> {
-    let mut waiting = Waiting { desk, at_hand: VecDeque::new() };
-    let first = waiting.by_now();
+fn write(connection: &Connection, desk: &WriterShared) -> Option<PendingAck> {
+    let mut waiting = WriteBacklog {
+        desk,
+        at_hand: VecDeque::new(),
+    };
+    let first = waiting.next_queued();
     let owed = first.map(|first| commit_group(connection, first, &mut waiting));
     // What a full transaction has left over is for whoever has the next turn, while we wait for the disk.
     desk.exit.put_back(waiting.at_hand);
     owed
 }
 
-impl Desk {
+impl WriterShared {
     /// Answers what is committed, or not, but for those who wait for the disk.
     fn answer(
         &self,
-        ticket: Ticket,
-        group: Vec<Box<dyn Operation>>,
-        outcome: &Result<Counts, Error>,
-    ) -> Owed {
-        let (owed, now): (Vec<_>, Vec<_>) =
-            group.into_iter().partition(|operation| outcome.is_ok() && operation.promise() == Promise::Disk);
+        ticket: CommitTicket,
+        group: Vec<Box<dyn WriteOperation>>,
+        outcome: &Result<RowCounts, Error>,
+    ) -> PendingAck {
+        let (owed, now): (Vec<_>, Vec<_>) = group
+            .into_iter()
+            .partition(|operation| outcome.is_ok() && operation.promise() == Durability::Disk);
         let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
-        now.into_iter().for_each(|operation| operation.answer(told.clone()));
-        self.disk.owe(ticket, owed, outcome.as_ref().ok().copied())
+        now.into_iter()
+            .for_each(|operation| operation.answer(told.clone()));
+        self.disk
+            .defer_ack(ticket, owed, outcome.as_ref().ok().copied())
     }
 }
 
 /// What waits to be written.
-struct Waiting<'a> {
-    desk: &'a Desk,
+struct WriteBacklog<'a> {
+    desk: &'a WriterShared,
     /// Taken out of the line and not yet begun.
-    at_hand: VecDeque<Queued>,
+    at_hand: VecDeque<WriterMessage>,
 }
 
-impl Waiting<'_> {
+impl WriteBacklog<'_> {
     /// The next operation, if one is there already.
-    fn by_now(&mut self) -> Option<Box<dyn Operation>> {
+    fn next_queued(&mut self) -> Option<Box<dyn WriteOperation>> {
         if self.at_hand.is_empty() {
             self.desk.exit.take_all(&mut self.at_hand);
         }
         loop {
-            if let Queued::Operation(operation) = self.at_hand.pop_front()? {
+            if let WriterMessage::Operation(operation) = self.at_hand.pop_front()? {
                 return Some(operation);
             }
         }
@@ -248,10 +276,10 @@ impl Waiting<'_> {
     /// One more operation for the transaction that is open and holds so many. If somebody waits for its end it is
     /// only one that is there already; else there is time for as long as the disk is at work, and a little longer
     /// for those it has just answered.
-    fn company(&mut self, held: usize, is_awaited: bool) -> Option<Box<dyn Operation>> {
-        let Desk { exit, disk, .. } = self.desk;
+    fn next_for_group(&mut self, held: usize, is_awaited: bool) -> Option<Box<dyn WriteOperation>> {
+        let WriterShared { exit, disk, .. } = self.desk;
         loop {
-            let next = self.by_now();
+            let next = self.next_queued();
             if next.is_some() || is_awaited {
                 return next;
             }
@@ -272,17 +300,25 @@ impl Waiting<'_> {
 /// Commits an operation and what has come with it as one. If even with savepoints that fails, the
 /// reason may be one member's alone (it needs more space than there is): then each gets its own
 /// commit and its own answer.
-fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mut Waiting<'_>) -> Owed {
+fn commit_group(
+    connection: &Connection,
+    first: Box<dyn WriteOperation>,
+    waiting: &mut WriteBacklog<'_>,
+) -> PendingAck {
     let (ticket, mut group) = (waiting.desk.disk.ticket(), vec![first]);
-    let company = |held, is_awaited| waiting.company(held, is_awaited);
-    let mut outcome = commit(connection, |connection| together(connection, &mut group, company));
+    let company = |held, is_awaited| waiting.next_for_group(held, is_awaited);
+    let mut outcome = commit(connection, |connection| {
+        run_group(connection, &mut group, company)
+    });
     if outcome.is_err() && group.len() > 1 {
-        outcome = commit(connection, |connection| apart(connection, &mut group));
+        outcome = commit(connection, |connection| {
+            run_with_savepoints(connection, &mut group)
+        });
     }
     if outcome.is_ok() || group.len() == 1 {
         return waiting.desk.answer(ticket, group, &outcome);
     }
-    let (mut committed, mut last) = (Vec::with_capacity(group.len()), Counts::default());
+    let (mut committed, mut last) = (Vec::with_capacity(group.len()), RowCounts::default());
     for mut operation in group {
         match commit(connection, |connection| operation.attempt(connection)) {
             Ok(counts) => {
@@ -299,12 +335,12 @@ fn commit_group(connection: &Connection, first: Box<dyn Operation>, waiting: &mu
 fn commit(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<(), Error>,
-) -> Result<Counts, Error> {
-    patiently(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
+) -> Result<RowCounts, Error> {
+    retry_while_busy(|| connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]))?;
     let outcome = work(connection).and_then(|()| {
-        let counts = Counts::of(connection)?;
+        let counts = RowCounts::of(connection)?;
         failpoint::reach("commit.before");
-        patiently(|| connection.prepare_cached("COMMIT")?.execute([]))?;
+        retry_while_busy(|| connection.prepare_cached("COMMIT")?.execute([]))?;
         failpoint::reach("commit.after");
         Ok(counts)
     });
@@ -318,29 +354,39 @@ fn commit(
 /// The members are not kept from each other: one refusal refuses the group. A savepoint costs a
 /// copy of every page it sees changed, and refusals are rare, so this is tried first. What comes
 /// meanwhile joins, so that nobody has to wait for the disk twice.
-fn together(
+fn run_group(
     connection: &Connection,
-    group: &mut Vec<Box<dyn Operation>>,
-    mut company: impl FnMut(usize, bool) -> Option<Box<dyn Operation>>,
+    group: &mut Vec<Box<dyn WriteOperation>>,
+    mut company: impl FnMut(usize, bool) -> Option<Box<dyn WriteOperation>>,
 ) -> Result<(), Error> {
     let (mut done, mut is_awaited) = (0, false);
     loop {
         if done == group.len() && done < TOGETHER {
             group.extend(company(done, is_awaited));
         }
-        let Some(operation) = group.get_mut(done) else { return Ok(()) };
+        let Some(operation) = group.get_mut(done) else {
+            return Ok(());
+        };
         operation.attempt(connection)?;
-        is_awaited |= operation.promise() == Promise::Sight;
+        is_awaited |= operation.promise() == Durability::Sight;
         done += 1;
     }
 }
 
 /// Each member has a savepoint: one that is refused leaves no trace and harms nobody.
-fn apart(connection: &Connection, group: &mut [Box<dyn Operation>]) -> Result<(), Error> {
-    group.iter_mut().try_for_each(|operation| attempt_apart(connection, operation.as_mut()))
+fn run_with_savepoints(
+    connection: &Connection,
+    group: &mut [Box<dyn WriteOperation>],
+) -> Result<(), Error> {
+    group
+        .iter_mut()
+        .try_for_each(|operation| run_in_savepoint(connection, operation.as_mut()))
 }
 
-fn attempt_apart(connection: &Connection, operation: &mut dyn Operation) -> Result<(), Error> {
+fn run_in_savepoint(
+    connection: &Connection,
+    operation: &mut dyn WriteOperation,
+) -> Result<(), Error> {
     let say = |sql: &str| connection.prepare_cached(sql)?.execute([]);
     say("SAVEPOINT operation")?;
     if let Err(refusal) = operation.attempt(connection) {

@@ -25,8 +25,14 @@ async fn broken_by(sql: &str) -> Vec<String> {
     connection.execute_batch(sql).unwrap();
     drop(connection);
     let store = SqliteStore::open_read_only(&path).unwrap();
-    let mut found: Vec<_> =
-        store.verify().await.unwrap().violations.into_iter().map(|found| found.invariant).collect();
+    let mut found: Vec<_> = store
+        .verify()
+        .await
+        .unwrap()
+        .violations
+        .into_iter()
+        .map(|found| found.invariant)
+        .collect();
     found.sort();
     found.dedup();
     found
@@ -41,12 +47,24 @@ async fn every_invariant_is_missed_when_it_is_broken() {
             "PRAGMA foreign_keys = OFF; UPDATE task SET session = 1; INSERT INTO command (session, at, command) VALUES (77, 0, '{}')",
         ),
         ("I1", "UPDATE journal SET fence = 9 WHERE seq = 3"),
-        ("I1", "UPDATE journal SET fence = 1 WHERE seq > 5; UPDATE journal SET fence = 2 WHERE seq <= 5"),
+        (
+            "I1",
+            "UPDATE journal SET fence = 1 WHERE seq > 5; UPDATE journal SET fence = 2 WHERE seq <= 5",
+        ),
         ("I2", "UPDATE session SET mail_taken = 1, mail_done = 1"),
-        ("I2", "UPDATE journal SET data = json_set(data, '$.position', 3) WHERE seq = 7"),
-        ("I2", "UPDATE journal SET data = json_set(data, '$.position', 1) WHERE seq = 7"),
+        (
+            "I2",
+            "UPDATE journal SET data = json_set(data, '$.position', 3) WHERE seq = 7",
+        ),
+        (
+            "I2",
+            "UPDATE journal SET data = json_set(data, '$.position', 1) WHERE seq = 7",
+        ),
         ("I3", "DELETE FROM inbox WHERE position = 2"),
-        ("I3", "UPDATE inbox SET message_id = 'msg_other' WHERE position = 1"),
+        (
+            "I3",
+            "UPDATE inbox SET message_id = 'msg_other' WHERE position = 1",
+        ),
         ("I3", "UPDATE session SET mail_done = 3"),
         ("I3", "UPDATE mailbox SET mail_posted = 3"),
         ("I4", "UPDATE inbox SET key = 'same'"),
@@ -55,24 +73,46 @@ async fn every_invariant_is_missed_when_it_is_broken() {
             "UPDATE journal SET data = json_set(data, '$.text', 'never said') WHERE type = 'message.completed'",
         ),
         ("I5", "UPDATE session SET head_hash = x'00'"),
-        ("I6", "DELETE FROM journal WHERE type = 'tool.completed' AND seq = 4"),
-        ("I6", "UPDATE journal SET data = json_set(data, '$.call', 'call_other') WHERE seq = 4"),
+        (
+            "I6",
+            "DELETE FROM journal WHERE type = 'tool.completed' AND seq = 4",
+        ),
+        (
+            "I6",
+            "UPDATE journal SET data = json_set(data, '$.call', 'call_other') WHERE seq = 4",
+        ),
         ("I7", "UPDATE task SET ended_at = 1"),
         ("I10", "DELETE FROM journal WHERE seq = 10"),
         ("I10", "UPDATE journal SET seq = 11 WHERE seq = 10"),
         ("I11", "UPDATE session SET run = 'run_ghost'"),
-        ("I11", "DELETE FROM journal WHERE type = 'run.completed' AND seq = 5"),
-        ("I11", "UPDATE journal SET run = 'run_other' WHERE type = 'run.started' AND seq = 1"),
+        (
+            "I11",
+            "DELETE FROM journal WHERE type = 'run.completed' AND seq = 5",
+        ),
+        (
+            "I11",
+            "UPDATE journal SET run = 'run_other' WHERE type = 'run.started' AND seq = 1",
+        ),
         ("I12", "UPDATE blob SET bytes = x'00'"),
         ("I13", "DELETE FROM blob"),
     ];
     for (invariant, sql) in table {
-        let sql = if invariant == "I4" { format!("{no_keys}{sql}") } else { sql.to_owned() };
+        let sql = if invariant == "I4" {
+            format!("{no_keys}{sql}")
+        } else {
+            sql.to_owned()
+        };
         let found = broken_by(&sql).await;
-        assert!(found.iter().any(|found| found == invariant), "{invariant} by `{sql}`: {found:?}");
+        assert!(
+            found.iter().any(|found| found == invariant),
+            "{invariant} by `{sql}`: {found:?}"
+        );
     }
     for (name, _) in INVARIANTS {
-        assert!(table.iter().any(|(invariant, _)| invariant == name), "{name} is never broken here");
+        assert!(
+            table.iter().any(|(invariant, _)| invariant == name),
+            "{name} is never broken here"
+        );
     }
 }
 
@@ -85,9 +125,20 @@ async fn mail_that_a_restart_would_not_look_at_is_missed() {
     store.post(scene::post(&id, "one", "hello")).await.unwrap();
     assert_sound(&store).await;
     drop(store);
-    Connection::open(&path).unwrap().execute_batch("UPDATE mailbox SET waits = 0").unwrap();
-    let report = SqliteStore::open_read_only(&path).unwrap().verify().await.unwrap();
-    let found: Vec<_> = report.violations.iter().map(|found| found.invariant.as_str()).collect();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("UPDATE mailbox SET waits = 0")
+        .unwrap();
+    let report = SqliteStore::open_read_only(&path)
+        .unwrap()
+        .verify()
+        .await
+        .unwrap();
+    let found: Vec<_> = report
+        .violations
+        .iter()
+        .map(|found| found.invariant.as_str())
+        .collect();
     assert_eq!(found, ["I3"], "{:?}", report.violations);
 }
 
@@ -116,9 +167,16 @@ async fn a_fork_whose_ancestor_was_changed_is_missed_too() {
         .unwrap()
         .execute_batch("UPDATE journal SET hash = x'00' WHERE session = 1 AND seq = 2")
         .unwrap();
-    let report = SqliteStore::open_read_only(&path).unwrap().verify().await.unwrap();
+    let report = SqliteStore::open_read_only(&path)
+        .unwrap()
+        .verify()
+        .await
+        .unwrap();
     assert!(
-        report.violations.iter().any(|found| found.place.contains(fork.as_str())),
+        report
+            .violations
+            .iter()
+            .any(|found| found.place.contains(fork.as_str())),
         "{:?}",
         report.violations
     );

@@ -31,25 +31,51 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
     let directory = TempDir::new().unwrap();
     let path = unpacked(&directory);
     let looked = SqliteStore::open_read_only(&path).err().unwrap();
-    assert!(matches!(looked, Error::Older(6, SqliteStore::SCHEMA)), "{looked:?}");
+    assert!(
+        matches!(looked, Error::Older(6, SqliteStore::SCHEMA)),
+        "{looked:?}"
+    );
     let store = SqliteStore::open(&path).unwrap();
     assert_sound(&store).await;
     let live = store.sessions(SessionFilter::default()).await.unwrap();
-    let top = live.iter().filter(|session| session.parent.is_none()).count();
+    let top = live
+        .iter()
+        .filter(|session| session.parent.is_none())
+        .count();
     assert!(top == 9 && live.len() > 9, "{top} {}", live.len());
-    assert!(live.iter().any(|session| session.name.as_deref() == Some("renamed one (2)")));
+    assert!(
+        live.iter()
+            .any(|session| session.name.as_deref() == Some("renamed one (2)"))
+    );
     assert!(live.iter().any(|session| session.forked_from.is_some()));
-    let deleted = SessionFilter { deleted: true, ..SessionFilter::default() };
+    let deleted = SessionFilter {
+        deleted: true,
+        ..SessionFilter::default()
+    };
     assert_eq!(
         store.sessions(deleted).await.unwrap().len(),
         3,
         "one of them by hand, two by an import that failed"
     );
-    assert_eq!(store.unfinished().await.unwrap().len(), 3, "each that was killed is picked up");
-    assert_eq!(store.inquiries(None).await.unwrap().len(), 1, "the permission is still asked for");
+    assert_eq!(
+        store.unfinished().await.unwrap().len(),
+        3,
+        "each that was killed is picked up"
+    );
+    assert_eq!(
+        store.inquiries(None).await.unwrap().len(),
+        1,
+        "the permission is still asked for"
+    );
     assert_eq!(store.rules().await.unwrap().1.len(), 1);
     let tasks = store.tasks(None).await.unwrap();
-    assert_eq!(tasks.iter().filter(|task| task.status == TaskStatus::Running).count(), 1);
+    assert_eq!(
+        tasks
+            .iter()
+            .filter(|task| task.status == TaskStatus::Running)
+            .count(),
+        1
+    );
     assert_eq!(store.search("holes", 10).await.unwrap().len(), 6);
     let mut blobs = 0;
     for session in &live {
@@ -58,20 +84,33 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
                 && let Some(full) = record.full
             {
                 blobs += 1;
-                assert!(store.blob(&full).await.unwrap().is_some_and(|bytes| bytes.len() > 100_000));
+                assert!(
+                    store
+                        .blob(&full)
+                        .await
+                        .unwrap()
+                        .is_some_and(|bytes| bytes.len() > 100_000)
+                );
             }
         }
     }
     assert_eq!(blobs, 1);
     assert!(store.runs(RunFilter::default()).await.unwrap().len() > 8);
-    let named = live.iter().find(|session| session.name.as_deref() == Some("renamed one")).unwrap();
+    let named = live
+        .iter()
+        .find(|session| session.name.as_deref() == Some("renamed one"))
+        .unwrap();
     let claim = scene::claim(&store, &named.id).await;
     store.post(post(&named.id, "later", "go on")).await.unwrap();
     store.release(claim).await.unwrap();
     assert_sound(&store).await;
     drop(store);
     let store = SqliteStore::open_read_only(&path).unwrap();
-    assert!(store.found().is_empty(), "{:?}", store.found());
+    assert!(
+        store.integrity_problems().is_empty(),
+        "{:?}",
+        store.integrity_problems()
+    );
     assert_sound(&store).await;
     assert_eq!(store.unfinished().await.unwrap().len(), 4);
 }
@@ -88,6 +127,13 @@ async fn damaged_data_of_an_earlier_version_is_saved_in_the_present_form() {
         salvage(&path, &to).unwrap();
         let store = SqliteStore::open(&to).unwrap();
         assert_sound(&store).await;
-        assert!(store.sessions(SessionFilter::default()).await.unwrap().len() > 5);
+        assert!(
+            store
+                .sessions(SessionFilter::default())
+                .await
+                .unwrap()
+                .len()
+                > 5
+        );
     }
 }

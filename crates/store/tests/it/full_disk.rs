@@ -11,7 +11,9 @@ use crate::scene::{self, SmallDisk, assert_sound, conversation, open, post};
 
 #[tokio::test]
 async fn work_goes_on_when_a_full_disk_has_room_again() {
-    let Some(disk) = SmallDisk::mount("4m") else { return };
+    let Some(disk) = SmallDisk::mount("4m") else {
+        return;
+    };
     let path = disk.path().join("rooftree.db");
     let store = SqliteStore::open(&path).unwrap();
     let id = open(&store, 1).await;
@@ -22,7 +24,10 @@ async fn work_goes_on_when_a_full_disk_has_room_again() {
     fs::write(&ballast, vec![0; 2_500_000]).unwrap();
     let mut accepted = 0;
     let refused = loop {
-        match store.post(post(&id, &format!("key-{accepted}"), &"x".repeat(10_000))).await {
+        match store
+            .post(post(&id, &format!("key-{accepted}"), &"x".repeat(10_000)))
+            .await
+        {
             Ok(_) => accepted += 1,
             Err(error) => break error,
         }
@@ -31,10 +36,20 @@ async fn work_goes_on_when_a_full_disk_has_room_again() {
     assert!(refused.problem().fix.is_some());
     assert!(accepted > 10, "{accepted}");
     let waiting = store.waiting(&id, Lane::Mail, 10_000).await.unwrap();
-    assert_eq!(waiting.len(), accepted, "all that was accepted, and nothing else");
-    assert!(matches!(store.put_blob(vec![7; 500_000]).await, Err(Error::Full(_))));
+    assert_eq!(
+        waiting.len(),
+        accepted,
+        "all that was accepted, and nothing else"
+    );
+    assert!(matches!(
+        store.put_blob(vec![7; 500_000]).await,
+        Err(Error::Full(_))
+    ));
     fs::remove_file(&ballast).unwrap();
-    let posted = store.post(post(&id, "at last", &"x".repeat(10_000))).await.unwrap();
+    let posted = store
+        .post(post(&id, "at last", &"x".repeat(10_000)))
+        .await
+        .unwrap();
     assert_eq!(posted.position, accepted as u64 + 2);
     assert_sound(&store).await;
     drop(store);

@@ -26,7 +26,10 @@ async fn killed(directory: &TempDir) -> PathBuf {
         let claim = scene::claim(&store, &id).await;
         conversation(&store, &claim, 1, 0).await;
         store.release(claim).await.unwrap();
-        store.put_blob(format!("bytes {number}").into_bytes()).await.unwrap();
+        store
+            .put_blob(format!("bytes {number}").into_bytes())
+            .await
+            .unwrap();
         store.post(post(&id, "waits", "hello")).await.unwrap();
     }
     let left = directory.path().join("rooftree.db");
@@ -44,7 +47,10 @@ fn copy(from: &Path, to: &Path, ends: &[&str]) {
 async fn missing(path: &Path) -> Vec<String> {
     let store = SqliteStore::open_read_only(path).unwrap();
     let report = store.verify().await.unwrap();
-    let found = report.violations.into_iter().filter(|found| found.invariant == "I13");
+    let found = report
+        .violations
+        .into_iter()
+        .filter(|found| found.invariant == "I13");
     found.map(|found| found.what).collect()
 }
 
@@ -65,7 +71,10 @@ async fn saved(path: &Path) -> (usize, usize, Vec<String>) {
     assert!(files == after, "the files are as before");
     let store = SqliteStore::open(&to).unwrap();
     assert_sound(&store).await;
-    let sessions = store.sessions(rooftree_store::SessionFilter::default()).await.unwrap();
+    let sessions = store
+        .sessions(rooftree_store::SessionFilter::default())
+        .await
+        .unwrap();
     let mut events = 0;
     for session in &sessions {
         events += store.events(&session.id, 0, 1_000).await.unwrap().len();
@@ -79,7 +88,10 @@ async fn saved(path: &Path) -> (usize, usize, Vec<String>) {
 async fn s_b12_after_the_last_one_has_left_the_file_alone_has_everything() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("rooftree.db");
-    let (first, second) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let (first, second) = (
+        SqliteStore::open(&path).unwrap(),
+        SqliteStore::open(&path).unwrap(),
+    );
     let id = open(&first, 1).await;
     drop(first);
     second.post(post(&id, "one", "hello")).await.unwrap();
@@ -88,7 +100,10 @@ async fn s_b12_after_the_last_one_has_left_the_file_alone_has_everything() {
     drop(second);
     // The reader was the last one: what the writer could not move is moved by it.
     drop(reader);
-    assert!(!beside(&path, "-wal").exists(), "the log is part of the file");
+    assert!(
+        !beside(&path, "-wal").exists(),
+        "the log is part of the file"
+    );
     let alone = directory.path().join("alone.db");
     copy(&path, &alone, &[""]);
     let store = SqliteStore::open_read_only(&alone).unwrap();
@@ -130,15 +145,28 @@ async fn s_b12_a_log_that_was_cut_flipped_or_deleted_is_noticed_and_what_is_left
     for (damage, bytes) in damages {
         fs::write(&log, &bytes).unwrap();
         let what = refused(&path);
-        assert!(what.contains("less is there than was stored"), "{damage}: {what}");
+        assert!(
+            what.contains("less is there than was stored"),
+            "{damage}: {what}"
+        );
         let found = missing(&path).await;
         assert!(!found.is_empty(), "{damage}");
-        assert!(fs::read(&log).unwrap() == bytes, "{damage}: looking changes nothing");
+        assert!(
+            fs::read(&log).unwrap() == bytes,
+            "{damage}: looking changes nothing"
+        );
         let (sessions, events, lost) = saved(&path).await;
-        assert!(!lost.is_empty() && events <= 25 && sessions <= 5, "{damage}: {sessions} {events} {lost:?}");
+        assert!(
+            !lost.is_empty() && events <= 25 && sessions <= 5,
+            "{damage}: {sessions} {events} {lost:?}"
+        );
     }
     fs::write(&log, &whole).unwrap();
-    assert_eq!(saved(&path).await, (5, 25, Vec::new()), "nothing is lost of what is whole");
+    assert_eq!(
+        saved(&path).await,
+        (5, 25, Vec::new()),
+        "nothing is lost of what is whole"
+    );
     drop(SqliteStore::open(&path).unwrap());
     assert_eq!(missing(&path).await, Vec::<String>::new());
 }
@@ -150,12 +178,22 @@ async fn s_b12_frames_behind_a_damaged_one_are_named_even_without_a_mark_and_mos
     fs::remove_file(beside(&path, "-mark")).unwrap();
     let mut log = fs::read(beside(&path, "-wal")).unwrap();
     // A page of the third frame: later frames have newer versions of it, or it is lost.
-    log[32 + 2 * 4_120 + 1_000..][..64].iter_mut().for_each(|byte| *byte ^= 0xff);
+    log[32 + 2 * 4_120 + 1_000..][..64]
+        .iter_mut()
+        .for_each(|byte| *byte ^= 0xff);
     fs::write(beside(&path, "-wal"), &log).unwrap();
     let found = missing(&path).await;
-    assert!(found.iter().any(|what| what.contains("the log (-wal) is damaged at frame 3")), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|what| what.contains("the log (-wal) is damaged at frame 3")),
+        "{found:?}"
+    );
     let (sessions, events, lost) = saved(&path).await;
-    assert!(sessions >= 4 && events >= 20, "{sessions} {events} {lost:?}");
+    assert!(
+        sessions >= 4 && events >= 20,
+        "{sessions} {events} {lost:?}"
+    );
 }
 
 #[tokio::test]
@@ -170,14 +208,24 @@ async fn s_b12_an_empty_file_beside_its_log_is_not_taken_for_a_new_database() {
         }
         assert!(refused(&path).contains("is empty or gone, and its log is not"));
         assert!(SqliteStore::open_read_only(&path).is_err());
-        assert!(fs::read(beside(&path, "-wal")).unwrap() == log, "the log is as it was");
+        assert!(
+            fs::read(beside(&path, "-wal")).unwrap() == log,
+            "the log is as it was"
+        );
     }
     fs::write(&path, "").unwrap();
     fs::remove_file(beside(&path, "-wal")).unwrap();
-    assert!(refused(&path).contains("is empty: missing are"), "the mark knows what was in it");
+    assert!(
+        refused(&path).contains("is empty: missing are"),
+        "the mark knows what was in it"
+    );
     fs::remove_file(&path).unwrap();
     drop(SqliteStore::open(&path).unwrap());
-    assert_eq!(missing(&path).await, Vec::<String>::new(), "without file and log a new one begins");
+    assert_eq!(
+        missing(&path).await,
+        Vec::<String>::new(),
+        "without file and log a new one begins"
+    );
 }
 
 #[tokio::test]
@@ -188,9 +236,16 @@ async fn s_b12_a_file_that_was_cut_off_is_named_and_what_is_left_is_saved() {
     let whole = fs::read(&path).unwrap();
     for pages in 1..=3 {
         fs::write(&path, &whole[..whole.len() - pages * 4_096]).unwrap();
-        for error in [SqliteStore::open(&path).err(), SqliteStore::open_read_only(&path).err()] {
+        for error in [
+            SqliteStore::open(&path).err(),
+            SqliteStore::open_read_only(&path).err(),
+        ] {
             let problem = error.unwrap().problem();
-            assert!(problem.message.contains("is cut off: it has"), "{}", problem.message);
+            assert!(
+                problem.message.contains("is cut off: it has"),
+                "{}",
+                problem.message
+            );
             assert!(problem.fix.unwrap().contains("rooftree doctor salvage"));
         }
         let (sessions, _, _) = saved(&path).await;
@@ -208,7 +263,10 @@ async fn s_b12_a_copy_of_the_file_alone_is_noticed_while_it_is_in_use_and_whole_
     // The note that a log is needed is put there beside the first writes; each of these waits for the writer.
     let alone = directory.path().join("alone.db");
     for number in 0.. {
-        store.post(post(&id, &format!("more-{number}"), "hello")).await.unwrap();
+        store
+            .post(post(&id, &format!("more-{number}"), "hello"))
+            .await
+            .unwrap();
         copy(&live, &alone, &[""]);
         if !missing(&alone).await.is_empty() {
             break;
@@ -223,13 +281,26 @@ async fn s_b12_a_copy_of_the_file_alone_is_noticed_while_it_is_in_use_and_whole_
     assert_eq!(missing(&all).await, Vec::<String>::new());
     let backup = directory.path().join("backup.db");
     let source = Connection::open(&live).unwrap();
-    source.execute("VACUUM INTO ?1", [backup.to_str().unwrap()]).unwrap();
+    source
+        .execute("VACUUM INTO ?1", [backup.to_str().unwrap()])
+        .unwrap();
     let page_wise = directory.path().join("page-wise.db");
     source.backup("main", &page_wise, None).unwrap();
     drop(source);
     for copied in [&backup, &page_wise] {
-        assert_eq!(missing(copied).await, Vec::<String>::new(), "SQLite's own copy is whole");
-        assert!(SqliteStore::open(copied).unwrap().session(&id).await.unwrap().is_some());
+        assert_eq!(
+            missing(copied).await,
+            Vec::<String>::new(),
+            "SQLite's own copy is whole"
+        );
+        assert!(
+            SqliteStore::open(copied)
+                .unwrap()
+                .session(&id)
+                .await
+                .unwrap()
+                .is_some()
+        );
     }
 }
 
@@ -265,6 +336,13 @@ async fn salvage_ends_a_journal_where_it_is_not_proven_any_more() {
     drop(meddled);
     let (sessions, events, lost) = saved(&path).await;
     assert_eq!((sessions, events), (5, 22), "{lost:?}");
-    assert!(lost.iter().any(|lost| lost.contains("3 events after event 2 cannot be read")), "{lost:?}");
-    assert!(lost.iter().any(|lost| lost.ends_with("is damaged")), "{lost:?}");
+    assert!(
+        lost.iter()
+            .any(|lost| lost.contains("3 events after event 2 cannot be read")),
+        "{lost:?}"
+    );
+    assert!(
+        lost.iter().any(|lost| lost.ends_with("is damaged")),
+        "{lost:?}"
+    );
 }

@@ -18,13 +18,18 @@ async fn a_reopened_store_has_everything_even_what_nobody_awaited() {
     let claim = scene::claim(&store, &id).await;
     conversation(&store, &claim, 1, 0).await;
     for number in 0..500 {
-        store.post(post(&id, &format!("late-{number}"), "late")).later();
+        store
+            .post(post(&id, &format!("late-{number}"), "late"))
+            .detach();
     }
-    store.put_blob(b"bytes".to_vec()).later();
+    store.put_blob(b"bytes".to_vec()).detach();
     drop(store);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(store.events(&id, 0, 100).await.unwrap().len(), 5);
-    assert_eq!(store.waiting(&id, Lane::Mail, 1_000).await.unwrap().len(), 500);
+    assert_eq!(
+        store.waiting(&id, Lane::Mail, 1_000).await.unwrap().len(),
+        500
+    );
     assert_sound(&store).await;
 }
 
@@ -36,7 +41,9 @@ async fn a_restart_looks_at_a_session_from_a_post_on_until_its_mail_is_done() {
     let looked_at = || {
         let connection = Connection::open(&path).unwrap();
         let count = "SELECT count(*) FROM mailbox INDEXED BY mailbox_waits WHERE waits = 1";
-        connection.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap()
+        connection
+            .query_row(count, [], |row| row.get::<_, i64>(0))
+            .unwrap()
     };
     let id = open(&store, 1).await;
     assert_eq!(looked_at(), 0);
@@ -71,8 +78,12 @@ fn a_new_database_is_durable_and_write_ahead() {
     let path = directory.path().join("rooftree.db");
     drop(SqliteStore::open(&path).unwrap());
     let connection = Connection::open(&path).unwrap();
-    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    let mode: String = connection
+        .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+        .unwrap();
+    let version: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .unwrap();
     assert_eq!((mode.as_str(), version), ("wal", SqliteStore::SCHEMA));
 }
 
@@ -81,9 +92,20 @@ fn a_database_of_a_newer_program_is_refused_and_left_alone() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("rooftree.db");
     drop(SqliteStore::open(&path).unwrap());
-    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
-    for refused in [SqliteStore::open(&path).err(), SqliteStore::open_read_only(&path).err()] {
-        assert!(refused.unwrap().to_string().contains("use a newer rooftree"));
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA user_version = 99")
+        .unwrap();
+    for refused in [
+        SqliteStore::open(&path).err(),
+        SqliteStore::open_read_only(&path).err(),
+    ] {
+        assert!(
+            refused
+                .unwrap()
+                .to_string()
+                .contains("use a newer rooftree")
+        );
     }
 }
 
@@ -91,9 +113,15 @@ fn a_database_of_a_newer_program_is_refused_and_left_alone() {
 fn what_is_no_database_is_refused_with_words() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("notes.txt");
-    fs::write(&path, "no database at all, only some text that is long enough to be looked at".repeat(100))
-        .unwrap();
-    for refused in [SqliteStore::open(&path).err(), SqliteStore::open_read_only(&path).err()] {
+    fs::write(
+        &path,
+        "no database at all, only some text that is long enough to be looked at".repeat(100),
+    )
+    .unwrap();
+    for refused in [
+        SqliteStore::open(&path).err(),
+        SqliteStore::open_read_only(&path).err(),
+    ] {
         assert!(refused.unwrap().to_string().contains("damaged"));
     }
     assert!(SqliteStore::open_read_only(directory.path().join("missing.db")).is_err());
@@ -114,15 +142,23 @@ async fn a_read_only_store_reads_verifies_and_refuses_writes() {
     let store = SqliteStore::open_read_only(&path).unwrap();
     assert_sound(&store).await;
     let refused = store.post(post(&id, "key", "no")).await;
-    assert!(matches!(&refused, Err(Error::Failed(why)) if why.contains("read-only")), "{refused:?}");
-    assert!(store.search("oak", 10).await.unwrap().is_empty(), "it was never indexed, and that is no error");
+    assert!(
+        matches!(&refused, Err(Error::Failed(why)) if why.contains("read-only")),
+        "{refused:?}"
+    );
+    assert!(
+        store.search("oak", 10).await.unwrap().is_empty(),
+        "it was never indexed, and that is no error"
+    );
     drop(store);
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
 #[tokio::test]
 async fn a_database_on_a_read_only_disk_can_be_verified() {
-    let Some(disk) = SmallDisk::mount("8m") else { return };
+    let Some(disk) = SmallDisk::mount("8m") else {
+        return;
+    };
     let path = disk.path().join("rooftree.db");
     let store = SqliteStore::open(&path).unwrap();
     let claim = scene::claim(&store, &open(&store, 1).await).await;

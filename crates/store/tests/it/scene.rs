@@ -6,12 +6,13 @@ use std::{
 };
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus, SessionId,
-    Timestamp, ToolCall, Usage,
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Outcome, Part, RunId, RunStatus,
+    SessionId, Timestamp, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord, VERSION},
 };
 use rooftree_store::{
-    Batch, Claim, ClaimOutcome, NewSessionRow, Owner, Post, SqliteStore, Store, TaskRow, TaskStatus,
+    AppendBatch, Claim, ClaimOutcome, InboxPost, NewSessionRow, Owner, SqliteStore, Store, TaskRow,
+    TaskStatus,
 };
 use tempfile::TempDir;
 
@@ -53,8 +54,10 @@ pub fn delegated(session: u128) -> TaskRow {
     }
 }
 
-pub fn post(session: &SessionId, key: &str, text: &str) -> Post {
-    let entropy = key.bytes().fold(7_u128, |sum, byte| sum.wrapping_mul(257).wrapping_add(u128::from(byte)));
+pub fn post(session: &SessionId, key: &str, text: &str) -> InboxPost {
+    let entropy = key.bytes().fold(7_u128, |sum, byte| {
+        sum.wrapping_mul(257).wrapping_add(u128::from(byte))
+    });
     let message = Message {
         id: MessageId::from_entropy(entropy),
         parts: vec![Part::text(text)],
@@ -66,11 +69,21 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> Post {
         call: None,
         at: NOW,
     };
-    Post { session: session.clone(), lane: Lane::Mail, key: key.into(), message, capacity: u64::MAX }
+    InboxPost {
+        session: session.clone(),
+        lane: Lane::Mail,
+        key: key.into(),
+        message,
+        capacity: u64::MAX,
+    }
 }
 
 pub async fn claim(store: &SqliteStore, session: &SessionId) -> Claim {
-    match store.claim(session, &Owner::this_process(), NOW, MINUTE).await.unwrap() {
+    match store
+        .claim(session, &Owner::this_process(), NOW, MINUTE)
+        .await
+        .unwrap()
+    {
         ClaimOutcome::Granted(claimed) => claimed.claim,
         ClaimOutcome::Held(owner) => panic!("held by {owner:?}"),
     }
@@ -107,7 +120,11 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             policy: None,
             bounds: None,
         },
-        EventBody::MessageUser { message: post.message, lane: Lane::Mail, position: place },
+        EventBody::MessageUser {
+            message: post.message,
+            lane: Lane::Mail,
+            position: place,
+        },
         EventBody::MessageCompleted(reply(&call)),
         EventBody::ToolCompleted(ToolRecord {
             call,
@@ -145,33 +162,44 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             error: None,
         }),
     ];
-    let mut events: Vec<_> =
-        bodies.into_iter().zip(head + 1..).map(|(body, id)| event(session, id, &run, body)).collect();
+    let mut events: Vec<_> = bodies
+        .into_iter()
+        .zip(head + 1..)
+        .map(|(body, id)| event(session, id, &run, body))
+        .collect();
     let end = events.split_off(2);
-    let begin = Batch {
+    let begin = AppendBatch {
         events,
         taken: vec![(Lane::Mail, place)],
         run: Some(Some(run)),
         lease: MINUTE,
-        ..Batch::default()
+        ..AppendBatch::default()
     };
     store.append(claim, begin).await.unwrap();
-    let settle = Batch {
+    let settle = AppendBatch {
         events: end,
         done: vec![(Lane::Mail, place)],
         run: Some(None),
         lease: MINUTE,
-        ..Batch::default()
+        ..AppendBatch::default()
     };
     store.append(claim, settle).await.unwrap();
 }
 
 fn reply(call: &CallId) -> ReplyRecord {
-    let call =
-        ToolCall { id: call.clone(), tool: "Read".into(), input: serde_json::json!({"file_path": "acorn"}) };
+    let call = ToolCall {
+        id: call.clone(),
+        tool: "Read".into(),
+        input: serde_json::json!({"file_path": "acorn"}),
+    };
     ReplyRecord {
         text: "looking".into(),
-        parts: vec![ReplyPart::Text { text: "looking".into() }, ReplyPart::Call(call)],
+        parts: vec![
+            ReplyPart::Text {
+                text: "looking".into(),
+            },
+            ReplyPart::Call(call),
+        ],
         model: "scripted".into(),
         stop: StopReason::Calls,
         usage: Usage::default(),
@@ -193,7 +221,10 @@ impl SmallDisk {
         let directory = TempDir::new().unwrap();
         let options = format!("size={size}");
         let mount = ["-t", "tmpfs", "-o", &options, "tmpfs"];
-        let mounted = Command::new("mount").args(mount).arg(directory.path()).output();
+        let mounted = Command::new("mount")
+            .args(mount)
+            .arg(directory.path())
+            .output();
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self(directory));
         }
@@ -207,7 +238,14 @@ impl SmallDisk {
 
     pub fn make_read_only(&self) {
         let remount = ["-o", "remount,ro"];
-        assert!(Command::new("mount").args(remount).arg(self.path()).status().unwrap().success());
+        assert!(
+            Command::new("mount")
+                .args(remount)
+                .arg(self.path())
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }
 

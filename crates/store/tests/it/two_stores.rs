@@ -12,14 +12,20 @@ use crate::scene::{self, MINUTE, NOW, assert_sound, conversation, open, post};
 async fn two_stores_on_one_file_share_one_order() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("rooftree.db");
-    let stores = [Arc::new(SqliteStore::open(&path).unwrap()), Arc::new(SqliteStore::open(&path).unwrap())];
+    let stores = [
+        Arc::new(SqliteStore::open(&path).unwrap()),
+        Arc::new(SqliteStore::open(&path).unwrap()),
+    ];
     let id = open(&stores[0], 1).await;
     let posters: Vec<_> = (0..8)
         .map(|poster| {
             let (store, id) = (Arc::clone(&stores[poster % 2]), id.clone());
             tokio::spawn(async move {
                 for number in 0..25 {
-                    store.post(post(&id, &format!("{poster}-{number}"), "hello")).await.unwrap();
+                    store
+                        .post(post(&id, &format!("{poster}-{number}"), "hello"))
+                        .await
+                        .unwrap();
                 }
             })
         })
@@ -36,17 +42,26 @@ async fn two_stores_on_one_file_share_one_order() {
 async fn a_claim_of_one_store_holds_against_the_other() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("rooftree.db");
-    let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let (one, two) = (
+        SqliteStore::open(&path).unwrap(),
+        SqliteStore::open(&path).unwrap(),
+    );
     let id = open(&one, 1).await;
     let claim = scene::claim(&one, &id).await;
     let me = Owner::this_process();
-    assert!(matches!(two.claim(&id, &me, NOW, MINUTE).await.unwrap(), ClaimOutcome::Held(_)));
+    assert!(matches!(
+        two.claim(&id, &me, NOW, MINUTE).await.unwrap(),
+        ClaimOutcome::Held(_)
+    ));
     conversation(&one, &claim, 1, 0).await;
     let ClaimOutcome::Granted(taken) = two.claim(&id, &me, MINUTE, MINUTE).await.unwrap() else {
         panic!("the lease was over")
     };
     assert_eq!(taken.session.head, 5);
-    assert!(matches!(one.renew(&claim, MINUTE).await, Err(Error::Fenced)));
+    assert!(matches!(
+        one.renew(&claim, MINUTE).await,
+        Err(Error::Fenced)
+    ));
     conversation(&two, &taken.claim, 2, 5).await;
     assert_sound(&one).await;
 }
@@ -55,7 +70,10 @@ async fn a_claim_of_one_store_holds_against_the_other() {
 async fn a_watcher_hears_of_the_other_stores_commits() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("rooftree.db");
-    let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    let (one, two) = (
+        SqliteStore::open(&path).unwrap(),
+        SqliteStore::open(&path).unwrap(),
+    );
     for number in 1..=3 {
         let mut news = one.changes();
         open(&two, number).await;

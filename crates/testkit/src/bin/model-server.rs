@@ -8,13 +8,14 @@
 use std::{env, error::Error, fs, io, process::ExitCode, time::Instant};
 
 use rooftree_testkit::model_server::{
-    Answer, Asked, ModelServer, Wire, answers, anthropic, fail, gemini, openai_chat, openai_responses,
+    ModelServer, ReceivedRequest, ServerAnswer, ServerWire, anthropic, fail, gemini, openai_chat,
+    openai_responses, parse_answers,
 };
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 /// The wires it speaks.
-const WIRES: &[(&str, Wire)] = &[
+const WIRES: &[(&str, ServerWire)] = &[
     ("anthropic", anthropic::WIRE),
     ("gemini", gemini::WIRE),
     ("openai-chat", openai_chat::WIRE),
@@ -25,8 +26,8 @@ const WIRES: &[(&str, Wire)] = &[
 async fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let served = match arguments.as_slice() {
-        [wire, script] => serve(wire, script, Order::Asked).await,
-        [wire, script, order] if order == "by-turn" => serve(wire, script, Order::Turn).await,
+        [wire, script] => serve(wire, script, AnswerOrder::Asked).await,
+        [wire, script, order] if order == "by-turn" => serve(wire, script, AnswerOrder::Turn).await,
         _ => Err("usage: model-server WIRE SCRIPT.json [by-turn]".into()),
     };
     match served {
@@ -40,23 +41,25 @@ async fn main() -> ExitCode {
 
 /// Which answer a question gets.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum AnswerOrder {
     /// The next one.
     Asked,
     /// That of its turn.
     Turn,
 }
 
-async fn serve(wire: &str, script: &str, order: Order) -> Result<(), Box<dyn Error>> {
+async fn serve(wire: &str, script: &str, order: AnswerOrder) -> Result<(), Box<dyn Error>> {
     let Some((_, wire)) = WIRES.iter().find(|(name, _)| *name == wire) else {
         let known: Vec<&str> = WIRES.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no wire `{wire}`; there is: {}", known.join(", ")).into());
     };
     let text = fs::read_to_string(script).map_err(|error| format!("read {script}: {error}"))?;
-    let answers = answers(&text).map_err(|error| format!("understand {script}: {error}"))?;
+    let answers = parse_answers(&text).map_err(|error| format!("understand {script}: {error}"))?;
     let server = match order {
-        Order::Asked => ModelServer::start(*wire, answers).await,
-        Order::Turn => ModelServer::answering(*wire, move |asked| by_turn(&answers, asked)).await,
+        AnswerOrder::Asked => ModelServer::start(*wire, answers).await,
+        AnswerOrder::Turn => {
+            ModelServer::start_with(*wire, move |asked| by_turn(&answers, asked)).await
+        }
     };
     println!("{}", server.url());
     until_closed().await?;
@@ -68,7 +71,7 @@ async fn serve(wire: &str, script: &str, order: Order) -> Result<(), Box<dyn Err
     Ok(())
 }
 
-fn by_turn(answers: &[Answer], asked: &Asked) -> Answer {
+fn by_turn(answers: &[ServerAnswer], asked: &ReceivedRequest) -> ServerAnswer {
     let body = asked.json();
     let messages = body.get("messages").and_then(Value::as_array);
     let is_models = |message: &&Value| message.get("role").is_some_and(|role| role == "assistant");
@@ -85,7 +88,7 @@ async fn until_closed() -> io::Result<()> {
 }
 
 /// Times are seconds since the first question.
-fn told(asked: &Asked, first: Instant) -> Value {
+fn told(asked: &ReceivedRequest, first: Instant) -> Value {
     let since = |at: Instant| at.saturating_duration_since(first).as_secs_f64();
     json!({
         "path": asked.path,

@@ -2,19 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::{Block, Failure, Saying, Stop, Wire};
+use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, ping: PING, request_header: "request-id" };
+pub const WIRE: ServerWire = ServerWire {
+    frames,
+    refusal,
+    ping: PING,
+    request_header: "request-id",
+};
 
 const PING: &str = "event: ping\ndata: {\"type\": \"ping\"}\n\n";
 
 fn frame(event: &Value) -> String {
-    let name = event.get("type").and_then(Value::as_str).unwrap_or_default();
+    let name = event
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     format!("event: {name}\ndata: {event}\n\n")
 }
 
-fn frames(saying: &Saying) -> Vec<String> {
+fn frames(saying: &StreamedAnswer) -> Vec<String> {
     let usage = saying.usage;
     let start = json!({"type": "message_start", "message": {
         "id": "msg_01", "type": "message", "role": "assistant", "model": "claude-test", "content": [],
@@ -30,15 +38,20 @@ fn frames(saying: &Saying) -> Vec<String> {
     let mut frames = vec![frame(&start), frame(&json!({"type": "ping"}))];
     let mut index = 0;
     for block in &saying.blocks {
-        if let Block::Frame(text) = block {
+        if let AnswerBlock::Frame(text) = block {
             frames.push(text.clone());
             continue;
         }
         let (item, deltas) = spelled(block);
-        frames.push(frame(&json!({"type": "content_block_start", "index": index, "content_block": item})));
-        let delta = |delta| frame(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        frames.push(frame(
+            &json!({"type": "content_block_start", "index": index, "content_block": item}),
+        ));
+        let delta =
+            |delta| frame(&json!({"type": "content_block_delta", "index": index, "delta": delta}));
         frames.extend(deltas.into_iter().map(delta));
-        frames.push(frame(&json!({"type": "content_block_stop", "index": index})));
+        frames.push(frame(
+            &json!({"type": "content_block_stop", "index": index}),
+        ));
         index += 1;
     }
     if let Some(failure) = &saying.failure {
@@ -50,40 +63,50 @@ fn frames(saying: &Saying) -> Vec<String> {
 }
 
 /// How a block begins and what is added to it.
-fn spelled(block: &Block) -> (Value, Vec<Value>) {
+fn spelled(block: &AnswerBlock) -> (Value, Vec<Value>) {
     match block {
-        Block::Text(pieces) => {
+        AnswerBlock::Text(pieces) => {
             let delta = |text| json!({"type": "text_delta", "text": text});
-            (json!({"type": "text", "text": ""}), pieces.iter().map(delta).collect())
+            (
+                json!({"type": "text", "text": ""}),
+                pieces.iter().map(delta).collect(),
+            )
         }
-        Block::Thinking(pieces, signature) => {
+        AnswerBlock::Thinking(pieces, signature) => {
             let delta = |text| json!({"type": "thinking_delta", "thinking": text});
             let mut deltas: Vec<Value> = pieces.iter().map(delta).collect();
             deltas.push(json!({"type": "signature_delta", "signature": signature}));
-            (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
+            (
+                json!({"type": "thinking", "thinking": "", "signature": ""}),
+                deltas,
+            )
         }
-        Block::Call { id, tool, json, .. } => {
+        AnswerBlock::Call { id, tool, json, .. } => {
             let delta = |text| json!({"type": "input_json_delta", "partial_json": text});
             (
                 json!({"type": "tool_use", "id": id, "name": tool, "input": {}}),
                 json.iter().map(delta).collect(),
             )
         }
-        Block::Item(item) => (item.clone(), Vec::new()),
-        Block::Frame(_) => (Value::Null, Vec::new()),
+        AnswerBlock::Item(item) => (item.clone(), Vec::new()),
+        AnswerBlock::Frame(_) => (Value::Null, Vec::new()),
     }
 }
 
-fn end(saying: &Saying) -> Value {
-    let calls = saying.blocks.iter().any(|block| matches!(block, Block::Call { .. }));
+fn end(saying: &StreamedAnswer) -> Value {
+    let calls = saying
+        .blocks
+        .iter()
+        .any(|block| matches!(block, AnswerBlock::Call { .. }));
     let reason = match saying.stop {
-        Stop::End if calls => "tool_use",
-        Stop::End => "end_turn",
-        Stop::MaxOutput => "max_tokens",
-        Stop::Refused => "refusal",
+        AnswerStop::End if calls => "tool_use",
+        AnswerStop::End => "end_turn",
+        AnswerStop::MaxOutput => "max_tokens",
+        AnswerStop::Refused => "refusal",
     };
-    let details = (saying.stop == Stop::Refused)
-        .then(|| json!({"type": "refusal", "category": "cyber", "explanation": "This could do harm."}));
+    let details = (saying.stop == AnswerStop::Refused).then(
+        || json!({"type": "refusal", "category": "cyber", "explanation": "This could do harm."}),
+    );
     let usage = json!({
         "output_tokens": saying.usage.output,
         "output_tokens_details": {"thinking_tokens": saying.usage.reasoning},
@@ -92,7 +115,7 @@ fn end(saying: &Saying) -> Value {
     json!({"type": "message_delta", "delta": delta, "usage": usage})
 }
 
-fn refusal(failure: &Failure) -> String {
+fn refusal(failure: &ErrorAnswer) -> String {
     let error = json!({"type": failure.code, "message": failure.message});
     json!({"type": "error", "error": error, "request_id": "req_1"}).to_string()
 }

@@ -11,11 +11,11 @@ use futures::{Stream, StreamExt, stream};
 
 /// The way of an answer's bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Delivery {
+pub struct BodyDelivery {
     /// In which pieces.
-    pub pieces: Pieces,
+    pub pieces: BodyPieces,
     /// How they end.
-    pub end: End,
+    pub end: BodyEnd,
     /// Compressed.
     pub gzip: bool,
     /// With two bytes at the end of a line.
@@ -24,7 +24,7 @@ pub struct Delivery {
 
 /// The pieces of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pieces {
+pub enum BodyPieces {
     /// One.
     Whole,
     /// One for each event.
@@ -36,7 +36,7 @@ pub enum Pieces {
 
 /// The end of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum BodyEnd {
     /// As it should be.
     #[default]
     Whole,
@@ -50,24 +50,24 @@ pub enum End {
     Ping(usize),
 }
 
-impl Delivery {
+impl BodyDelivery {
     /// A body of these events; `ping` is what the vendor sends to keep a connection alive.
     /// The guard is dropped when the client has all of it or is gone.
     pub fn body(self, frames: &[String], ping: &'static str, guard: impl Send + 'static) -> Body {
         let bytes = self.bytes(frames);
         let (kept, last) = match self.end {
-            End::Whole => (bytes.len(), None),
-            End::Short(kept) => (kept, None),
-            End::Cut(kept) => (kept, Some(Last::Lost)),
-            End::Stall(kept) => (kept, Some(Last::Silence)),
-            End::Ping(kept) => (kept, Some(Last::Pings)),
+            BodyEnd::Whole => (bytes.len(), None),
+            BodyEnd::Short(kept) => (kept, None),
+            BodyEnd::Cut(kept) => (kept, Some(BodyTail::Lost)),
+            BodyEnd::Stall(kept) => (kept, Some(BodyTail::Silence)),
+            BodyEnd::Ping(kept) => (kept, Some(BodyTail::Pings)),
         };
         let kept = bytes.get(..kept).unwrap_or(&bytes).to_vec();
         let pieces: Vec<Bytes> = match self.pieces {
-            Pieces::Whole => vec![kept.into()],
-            Pieces::Bytes => kept.chunks(1).map(Bytes::copy_from_slice).collect(),
-            Pieces::Events if self.gzip => kept.chunks(7).map(Bytes::copy_from_slice).collect(),
-            Pieces::Events => after_blank_lines(&kept),
+            BodyPieces::Whole => vec![kept.into()],
+            BodyPieces::Bytes => kept.chunks(1).map(Bytes::copy_from_slice).collect(),
+            BodyPieces::Events if self.gzip => kept.chunks(7).map(Bytes::copy_from_slice).collect(),
+            BodyPieces::Events => after_blank_lines(&kept),
         };
         let pieces = stream::iter(pieces).then(|piece| async {
             // Lets the piece before go out alone.
@@ -75,9 +75,11 @@ impl Delivery {
             Ok::<_, Error>(piece)
         });
         let last = stream::iter(last).flat_map(move |last| match last {
-            Last::Lost => stream::iter([Err(Error::from(ErrorKind::ConnectionAborted))]).boxed(),
-            Last::Silence => stream::pending().boxed(),
-            Last::Pings => pings(ping).boxed(),
+            BodyTail::Lost => {
+                stream::iter([Err(Error::from(ErrorKind::ConnectionAborted))]).boxed()
+            }
+            BodyTail::Silence => stream::pending().boxed(),
+            BodyTail::Pings => pings(ping).boxed(),
         });
         Body::from_stream(pieces.chain(last).map(move |piece| {
             let _held = &guard;
@@ -95,11 +97,14 @@ impl Delivery {
             return text.into_bytes();
         }
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).expect("writing to memory")
+        encoder
+            .write_all(text.as_bytes())
+            .and_then(|()| encoder.finish())
+            .expect("writing to memory")
     }
 }
 
-enum Last {
+enum BodyTail {
     Lost,
     Silence,
     Pings,

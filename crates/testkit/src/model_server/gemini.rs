@@ -2,13 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Block, Failure, Saying, Stop, Wire};
+use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, ping: ": ping\n\n", request_header: "x-goog-request-id" };
+pub const WIRE: ServerWire = ServerWire {
+    frames,
+    refusal,
+    ping: ": ping\n\n",
+    request_header: "x-goog-request-id",
+};
 
 /// An event. This vendor ends lines with two bytes and gives no event names.
-fn frame(parts: &[Value], saying: &Saying, finish: Option<&str>) -> String {
+fn frame(parts: &[Value], saying: &StreamedAnswer, finish: Option<&str>) -> String {
     let mut candidate = json!({"content": {"parts": parts, "role": "model"}, "index": 0});
     if let (Some(reason), Some(fields)) = (finish, candidate.as_object_mut()) {
         fields.insert("finishReason".into(), reason.into());
@@ -22,22 +27,26 @@ fn frame(parts: &[Value], saying: &Saying, finish: Option<&str>) -> String {
     format!("data: {event}\r\n\r\n")
 }
 
-fn frames(saying: &Saying) -> Vec<String> {
+fn frames(saying: &StreamedAnswer) -> Vec<String> {
     let mut frames = Vec::new();
     for block in &saying.blocks {
-        if let Block::Frame(text) = block {
+        if let AnswerBlock::Frame(text) = block {
             frames.push(text.clone());
             continue;
         }
-        frames.extend(parts(block).iter().map(|part| frame(std::slice::from_ref(part), saying, None)));
+        frames.extend(
+            parts(block)
+                .iter()
+                .map(|part| frame(std::slice::from_ref(part), saying, None)),
+        );
     }
     if let Some(failure) = &saying.failure {
         frames.push(format!("data: {}\r\n\r\n", refusal(failure)));
     } else if saying.ends {
         let reason = match saying.stop {
-            Stop::End => "STOP",
-            Stop::MaxOutput => "MAX_TOKENS",
-            Stop::Refused => "SAFETY",
+            AnswerStop::End => "STOP",
+            AnswerStop::MaxOutput => "MAX_TOKENS",
+            AnswerStop::Refused => "SAFETY",
         };
         frames.push(frame(&[json!({"text": ""})], saying, Some(reason)));
     }
@@ -45,18 +54,25 @@ fn frames(saying: &Saying) -> Vec<String> {
 }
 
 /// The parts a block comes in. A call is never split here; a signature rides on the last part.
-fn parts(block: &Block) -> Vec<Value> {
+fn parts(block: &AnswerBlock) -> Vec<Value> {
     match block {
-        Block::Text(pieces) => pieces.iter().map(|text| json!({"text": text})).collect(),
-        Block::Thinking(pieces, signature) => {
-            let mut parts: Vec<Value> =
-                pieces.iter().map(|text| json!({"text": text, "thought": true})).collect();
+        AnswerBlock::Text(pieces) => pieces.iter().map(|text| json!({"text": text})).collect(),
+        AnswerBlock::Thinking(pieces, signature) => {
+            let mut parts: Vec<Value> = pieces
+                .iter()
+                .map(|text| json!({"text": text, "thought": true}))
+                .collect();
             if let Some(fields) = parts.last_mut().and_then(Value::as_object_mut) {
                 fields.insert("thoughtSignature".into(), signature.clone().into());
             }
             parts
         }
-        Block::Call { id, tool, json, signature } => {
+        AnswerBlock::Call {
+            id,
+            tool,
+            json,
+            signature,
+        } => {
             let text = json.concat();
             let args: Value = serde_json::from_str(&text).unwrap_or(Value::String(text));
             let mut part = json!({"functionCall": {"id": id, "name": tool, "args": args}});
@@ -65,12 +81,12 @@ fn parts(block: &Block) -> Vec<Value> {
             }
             vec![part]
         }
-        Block::Item(item) => vec![item.clone()],
-        Block::Frame(_) => Vec::new(),
+        AnswerBlock::Item(item) => vec![item.clone()],
+        AnswerBlock::Frame(_) => Vec::new(),
     }
 }
 
-fn usage(saying: &Saying) -> Value {
+fn usage(saying: &StreamedAnswer) -> Value {
     let usage = saying.usage;
     json!({
         "promptTokenCount": usage.input,
@@ -82,9 +98,17 @@ fn usage(saying: &Saying) -> Value {
 }
 
 /// The status in words is the code.
-fn refusal(failure: &Failure) -> String {
-    let Failure { status, code, message, retry_delay, .. } = failure;
-    let info = |delay| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay});
+fn refusal(failure: &ErrorAnswer) -> String {
+    let ErrorAnswer {
+        status,
+        code,
+        message,
+        retry_delay,
+        ..
+    } = failure;
+    let info =
+        |delay| json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay});
     let details: Vec<Value> = retry_delay.iter().map(info).collect();
-    json!({"error": {"code": status, "message": message, "status": code, "details": details}}).to_string()
+    json!({"error": {"code": status, "message": message, "status": code, "details": details}})
+        .to_string()
 }

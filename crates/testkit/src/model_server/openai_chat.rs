@@ -2,14 +2,22 @@
 
 use serde_json::{Value, json};
 
-use super::{Block, Failure, Saying, Stop, Wire};
+use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
 /// The wire.
-pub const WIRE: Wire = Wire { frames, refusal, request_header: "x-request-id", ping: ": PROCESSING\n\n" };
+pub const WIRE: ServerWire = ServerWire {
+    frames,
+    refusal,
+    request_header: "x-request-id",
+    ping: ": PROCESSING\n\n",
+};
 
 /// A chunk with this delta, and with the reason to stop if it is the last one.
 pub fn chunk(delta: &Value, finish: Option<&str>) -> String {
-    frame(&json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]), &Value::Null)
+    frame(
+        &json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]),
+        &Value::Null,
+    )
 }
 
 fn frame(choices: &Value, usage: &Value) -> String {
@@ -20,58 +28,75 @@ fn frame(choices: &Value, usage: &Value) -> String {
     format!("data: {event}\n\n")
 }
 
-fn frames(saying: &Saying) -> Vec<String> {
-    let mut frames = vec![chunk(&json!({"role": "assistant", "content": "", "refusal": null}), None)];
+fn frames(saying: &StreamedAnswer) -> Vec<String> {
+    let mut frames = vec![chunk(
+        &json!({"role": "assistant", "content": "", "refusal": null}),
+        None,
+    )];
     let mut calls = 0;
     for block in &saying.blocks {
-        if let Block::Frame(text) = block {
+        if let AnswerBlock::Frame(text) = block {
             frames.push(text.clone());
             continue;
         }
         frames.extend(deltas(block, calls).iter().map(|delta| chunk(delta, None)));
-        calls += usize::from(matches!(block, Block::Call { .. }));
+        calls += usize::from(matches!(block, AnswerBlock::Call { .. }));
     }
     if let Some(failure) = &saying.failure {
         frames.push(format!("data: {}\n\n", refusal(failure)));
     } else if saying.ends {
         let reason = match saying.stop {
-            Stop::End if calls > 0 => "tool_calls",
-            Stop::End => "stop",
-            Stop::MaxOutput => "length",
-            Stop::Refused => "content_filter",
+            AnswerStop::End if calls > 0 => "tool_calls",
+            AnswerStop::End => "stop",
+            AnswerStop::MaxOutput => "length",
+            AnswerStop::Refused => "content_filter",
         };
-        frames.extend([chunk(&json!({}), Some(reason)), frame(&json!([]), &usage(saying))]);
+        frames.extend([
+            chunk(&json!({}), Some(reason)),
+            frame(&json!([]), &usage(saying)),
+        ]);
         frames.push("data: [DONE]\n\n".to_owned());
     }
     frames
 }
 
 /// The deltas a block comes in. Thinking with a signature comes as details, as routers give it.
-fn deltas(block: &Block, index: usize) -> Vec<Value> {
+fn deltas(block: &AnswerBlock, index: usize) -> Vec<Value> {
     match block {
-        Block::Text(pieces) => pieces.iter().map(|text| json!({"content": text})).collect(),
-        Block::Thinking(pieces, signature) if signature.is_empty() => {
-            pieces.iter().map(|text| json!({"reasoning_content": text})).collect()
-        }
-        Block::Thinking(pieces, signature) => {
+        AnswerBlock::Text(pieces) => pieces.iter().map(|text| json!({"content": text})).collect(),
+        AnswerBlock::Thinking(pieces, signature) if signature.is_empty() => pieces
+            .iter()
+            .map(|text| json!({"reasoning_content": text}))
+            .collect(),
+        AnswerBlock::Thinking(pieces, signature) => {
             let detail = |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0});
-            let delta = |text: &String| json!({"reasoning": text, "reasoning_details": [detail(text)]});
+            let delta =
+                |text: &String| json!({"reasoning": text, "reasoning_details": [detail(text)]});
             let signed = json!({"type": "reasoning.text", "signature": signature, "index": 0});
-            pieces.iter().map(delta).chain([json!({"reasoning_details": [signed]})]).collect()
+            pieces
+                .iter()
+                .map(delta)
+                .chain([json!({"reasoning_details": [signed]})])
+                .collect()
         }
-        Block::Call { id, tool, json: pieces, .. } => {
+        AnswerBlock::Call {
+            id,
+            tool,
+            json: pieces,
+            ..
+        } => {
             let function = json!({"name": tool, "arguments": ""});
             let begin = json!({"index": index, "id": id, "type": "function", "function": function});
             let more = |text: &String| json!({"index": index, "function": {"arguments": text}});
             let calls = [begin].into_iter().chain(pieces.iter().map(more));
             calls.map(|call| json!({"tool_calls": [call]})).collect()
         }
-        Block::Item(delta) => vec![delta.clone()],
-        Block::Frame(_) => Vec::new(),
+        AnswerBlock::Item(delta) => vec![delta.clone()],
+        AnswerBlock::Frame(_) => Vec::new(),
     }
 }
 
-fn usage(saying: &Saying) -> Value {
+fn usage(saying: &StreamedAnswer) -> Value {
     let usage = saying.usage;
     json!({
         "prompt_tokens": usage.input,
@@ -84,7 +109,7 @@ fn usage(saying: &Saying) -> Value {
     })
 }
 
-fn refusal(failure: &Failure) -> String {
-    let Failure { code, message, .. } = failure;
+fn refusal(failure: &ErrorAnswer) -> String {
+    let ErrorAnswer { code, message, .. } = failure;
     json!({"error": {"message": message, "type": "error", "param": null, "code": code}}).to_string()
 }

@@ -3,42 +3,42 @@
 use std::{io, sync::Arc};
 
 use rooftree_process::{
-    Environment, Error, Inheritance, Input, Process, Sandbox, Spawn, sandbox::Backend, spawn,
-    standing::available,
+    ChildEnvironment, EnvironmentFilter, Error, Process, ProcessInput, Sandbox, SpawnRequest,
+    sandbox::SandboxBackend, sandbox_probe::available_backend, spawn,
 };
 use rooftree_protocol::{ErrorCode, Network, SandboxMode};
 
 use super::{
-    processes::Processes,
-    told::{self, Told},
+    background_processes::BackgroundProcesses,
+    sandbox_hints::{self, SandboxHint},
 };
 use crate::{
-    Confining, ToolContext, ToolOutput,
-    confining::Confined,
+    SandboxConfig, ToolContext, ToolOutput,
     notice::Notice,
-    proxy::{Proxy, Refused},
-    web::guard::Guard,
+    proxy::{ProxyRefusals, SandboxProxy},
+    sandbox_config::SessionSandbox,
+    web::guard::NetworkGuard,
 };
 
 /// A command that runs, and what to say about how it runs.
-pub(super) struct Started {
+pub(super) struct StartedCommand {
     pub(super) process: Process,
     pub(super) remark: Option<String>,
     /// Whom it was not let reach.
-    pub(super) refused: Refused,
+    pub(super) refused: ProxyRefusals,
     /// What people should know about how it runs.
     pub(super) notices: Vec<Notice>,
     /// What to say if it meets the sandbox.
-    pub(super) told: Told,
+    pub(super) told: SandboxHint,
 }
 
 /// Starts it; else says why not, for the model.
 pub(super) async fn start(
     command: &str,
     context: &ToolContext,
-    processes: &Processes,
-    guard: &Guard,
-) -> Result<Started, ToolOutput> {
+    processes: &BackgroundProcesses,
+    guard: &NetworkGuard,
+) -> Result<StartedCommand, ToolOutput> {
     let confining = context.sandbox.as_ref();
     let confined = confined(context).await?;
     let unkept = match &confined {
@@ -46,55 +46,84 @@ pub(super) async fn start(
         None => None,
     };
     let mut sandbox = confined.map(|confined| confined.sandbox);
-    let told = Told::about(sandbox.as_ref(), &context.cwd).await;
-    let refused = Refused::default();
+    let told = SandboxHint::about(sandbox.as_ref(), &context.cwd).await;
+    let refused = ProxyRefusals::default();
     let network = confining.map(|confining| &confining.confinement.network);
     if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
-        let proxy = Proxy::new(hosts, guard.clone(), refused.clone());
+        let proxy = SandboxProxy::new(hosts, guard.clone(), refused.clone());
         sandbox.gate = Some(proxy.gate().map_err(unreachable)?);
     }
     let mut environment = environment(processes.inheritance());
     if let Some(way_back) = &context.way_back {
         environment = way_back.told(environment);
-        sandbox.iter_mut().for_each(|sandbox| way_back.open(sandbox, &context.cwd));
+        sandbox
+            .iter_mut()
+            .for_each(|sandbox| way_back.open(sandbox, &context.cwd));
     }
-    let mut request = Spawn {
+    let mut request = SpawnRequest {
         program: "bash".into(),
         args: vec!["-c".into(), "--".into(), command.into()],
         cwd: context.cwd.to_path_buf(),
         environment,
-        input: Input::Nothing,
+        input: ProcessInput::Nothing,
         sandbox: sandbox.map(Into::into),
     };
     match shell(&mut request).await {
-        Ok(process) => Ok(Started { process, remark: unkept, refused, notices: Vec::new(), told }),
+        Ok(process) => Ok(StartedCommand {
+            process,
+            remark: unkept,
+            refused,
+            notices: Vec::new(),
+            told,
+        }),
         Err(Error::Unconfined { reason, .. }) if is_required(context) => Err(unstarted(&reason)),
         Err(Error::Unconfined { reason, .. }) => {
             let (process, remark) = looser(&mut request, &reason).await.map_err(failed)?;
             let remark = processes.is_first_unconfined().then_some(remark);
-            let notices = remark.iter().map(|remark| told::unconfined(remark)).collect();
-            let told = if request.sandbox.is_some() { told } else { Told::default() };
-            Ok(Started { process, remark, refused, notices, told })
+            let notices = remark
+                .iter()
+                .map(|remark| sandbox_hints::unconfined_notice(remark))
+                .collect();
+            let told = if request.sandbox.is_some() {
+                told
+            } else {
+                SandboxHint::default()
+            };
+            Ok(StartedCommand {
+                process,
+                remark,
+                refused,
+                notices,
+                told,
+            })
         }
         Err(error) => Err(failed(error)),
     }
 }
 
 /// The sandbox, if there is to be one. What it needs to know may have to be looked for on the disk.
-async fn confined(context: &ToolContext) -> Result<Option<Confined>, ToolOutput> {
-    let is_meant = |confining: &&Confining| confining.confinement.mode != SandboxMode::Off;
+async fn confined(context: &ToolContext) -> Result<Option<SessionSandbox>, ToolOutput> {
+    let is_meant = |confining: &&SandboxConfig| confining.confinement.mode != SandboxMode::Off;
     // Another thread has to be woken for it, which takes longer than a small command.
-    let Some(confining) = context.sandbox.as_ref().filter(is_meant).cloned() else { return Ok(None) };
+    let Some(confining) = context.sandbox.as_ref().filter(is_meant).cloned() else {
+        return Ok(None);
+    };
     let (session, cwd) = (context.session.clone(), context.cwd.clone());
     let made = tokio::task::spawn_blocking(move || confining.sandbox(&session, &cwd)).await;
-    made.map_err(|error| ToolOutput::failed(ErrorCode::Internal, format!("The sandbox broke: {error}.")))
+    made.map_err(|error| {
+        ToolOutput::failed(ErrorCode::Internal, format!("The sandbox broke: {error}."))
+    })
 }
 
 /// What rules keep from being read and this command could read all the same, in words.
-async fn unkept(confined: &Confined) -> Option<String> {
+async fn unkept(confined: &SessionSandbox) -> Option<String> {
     let open = confined.sandbox.beyond_landlock();
-    if let (Ok(Backend::Landlock), Some(first)) = (available().await, open.first()) {
-        let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
+    if let (Ok(SandboxBackend::Landlock), Some(first)) = (available_backend().await, open.first()) {
+        let more = if open.len() > 1 {
+            format!(" and {} more", open.len() - 1)
+        } else {
+            String::new()
+        };
         return Some(format!(
             "[rules deny reading {}{more}; that cannot be kept from commands here, it needs bubblewrap (bwrap)]",
             first.display()
@@ -107,24 +136,39 @@ async fn unkept(confined: &Confined) -> Option<String> {
 }
 
 /// As confined as can be had: where hosts cannot be told apart, none is reached.
-async fn looser(request: &mut Spawn, reason: &str) -> Result<(Process, String), Error> {
-    let gated = request.sandbox.take().filter(|sandbox| sandbox.gate.is_some());
+async fn looser(request: &mut SpawnRequest, reason: &str) -> Result<(Process, String), Error> {
+    let gated = request
+        .sandbox
+        .take()
+        .filter(|sandbox| sandbox.gate.is_some());
     if let Some(sandbox) = gated {
-        request.sandbox = Some(Sandbox { gate: None, ..Sandbox::clone(&sandbox) }.into());
+        request.sandbox = Some(
+            Sandbox {
+                gate: None,
+                ..Sandbox::clone(&sandbox)
+            }
+            .into(),
+        );
         match shell(request).await {
             Err(Error::Unconfined { .. }) => request.sandbox = None,
             started => return Ok((started?, format!("[commands reach nobody here: {reason}]"))),
         }
     }
-    Ok((shell(request).await?, format!("[commands are not confined here: {reason}]")))
+    Ok((
+        shell(request).await?,
+        format!("[commands are not confined here: {reason}]"),
+    ))
 }
 
 fn is_required(context: &ToolContext) -> bool {
-    context.sandbox.as_ref().is_some_and(|confining| confining.confinement.mode == SandboxMode::Required)
+    context
+        .sandbox
+        .as_ref()
+        .is_some_and(|confining| confining.confinement.mode == SandboxMode::Required)
 }
 
 /// Bash if there is one, else whatever `sh` is. Never a login shell: it would read people's profiles.
-async fn shell(request: &mut Spawn) -> Result<Process, Error> {
+async fn shell(request: &mut SpawnRequest) -> Result<Process, Error> {
     request.program = "bash".into();
     match spawn(request.clone()).await {
         Err(Error::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
@@ -137,8 +181,8 @@ async fn shell(request: &mut Spawn) -> Result<Process, Error> {
 
 /// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
 /// when it only looks; what can be taken from it without changing what it says is.
-fn environment(inheritance: Arc<Inheritance>) -> Environment {
-    Environment::inheriting(inheritance)
+fn environment(inheritance: Arc<EnvironmentFilter>) -> ChildEnvironment {
+    ChildEnvironment::inheriting(inheritance)
         .with("PAGER", "cat")
         .with("GIT_PAGER", "cat")
         .with("GIT_TERMINAL_PROMPT", "0")
@@ -156,7 +200,10 @@ fn failed(error: Error) -> ToolOutput {
 }
 
 fn unreachable(error: io::Error) -> ToolOutput {
-    ToolOutput::failed(ErrorCode::ToolFailed, format!("Could not open a way to the network: {error}."))
+    ToolOutput::failed(
+        ErrorCode::ToolFailed,
+        format!("Could not open a way to the network: {error}."),
+    )
 }
 
 fn unstarted(reason: &str) -> ToolOutput {

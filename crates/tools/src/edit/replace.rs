@@ -1,15 +1,15 @@
 //! Replaces pieces of a text, all of them or none. Pure.
 
 /// One piece and what takes its place.
-pub(crate) struct Replacement {
+pub(crate) struct TextReplacement {
     pub old: String,
     pub new: String,
-    pub matches: Matches,
+    pub matches: MatchMode,
 }
 
 /// How often a piece may occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Matches {
+pub(crate) enum MatchMode {
     /// Exactly once.
     One,
     /// Once or more; all are replaced.
@@ -21,7 +21,10 @@ pub(crate) enum Matches {
 }
 
 /// The text after all replacements, one after the other, and how many places changed.
-pub(crate) fn all_or_nothing(text: &str, replacements: &[Replacement]) -> Result<(String, usize), String> {
+pub(crate) fn all_or_nothing(
+    text: &str,
+    replacements: &[TextReplacement],
+) -> Result<(String, usize), String> {
     if replacements.is_empty() {
         return Err("there is nothing to replace.".to_owned());
     }
@@ -39,19 +42,26 @@ pub(crate) fn all_or_nothing(text: &str, replacements: &[Replacement]) -> Result
 }
 
 /// Where a replacement applies.
-fn places(text: &str, Replacement { old, new, matches }: &Replacement) -> Result<Vec<usize>, String> {
+fn places(
+    text: &str,
+    TextReplacement { old, new, matches }: &TextReplacement,
+) -> Result<Vec<usize>, String> {
     if old.is_empty() {
         return Err("the text to replace is empty; Write creates a file.".to_owned());
     }
     if old == new {
         return Err("the old and the new text are the same.".to_owned());
     }
-    let are_lines = matches!(matches, Matches::Lines | Matches::RemovedLines);
+    let are_lines = matches!(matches, MatchMode::Lines | MatchMode::RemovedLines);
     let is_place = |at: &usize| !are_lines || is_whole_lines(text, *at, at + old.len());
-    let found: Vec<usize> = text.match_indices(old.as_str()).map(|(at, _)| at).filter(is_place).collect();
+    let found: Vec<usize> = text
+        .match_indices(old.as_str())
+        .map(|(at, _)| at)
+        .filter(is_place)
+        .collect();
     match (found.len(), matches) {
         (0, _) => Err(not_found(text, old)),
-        (1, _) | (_, Matches::All) => Ok(found),
+        (1, _) | (_, MatchMode::All) => Ok(found),
         (count, _) => Err(format!(
             "the text to replace occurs {count} times (lines {}). Add lines around it to make it unique, or use \
              Edit with replace_all.",
@@ -67,14 +77,20 @@ fn is_whole_lines(text: &str, start: usize, end: usize) -> bool {
 }
 
 /// The text with something else in all these places.
-fn with(text: &str, places: &[usize], Replacement { old, new, matches }: &Replacement) -> String {
+fn with(
+    text: &str,
+    places: &[usize],
+    TextReplacement { old, new, matches }: &TextReplacement,
+) -> String {
     let mut result = String::with_capacity(text.len());
     let mut last = 0;
     for at in places {
         result.push_str(text.get(last..*at).unwrap_or_default());
         result.push_str(new);
         last = at + old.len();
-        if *matches == Matches::RemovedLines && text.get(last..).is_some_and(|rest| rest.starts_with('\n')) {
+        if *matches == MatchMode::RemovedLines
+            && text.get(last..).is_some_and(|rest| rest.starts_with('\n'))
+        {
             last += 1;
         }
     }
@@ -86,7 +102,11 @@ fn with(text: &str, places: &[usize], Replacement { old, new, matches }: &Replac
 fn lines_of(text: &str, places: &[usize]) -> Vec<usize> {
     let (mut line, mut last) = (1, 0);
     let line_at = |at: &usize| {
-        line += text.get(last..*at).unwrap_or_default().matches('\n').count();
+        line += text
+            .get(last..*at)
+            .unwrap_or_default()
+            .matches('\n')
+            .count();
         last = *at;
         line
     };
@@ -118,12 +138,12 @@ fn not_found(text: &str, old: &str) -> String {
 mod tests {
     use super::*;
 
-    type Edit = (&'static str, &'static str, Matches);
+    type Edit = (&'static str, &'static str, MatchMode);
 
     fn replaced(text: &str, edits: &[Edit]) -> Result<(String, usize), String> {
-        let replacements: Vec<Replacement> = edits
+        let replacements: Vec<TextReplacement> = edits
             .iter()
-            .map(|(old, new, matches)| Replacement {
+            .map(|(old, new, matches)| TextReplacement {
                 old: (*old).into(),
                 new: (*new).into(),
                 matches: *matches,
@@ -134,19 +154,37 @@ mod tests {
 
     #[test]
     fn pieces_are_replaced_in_order() {
-        use Matches::*;
-        assert_eq!(replaced("a b a", &[("b", "c", One)]), Ok(("a c a".into(), 1)));
-        assert_eq!(replaced("a b a", &[("a", "x", All)]), Ok(("x b x".into(), 2)));
-        assert_eq!(replaced("a", &[("a", "b", One), ("b", "c", One)]), Ok(("c".into(), 2)));
+        use MatchMode::*;
+        assert_eq!(
+            replaced("a b a", &[("b", "c", One)]),
+            Ok(("a c a".into(), 1))
+        );
+        assert_eq!(
+            replaced("a b a", &[("a", "x", All)]),
+            Ok(("x b x".into(), 2))
+        );
+        assert_eq!(
+            replaced("a", &[("a", "b", One), ("b", "c", One)]),
+            Ok(("c".into(), 2))
+        );
         assert_eq!(replaced("a", &[("a", "", One)]), Ok((String::new(), 1)));
-        assert_eq!(replaced("xa\na\nb\n", &[("a", "c", Lines)]), Ok(("xa\nc\nb\n".into(), 1)));
-        assert_eq!(replaced("xa\na\nb\n", &[("a", "", RemovedLines)]), Ok(("xa\nb\n".into(), 1)));
-        assert_eq!(replaced("b\na", &[("a", "", RemovedLines)]), Ok(("b\n".into(), 1)));
+        assert_eq!(
+            replaced("xa\na\nb\n", &[("a", "c", Lines)]),
+            Ok(("xa\nc\nb\n".into(), 1))
+        );
+        assert_eq!(
+            replaced("xa\na\nb\n", &[("a", "", RemovedLines)]),
+            Ok(("xa\nb\n".into(), 1))
+        );
+        assert_eq!(
+            replaced("b\na", &[("a", "", RemovedLines)]),
+            Ok(("b\n".into(), 1))
+        );
     }
 
     #[test]
     fn what_cannot_be_replaced_is_said_and_nothing_is() {
-        use Matches::*;
+        use MatchMode::*;
         let table: [(&str, &[Edit], &str); 7] = [
             ("a", &[], "nothing to replace"),
             ("a", &[("", "x", One)], "is empty"),
@@ -154,7 +192,11 @@ mod tests {
             ("a", &[("z", "x", All)], "was not found."),
             ("a\n\tb", &[("a\n  b", "x", One)], "differs only in spaces"),
             ("a\nb\na\na", &[("a", "x", One)], "3 times (lines 1, 3, 4)"),
-            ("a b", &[("a", "x", One), ("z", "y", One)], "edit 2 of 2: the text to replace was not found."),
+            (
+                "a b",
+                &[("a", "x", One), ("z", "y", One)],
+                "edit 2 of 2: the text to replace was not found.",
+            ),
         ];
         for (text, edits, words) in table {
             let error = replaced(text, edits).unwrap_err();

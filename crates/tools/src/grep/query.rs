@@ -8,9 +8,9 @@ use ignore::{WalkParallel, overrides::OverrideBuilder, types::TypesBuilder};
 use serde_json::Value;
 
 use crate::{
-    Reach, ToolContext,
+    CallReach, ToolContext,
     arguments::{flag, number, text},
-    walk::{self, Hiding},
+    walk::{self, WalkExclusion},
 };
 
 /// Lines or files shown unless the model asks for more.
@@ -21,7 +21,7 @@ const MULTILINE_BYTES: u64 = 50 * 1024 * 1024;
 
 /// What a match leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum GrepMode {
     /// The line, with those around it.
     Content,
     /// The file's name.
@@ -31,9 +31,9 @@ pub(super) enum Mode {
 }
 
 /// A search that can begin.
-pub(super) struct Query {
+pub(super) struct GrepQuery {
     pub matcher: RegexMatcher,
-    pub mode: Mode,
+    pub mode: GrepMode,
     /// Lines or files shown.
     pub shown: usize,
     pub pattern: String,
@@ -47,11 +47,14 @@ pub(super) struct Query {
     after: usize,
 }
 
-impl Query {
+impl GrepQuery {
     pub fn new(input: &Value, context: &ToolContext) -> Result<Self, String> {
         let around = number(input, "context").unwrap_or(0);
-        let lines = |name: &str| usize::try_from(number(input, name).unwrap_or(around)).unwrap_or(usize::MAX);
-        let optional = |name: &str| Some(text(input, name).to_owned()).filter(|text| !text.is_empty());
+        let lines = |name: &str| {
+            usize::try_from(number(input, name).unwrap_or(around)).unwrap_or(usize::MAX)
+        };
+        let optional =
+            |name: &str| Some(text(input, name).to_owned()).filter(|text| !text.is_empty());
         let shown = match number(input, "head_limit").unwrap_or(DEFAULT_SHOWN) {
             0 => usize::MAX,
             count => usize::try_from(count).unwrap_or(usize::MAX),
@@ -59,13 +62,16 @@ impl Query {
         let query = Self {
             matcher: matcher(input)?,
             mode: match text(input, "output_mode") {
-                "files_with_matches" => Mode::Files,
-                "count" => Mode::Count,
-                _ => Mode::Content,
+                "files_with_matches" => GrepMode::Files,
+                "count" => GrepMode::Count,
+                _ => GrepMode::Content,
             },
             shown,
             pattern: text(input, "pattern").to_owned(),
-            is_numbered: input.get("line_numbers").and_then(Value::as_bool).unwrap_or(true),
+            is_numbered: input
+                .get("line_numbers")
+                .and_then(Value::as_bool)
+                .unwrap_or(true),
             root: root(text(input, "path"), context)?,
             glob: optional("glob"),
             file_type: optional("type"),
@@ -78,16 +84,21 @@ impl Query {
     }
 
     /// A walk over all files that may be searched.
-    pub fn walk(&self, reach: &Reach) -> Result<WalkParallel, String> {
-        let mut walk = walk::within(reach, &self.root, Hiding::Ignored);
+    pub fn walk(&self, reach: &CallReach) -> Result<WalkParallel, String> {
+        let mut walk = walk::within(reach, &self.root, WalkExclusion::Ignored);
         if let Some(glob) = &self.glob {
             let mut overrides = OverrideBuilder::new(&self.root);
             let built = overrides.add(glob).and_then(|overrides| overrides.build());
-            walk.overrides(built.map_err(|error| format!("`{glob}` is not a valid glob: {error}."))?);
+            walk.overrides(
+                built.map_err(|error| format!("`{glob}` is not a valid glob: {error}."))?,
+            );
         }
         if let Some(name) = &self.file_type {
             let types = TypesBuilder::new().add_defaults().select(name).build();
-            walk.types(types.map_err(|_| format!("`{name}` is not a known file type; use glob instead."))?);
+            walk.types(
+                types
+                    .map_err(|_| format!("`{name}` is not a known file type; use glob instead."))?,
+            );
         }
         if self.is_multiline {
             walk.max_filesize(Some(MULTILINE_BYTES));
@@ -97,7 +108,7 @@ impl Query {
 
     /// What one thread searches with.
     pub fn searcher(&self) -> Searcher {
-        let is_content = self.mode == Mode::Content;
+        let is_content = self.mode == GrepMode::Content;
         SearcherBuilder::new()
             .binary_detection(BinaryDetection::quit(0))
             .line_number(is_content)
@@ -108,14 +119,16 @@ impl Query {
     }
 
     pub fn has_context(&self) -> bool {
-        self.mode == Mode::Content && (self.before > 0 || self.after > 0)
+        self.mode == GrepMode::Content && (self.before > 0 || self.after > 0)
     }
 }
 
 fn matcher(input: &Value) -> Result<RegexMatcher, String> {
     let pattern = text(input, "pattern");
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(flag(input, "ignore_case")).multi_line(true);
+    builder
+        .case_insensitive(flag(input, "ignore_case"))
+        .multi_line(true);
     if flag(input, "multiline") {
         builder.dot_matches_new_line(true);
     } else {

@@ -14,8 +14,8 @@ use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    query::{Mode, Query},
-    sink::{Collector, Line},
+    query::{GrepMode, GrepQuery},
+    sink::{GrepLine, MatchCollector},
 };
 use crate::{ToolContext, reach};
 
@@ -24,17 +24,22 @@ use crate::{ToolContext, reach};
 const COLLECTED: usize = 50_000;
 
 /// What a search found.
-pub(super) struct Found {
-    files: Vec<(PathBuf, Collector)>,
+pub(super) struct GrepResults {
+    files: Vec<(PathBuf, MatchCollector)>,
     is_complete: bool,
 }
 
 /// Searches all files of a query.
-pub(super) fn search(query: &Query, context: &ToolContext) -> Found {
+pub(super) fn search(query: &GrepQuery, context: &ToolContext) -> GrepResults {
     let cancel = &context.cancel;
     let files = Mutex::new(Vec::new());
     let collected = AtomicUsize::new(0);
-    let Ok(walk) = query.walk(&context.reach) else { return Found { files: Vec::new(), is_complete: true } };
+    let Ok(walk) = query.walk(&context.reach) else {
+        return GrepResults {
+            files: Vec::new(),
+            is_complete: true,
+        };
+    };
     walk.run(|| {
         let mut searcher = query.searcher();
         let (files, collected) = (&files, &collected);
@@ -42,45 +47,59 @@ pub(super) fn search(query: &Query, context: &ToolContext) -> Found {
             if cancel.is_cancelled() || collected.load(Ordering::Relaxed) >= COLLECTED {
                 return WalkState::Quit;
             }
-            if let Some((path, collector)) =
-                entry.ok().and_then(|entry| search_file(query, &mut searcher, &entry, context))
+            if let Some((path, collector)) = entry
+                .ok()
+                .and_then(|entry| search_file(query, &mut searcher, &entry, context))
             {
                 collected.fetch_add(collector.lines.len().max(1), Ordering::Relaxed);
-                files.lock().unwrap_or_else(PoisonError::into_inner).push((path, collector));
+                files
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((path, collector));
             }
             WalkState::Continue
         })
     });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort_by(|a, b| a.0.cmp(&b.0));
-    Found { files, is_complete: collected.into_inner() < COLLECTED }
+    GrepResults {
+        files,
+        is_complete: collected.into_inner() < COLLECTED,
+    }
 }
 
 /// Anything that cannot be read is passed over, as ripgrep does.
 fn search_file(
-    query: &Query,
+    query: &GrepQuery,
     searcher: &mut Searcher,
     entry: &DirEntry,
     context: &ToolContext,
-) -> Option<(PathBuf, Collector)> {
+) -> Option<(PathBuf, MatchCollector)> {
     // Where a walk begins is behind all links, and what it finds must be a file itself.
     if !entry.file_type().is_some_and(|kind| kind.is_file()) {
         return None;
     }
-    let mut collector = Collector::new(query.mode, COLLECTED);
+    let mut collector = MatchCollector::new(query.mode, COLLECTED);
     let file = reach::read_within(&context.reach, entry.path()).ok()?;
-    let reader = Stoppable { file, cancel: &context.cancel };
-    searcher.search_reader(&query.matcher, reader, &mut collector).ok()?;
-    collector.is_match().then(|| (entry.path().to_owned(), collector))
+    let reader = CancellableReader {
+        file,
+        cancel: &context.cancel,
+    };
+    searcher
+        .search_reader(&query.matcher, reader, &mut collector)
+        .ok()?;
+    collector
+        .is_match()
+        .then(|| (entry.path().to_owned(), collector))
 }
 
 /// A file that cannot be read any further once the call is cancelled.
-struct Stoppable<'a, R> {
+struct CancellableReader<'a, R> {
     file: R,
     cancel: &'a CancellationToken,
 }
 
-impl<R: Read> Read for Stoppable<'_, R> {
+impl<R: Read> Read for CancellableReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::ErrorKind::ConnectionAborted.into());
@@ -89,9 +108,9 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
-impl Found {
+impl GrepResults {
     /// What the model reads.
-    pub fn describe(&self, query: &Query, context: &ToolContext) -> String {
+    pub fn describe(&self, query: &GrepQuery, context: &ToolContext) -> String {
         let mut text = match self.files.as_slice() {
             [] => format!("No matches for `{}`.", query.pattern),
             _ => self.lines(query, context),
@@ -100,12 +119,18 @@ impl Found {
         text
     }
 
-    fn lines(&self, query: &Query, context: &ToolContext) -> String {
-        let lines = self.files.iter().enumerate().flat_map(|(at, (path, collector))| {
-            // With lines around the matches nobody could see where the next file's begin.
-            let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
-            border.into_iter().chain(file_lines(query, context.shown(path), collector))
-        });
+    fn lines(&self, query: &GrepQuery, context: &ToolContext) -> String {
+        let lines = self
+            .files
+            .iter()
+            .enumerate()
+            .flat_map(|(at, (path, collector))| {
+                // With lines around the matches nobody could see where the next file's begin.
+                let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
+                border
+                    .into_iter()
+                    .chain(file_lines(query, context.shown(path), collector))
+            });
         let mut shown: Vec<String> = Vec::new();
         let mut left_out = 0;
         for line in lines {
@@ -117,29 +142,33 @@ impl Found {
         }
         if left_out > 0 {
             let least = if self.is_complete { "" } else { "at least " };
-            shown.push(format!("[… {least}{left_out} more; narrow the search or raise head_limit]"));
+            shown.push(format!(
+                "[… {least}{left_out} more; narrow the search or raise head_limit]"
+            ));
         }
         shown.join("\n")
     }
 }
 
 fn file_lines<'a>(
-    query: &Query,
+    query: &GrepQuery,
     name: String,
-    collector: &'a Collector,
+    collector: &'a MatchCollector,
 ) -> Box<dyn Iterator<Item = String> + 'a> {
     match query.mode {
-        Mode::Files => Box::new(std::iter::once(name)),
-        Mode::Count => Box::new(std::iter::once(format!("{name}:{}", collector.count))),
-        Mode::Content if query.is_numbered => Box::new(collector.lines.iter().map(move |line| match line {
-            Line::Match(number, text) => format!("{name}:{number}:{text}"),
-            Line::Context(number, text) => format!("{name}-{number}-{text}"),
-            Line::Break => "--".to_owned(),
-        })),
-        Mode::Content => Box::new(collector.lines.iter().map(move |line| match line {
-            Line::Match(_, text) => format!("{name}:{text}"),
-            Line::Context(_, text) => format!("{name}-{text}"),
-            Line::Break => "--".to_owned(),
+        GrepMode::Files => Box::new(std::iter::once(name)),
+        GrepMode::Count => Box::new(std::iter::once(format!("{name}:{}", collector.count))),
+        GrepMode::Content if query.is_numbered => {
+            Box::new(collector.lines.iter().map(move |line| match line {
+                GrepLine::Match(number, text) => format!("{name}:{number}:{text}"),
+                GrepLine::Context(number, text) => format!("{name}-{number}-{text}"),
+                GrepLine::Break => "--".to_owned(),
+            }))
+        }
+        GrepMode::Content => Box::new(collector.lines.iter().map(move |line| match line {
+            GrepLine::Match(_, text) => format!("{name}:{text}"),
+            GrepLine::Context(_, text) => format!("{name}-{text}"),
+            GrepLine::Break => "--".to_owned(),
         })),
     }
 }

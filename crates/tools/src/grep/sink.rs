@@ -4,31 +4,37 @@ use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::query::Mode;
+use super::query::GrepMode;
 
 /// Characters shown of one line; more is somebody's data, not code.
 const LINE_CHARS: usize = 500;
 
 /// Collects from one file.
-pub(super) struct Collector {
-    mode: Mode,
+pub(super) struct MatchCollector {
+    mode: GrepMode,
     /// Lines after which a file has said enough.
     most: usize,
-    pub lines: Vec<Line>,
+    pub lines: Vec<GrepLine>,
     pub count: u64,
     is_binary: bool,
 }
 
 /// One line of a result.
-pub(super) enum Line {
+pub(super) enum GrepLine {
     Match(u64, String),
     Context(u64, String),
     Break,
 }
 
-impl Collector {
-    pub fn new(mode: Mode, most: usize) -> Self {
-        Self { mode, most, lines: Vec::new(), count: 0, is_binary: false }
+impl MatchCollector {
+    pub fn new(mode: GrepMode, most: usize) -> Self {
+        Self {
+            mode,
+            most,
+            lines: Vec::new(),
+            count: 0,
+            is_binary: false,
+        }
     }
 
     /// A file that turned out to be binary has no lines.
@@ -37,30 +43,40 @@ impl Collector {
     }
 }
 
-impl Sink for Collector {
+impl Sink for MatchCollector {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         match self.mode {
-            Mode::Files => self.count = 1,
-            Mode::Count => self.count += found.lines().count() as u64,
-            Mode::Content => {
+            GrepMode::Files => self.count = 1,
+            GrepMode::Count => self.count += found.lines().count() as u64,
+            GrepMode::Content => {
                 let first = found.line_number().unwrap_or(0);
-                let lines = found.lines().zip(first..).map(|(line, number)| Line::Match(number, shown(line)));
+                let lines = found
+                    .lines()
+                    .zip(first..)
+                    .map(|(line, number)| GrepLine::Match(number, shown(line)));
                 self.lines.extend(lines);
                 self.count += 1;
             }
         }
-        Ok(self.mode != Mode::Files && self.lines.len() < self.most)
+        Ok(self.mode != GrepMode::Files && self.lines.len() < self.most)
     }
 
-    fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        self.lines.push(Line::Context(context.line_number().unwrap_or(0), shown(context.bytes())));
+    fn context(
+        &mut self,
+        _searcher: &Searcher,
+        context: &SinkContext<'_>,
+    ) -> Result<bool, io::Error> {
+        self.lines.push(GrepLine::Context(
+            context.line_number().unwrap_or(0),
+            shown(context.bytes()),
+        ));
         Ok(true)
     }
 
     fn context_break(&mut self, _searcher: &Searcher) -> Result<bool, io::Error> {
-        self.lines.push(Line::Break);
+        self.lines.push(GrepLine::Break);
         Ok(true)
     }
 

@@ -15,37 +15,43 @@ use rmcp::{
     service::{InboundStreamOrigin, NotificationContext, RequestContext},
 };
 
-use super::{Notice, elicit::Form, remarks::Remarks, underway::Underway};
+use super::{
+    Notice, elicitation::ElicitationForm, in_flight::InFlightCalls, pending_notices::PendingNotices,
+};
 
 /// What a connection and its client both know.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct McpConnectionState {
     /// How often the server has said that its tools are others now.
     pub(super) changes: AtomicU64,
     /// The calls it is working on.
-    pub(super) underway: Underway,
+    pub(super) underway: InFlightCalls,
 }
 
 /// Answers a server's questions. What it is not asked for it does not have: no files, no models.
-pub(super) struct Client {
+pub(super) struct McpClient {
     pub(super) server: String,
-    pub(super) shared: Arc<Shared>,
-    pub(super) remarks: Arc<Remarks>,
+    pub(super) shared: Arc<McpConnectionState>,
+    pub(super) remarks: Arc<PendingNotices>,
 }
 
-impl ClientHandler for Client {
+impl ClientHandler for McpClient {
     async fn create_elicitation(
         &self,
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let Some(call) = self.shared.underway.meant(context.extensions.get::<InboundStreamOrigin>()) else {
+        let Some(call) = self
+            .shared
+            .underway
+            .find_for_question(context.extensions.get::<InboundStreamOrigin>())
+        else {
             let notice = Notice::unasked(&self.server);
             self.shared.underway.tell(&notice.message);
             self.remarks.add(notice);
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
-        let Some(form) = Form::of(&self.server, request) else {
+        let Some(form) = ElicitationForm::of(&self.server, request) else {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
         Ok(tokio::select! {

@@ -1,6 +1,6 @@
 //! One live connection to a server: said hello, asked for its tools, called.
 
-mod reading;
+mod resources_and_prompts;
 
 use std::{
     sync::{
@@ -13,11 +13,13 @@ use std::{
 use rmcp::{
     RoleClient,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest,
-        RequestId, ServerCapabilities, ServerNotification, ServerResult, SubscriptionFilter, Tool,
+        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
+        ClientRequest, RequestId, ServerCapabilities, ServerNotification, ServerResult,
+        SubscriptionFilter, Tool,
     },
     service::{
-        ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService, ServiceError,
+        ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions, RunningService,
+        ServiceError,
     },
     transport::{AuthError, IntoTransport, streamable_http_client::AuthRequiredError},
 };
@@ -26,22 +28,22 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     Error,
-    client::{Client, Shared},
-    door::Door,
-    fetching::explained,
-    frames::lines,
-    hello::{newest, refusal},
-    http::{self, Way},
-    identity::{Reach, reach},
-    program::Program,
-    secrets::Secrets,
-    underway::Call,
+    client::{McpClient, McpConnectionState},
+    connect_params::ConnectParams,
+    handshake::{newest, refusal},
+    http::{self, McpHttpTransport},
+    identity::{McpTransport, reach},
+    in_flight::InFlightCall,
+    package_fetch::explained,
+    sanitize::{COMPLAINT, sanitize_text},
+    secrets::ServerSecrets,
+    server_process::McpServerProcess,
+    stdio_transport::lines,
     unknown_parts,
-    untrusted::{COMPLAINT, cleaned},
 };
 use crate::ToolContext;
 
-pub(super) use reading::Readable;
+pub(super) use resources_and_prompts::McpResourceList;
 
 /// Tools of one server that are offered.
 pub(super) const MOST_TOOLS: usize = 512;
@@ -51,16 +53,16 @@ const MOST_PAGES: usize = 64;
 const LISTING: Duration = Duration::from_secs(30);
 
 /// A server that has said hello.
-pub(super) struct Connection {
-    service: RunningService<RoleClient, Client>,
-    program: Option<Program>,
-    shared: Arc<Shared>,
-    secrets: Secrets,
+pub(super) struct McpConnection {
+    service: RunningService<RoleClient, McpClient>,
+    program: Option<McpServerProcess>,
+    shared: Arc<McpConnectionState>,
+    secrets: ServerSecrets,
     has_served: AtomicBool,
 }
 
 /// The tools a server says it has, as far as they were asked for.
-pub(super) struct Listed {
+pub(super) struct ListedTools {
     pub(super) tools: Vec<Tool>,
     /// Whether there are more than anybody wants.
     pub(super) has_more: bool,
@@ -70,28 +72,34 @@ pub(super) struct Listed {
 
 /// What a server says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct McpServerInfo {
     /// Its name and version, in its own words.
     pub title: String,
     /// The revision of the protocol that is spoken.
     pub protocol: String,
 }
 
-impl Connection {
+impl McpConnection {
     /// Opens it, in the newest manner the server knows.
-    pub(super) async fn open(door: &Door<'_>) -> Result<Self, Error> {
+    pub(super) async fn open(door: &ConnectParams<'_>) -> Result<Self, Error> {
         let opened = timeout(door.patience, Self::greet(door)).await;
         let opened = opened.unwrap_or(Err(Error::NotReady(door.patience)));
         opened.map_err(|error| explained(error, door.confining, door.server))
     }
 
-    async fn greet(door: &Door<'_>) -> Result<Self, Error> {
+    async fn greet(door: &ConnectParams<'_>) -> Result<Self, Error> {
         match reach(door.server)? {
-            Reach::Address(url) => match http::way(door.server, url, door.tokens).await? {
-                Way::Plain(transport) => Self::serve(door, transport, newest(), None).await,
-                Way::LoggedIn(transport) => Self::serve(door, transport, newest(), None).await,
-            },
-            Reach::Program => match Self::start(door, newest()).await {
+            McpTransport::Address(url) => {
+                match http::http_transport(door.server, url, door.tokens).await? {
+                    McpHttpTransport::Plain(transport) => {
+                        Self::serve(door, transport, newest(), None).await
+                    }
+                    McpHttpTransport::LoggedIn(transport) => {
+                        Self::serve(door, transport, newest(), None).await
+                    }
+                }
+            }
+            McpTransport::Program => match Self::start(door, newest()).await {
                 // Some servers know so little of later manners that they end when they hear of them.
                 Err(Error::Gone(_)) => Self::start(door, ClientLifecycleMode::Initialize).await,
                 opened => opened,
@@ -99,43 +107,60 @@ impl Connection {
         }
     }
 
-    async fn start(door: &Door<'_>, manner: ClientLifecycleMode) -> Result<Self, Error> {
-        let (program, (output, input)) = Program::start(door).await?;
+    async fn start(door: &ConnectParams<'_>, manner: ClientLifecycleMode) -> Result<Self, Error> {
+        let (program, (output, input)) = McpServerProcess::start(door).await?;
         Self::serve(door, lines(output, input), manner, Some(program)).await
     }
 
     async fn serve<T, E, A>(
-        door: &Door<'_>,
+        door: &ConnectParams<'_>,
         transport: T,
         manner: ClientLifecycleMode,
-        program: Option<Program>,
+        program: Option<McpServerProcess>,
     ) -> Result<Self, Error>
     where
         T: IntoTransport<RoleClient, E, A>,
         E: std::error::Error + Send + Sync + 'static,
     {
-        let (shared, secrets) = (Arc::<Shared>::default(), Secrets::of(door.server, door.tokens));
-        let client =
-            Client { server: door.name.to_owned(), shared: shared.clone(), remarks: door.remarks.clone() };
+        let (shared, secrets) = (
+            Arc::<McpConnectionState>::default(),
+            ServerSecrets::of(door.server, door.tokens),
+        );
+        let client = McpClient {
+            server: door.name.to_owned(),
+            shared: shared.clone(),
+            remarks: door.remarks.clone(),
+        };
         let service = match client.serve_with_lifecycle(transport, manner).await {
             Ok(service) => service,
             Err(error) => return Err(refusal(error, program.as_ref(), &secrets).await),
         };
-        let connection = Self { service, program, shared, secrets, has_served: AtomicBool::new(false) };
+        let connection = Self {
+            service,
+            program,
+            shared,
+            secrets,
+            has_served: AtomicBool::new(false),
+        };
         connection.listen(door.crew);
         Ok(connection)
     }
 
     /// Newer servers tell of new tools, resources and prompts only those who ask to be told.
     fn listen(&self, crew: &TaskTracker) {
-        let Some(info) = self.service.peer_info() else { return };
-        let Some(filter) = news_of(&info.capabilities).filter(|_| !info.protocol_version.has_initialize())
+        let Some(info) = self.service.peer_info() else {
+            return;
+        };
+        let Some(filter) =
+            news_of(&info.capabilities).filter(|_| !info.protocol_version.has_initialize())
         else {
             return;
         };
         let (peer, shared) = (self.service.peer().clone(), self.shared.clone());
         crew.spawn(async move {
-            let Ok(mut news) = peer.listen(filter).await else { return };
+            let Ok(mut news) = peer.listen(filter).await else {
+                return;
+            };
             // Of resources and prompts nothing is kept that could be old.
             while let Ok(Some(told)) = news.next().await {
                 if let ServerNotification::ToolListChangedNotification(_) = told {
@@ -164,23 +189,35 @@ impl Connection {
         self.shared.changes.load(Ordering::Relaxed)
     }
 
-    pub(super) fn about(&self) -> About {
+    pub(super) fn about(&self) -> McpServerInfo {
         let info = self.service.peer_info();
         let own = info.as_ref().and_then(|info| info.server_info.as_ref());
-        let title = own.map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
-        let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
-        About { title: cleaned(&title, 200), protocol }
+        let title = own
+            .map(|own| format!("{} {}", own.name, own.version))
+            .unwrap_or_default();
+        let protocol = info
+            .as_ref()
+            .map(|info| info.protocol_version.to_string())
+            .unwrap_or_default();
+        McpServerInfo {
+            title: sanitize_text(&title, 200),
+            protocol,
+        }
     }
 
     /// Asks for its tools.
-    pub(super) async fn tools(&self) -> Result<Listed, Error> {
+    pub(super) async fn tools(&self) -> Result<ListedTools, Error> {
         let service = &self.service;
         let tools = |asked| async move {
             let page = service.list_tools(Some(asked)).await?;
             Ok((page.tools, page.next_cursor))
         };
         let (tools, has_more) = self.pages(MOST_TOOLS, tools).await?;
-        Ok(Listed { tools, has_more, has_resources: self.has_resources() })
+        Ok(ListedTools {
+            tools,
+            has_more,
+            has_resources: self.has_resources(),
+        })
     }
 
     /// Makes one call. Whoever gives up on it, by time or by wish, has the server told.
@@ -210,16 +247,25 @@ impl Connection {
     async fn send(
         &self,
         call: CallToolRequestParams,
-        own: &Arc<Call>,
+        own: &Arc<InFlightCall>,
     ) -> Result<CallToolResult, ServiceError> {
         let peer = self.service.peer();
-        if !self.service.peer_info().is_some_and(|info| info.protocol_version.has_initialize()) {
+        if !self
+            .service
+            .peer_info()
+            .is_some_and(|info| info.protocol_version.has_initialize())
+        {
             return own.clone().scope(self.service.call_tool(call)).await;
         }
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
-        let handle = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
-        own.sent_as(handle.id.clone());
-        let mut awaited = Awaited { peer, id: Some(handle.id.clone()) };
+        let handle = peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await?;
+        own.set_request_id(handle.id.clone());
+        let mut awaited = CancelOnDrop {
+            peer,
+            id: Some(handle.id.clone()),
+        };
         let answer = handle.await_response().await;
         awaited.id = None;
         match answer? {
@@ -233,38 +279,45 @@ impl Connection {
 
     async fn failure(&self, error: ServiceError) -> Error {
         match error {
-            ServiceError::TransportSend(error) if wants_login(error.error.as_ref()) => Error::Unauthorized,
+            ServiceError::TransportSend(error) if wants_login(error.error.as_ref()) => {
+                Error::Unauthorized
+            }
             ServiceError::TransportSend(error) if !self.is_closed() => {
                 Error::Unreachable(self.hidden(&error.to_string()))
             }
-            ServiceError::McpError(error) if !self.is_closed() => Error::Refused(self.hidden(&error.message)),
-            ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::McpError(_) => {
-                Error::Gone(self.last_words().await)
+            ServiceError::McpError(error) if !self.is_closed() => {
+                Error::Refused(self.hidden(&error.message))
             }
+            ServiceError::TransportClosed
+            | ServiceError::TransportSend(_)
+            | ServiceError::McpError(_) => Error::Gone(self.exit_message().await),
             other => Error::Refused(self.hidden(&other.to_string())),
         }
     }
 
     /// Why it is gone.
-    pub(super) async fn last_words(&self) -> String {
+    pub(super) async fn exit_message(&self) -> String {
         match &self.program {
-            Some(program) => self.secrets.hidden_in(program.last_words().await),
+            Some(program) => self.secrets.redact(program.exit_message().await),
             None => "the connection was closed".to_owned(),
         }
     }
 
     /// Whom its program was not let reach since this was asked last, a line each.
     pub(super) fn refusals(&self) -> Vec<String> {
-        self.program.as_ref().map(Program::refusals).unwrap_or_default()
+        self.program
+            .as_ref()
+            .map(McpServerProcess::refusals)
+            .unwrap_or_default()
     }
 
     /// What it said, without its secrets and without what people do not see.
     pub(super) fn hidden(&self, text: &str) -> String {
-        self.secrets.hidden_in(cleaned(text, COMPLAINT))
+        self.secrets.redact(sanitize_text(text, COMPLAINT))
     }
 
     /// What it was given in confidence.
-    pub(super) fn secrets(&self) -> &Secrets {
+    pub(super) fn secrets(&self) -> &ServerSecrets {
         &self.secrets
     }
 
@@ -276,9 +329,18 @@ impl Connection {
 
 /// What a server tells news of, as far as it is wanted; none if it tells of nothing.
 fn news_of(can: &ServerCapabilities) -> Option<SubscriptionFilter> {
-    let tools = can.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true));
-    let resources = can.resources.as_ref().is_some_and(|resources| resources.list_changed == Some(true));
-    let prompts = can.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true));
+    let tools = can
+        .tools
+        .as_ref()
+        .is_some_and(|tools| tools.list_changed == Some(true));
+    let resources = can
+        .resources
+        .as_ref()
+        .is_some_and(|resources| resources.list_changed == Some(true));
+    let prompts = can
+        .prompts
+        .as_ref()
+        .is_some_and(|prompts| prompts.list_changed == Some(true));
     let mut filter = SubscriptionFilter::builder();
     if tools {
         filter = filter.tools_list_changed();
@@ -293,17 +355,20 @@ fn news_of(can: &ServerCapabilities) -> Option<SubscriptionFilter> {
 }
 
 /// A call that is being waited for. Whoever stops waiting has the server told.
-struct Awaited<'a> {
+struct CancelOnDrop<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
 }
 
-impl Drop for Awaited<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
         let peer = self.peer.clone();
-        let given_up = CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
+        let given_up =
+            CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
         runtime.spawn(async move { drop(peer.notify_cancelled(given_up).await) });
     }
 }

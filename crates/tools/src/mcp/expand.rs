@@ -10,7 +10,9 @@ pub fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> (String,
             rest = after;
             continue;
         };
-        let (name, default) = inside.split_once(":-").map_or((inside, None), |(name, or)| (name, Some(or)));
+        let (name, default) = inside
+            .split_once(":-")
+            .map_or((inside, None), |(name, or)| (name, Some(or)));
         match variable(name).filter(|value| default.is_none() || !value.is_empty()) {
             Some(value) => expanded += &value,
             None => {
@@ -41,7 +43,10 @@ mod tests {
             let (text, unset) = expand(written, &variable);
             assert_eq!(
                 (text.as_str(), unset),
-                (wanted, missing.iter().map(|name| (*name).to_owned()).collect())
+                (
+                    wanted,
+                    missing.iter().map(|name| (*name).to_owned()).collect()
+                )
             );
         }
     }

@@ -39,12 +39,21 @@ fn of_server(name: &str) -> String {
     if fit == name && name.len() <= LONGEST / 2 {
         return name.to_owned();
     }
-    let kept = fit.get(..LONGEST / 2 - 7).unwrap_or(fit).trim_end_matches('_');
+    let kept = fit
+        .get(..LONGEST / 2 - 7)
+        .unwrap_or(fit)
+        .trim_end_matches('_');
     format!("{kept}-{}", mark(name, 6))
 }
 
 fn fitting(text: &str) -> String {
-    let fit = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    let fit = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '-' {
+            letter
+        } else {
+            '_'
+        }
+    };
     text.chars().map(fit).collect()
 }
 
@@ -59,7 +68,10 @@ fn mark(text: &str, letters: usize) -> String {
 pub fn may_name(entry: &str, server: &str) -> bool {
     let (entry, full) = (entry.to_lowercase(), beginning(server).to_lowercase());
     let short = full.strip_prefix(PREFIX).unwrap_or_default();
-    let literal = entry.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+    let literal = entry
+        .split(['*', '?', '[', '{', '\\'])
+        .next()
+        .unwrap_or_default();
     let is_glob = literal.len() < entry.len();
     [full.as_str(), short].into_iter().any(|beginning| {
         literal.starts_with(beginning)
@@ -74,14 +86,28 @@ mod tests {
 
     #[test]
     fn names_are_fit_for_models_and_differ_where_their_originals_do() {
-        assert_eq!(of_tool("github", "create_issue"), "mcp__github__create_issue");
-        let odd = ["a b", "a.b", "a/b", "a\u{430}", "", &"x".repeat(80), &"x".repeat(81)];
+        assert_eq!(
+            of_tool("github", "create_issue"),
+            "mcp__github__create_issue"
+        );
+        let odd = [
+            "a b",
+            "a.b",
+            "a/b",
+            "a\u{430}",
+            "",
+            &"x".repeat(80),
+            &"x".repeat(81),
+        ];
         let mut names: Vec<String> = odd.iter().map(|tool| of_tool("s", tool)).collect();
-        names.extend(["a__b", "a_b", "a b", "_a", "", &"y".repeat(99)].map(|server| of_tool(server, "t")));
+        names.extend(
+            ["a__b", "a_b", "a b", "_a", "", &"y".repeat(99)].map(|server| of_tool(server, "t")),
+        );
         for name in &names {
             assert!(name.len() <= 64 && !name.is_empty(), "{name}");
             assert!(
-                name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)),
+                name.chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter)),
                 "{name}"
             );
         }
@@ -98,11 +124,26 @@ mod tests {
 
     #[test]
     fn a_server_is_wanted_only_by_those_who_may_use_it() {
-        for entry in ["*", "mcp__*", "mcp__git", "MCP__git__push", "mcp__git__*", "m*", "git__push", "git__*"]
-        {
+        for entry in [
+            "*",
+            "mcp__*",
+            "mcp__git",
+            "MCP__git__push",
+            "mcp__git__*",
+            "m*",
+            "git__push",
+            "git__*",
+        ] {
             assert!(may_name(entry, "git"), "{entry}");
         }
-        for entry in ["Read", "mcp__gitlab__*", "mcp__gi", "B*", "github__push", "mcp__gi__x"] {
+        for entry in [
+            "Read",
+            "mcp__gitlab__*",
+            "mcp__gi",
+            "B*",
+            "github__push",
+            "mcp__gi__x",
+        ] {
             assert!(!may_name(entry, "git"), "{entry}");
         }
     }

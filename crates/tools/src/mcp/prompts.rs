@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{
     Error,
-    connection::Connection,
-    content, names,
-    untrusted::{DESCRIPTION, cleaned},
+    connection::McpConnection,
+    names, result_content,
+    sanitize::{DESCRIPTION, sanitize_text},
 };
 
 /// Characters of a prompt.
@@ -18,13 +18,13 @@ const LONGEST: usize = 100_000;
 
 /// A prompt, as it is listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Prompt {
+pub struct McpPrompt {
     /// What people type behind a slash.
     pub name: String,
     /// What its server says it is for.
     pub description: String,
     /// What it takes.
-    pub arguments: Vec<Blank>,
+    pub arguments: Vec<McpPromptArgument>,
     /// What its server calls it.
     #[serde(skip)]
     listed_as: String,
@@ -32,7 +32,7 @@ pub struct Prompt {
 
 /// Something to be filled in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Blank {
+pub struct McpPromptArgument {
     /// Its name.
     pub name: String,
     /// Whether it must be filled in.
@@ -41,24 +41,29 @@ pub struct Blank {
 
 /// What somebody typed: the name of a prompt, and words to fill it in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct McpPromptRequest {
     /// As it is listed.
     pub name: String,
     /// `argument=value`, or values in the order of the arguments.
     pub words: Vec<String>,
 }
 
-impl Wish {
+impl McpPromptRequest {
     /// What a text asks for, if it begins with the name of a prompt.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim().strip_prefix('/')?;
         let mut words = text.split_whitespace().map(str::to_owned);
-        let name = words.next().filter(|name| name.starts_with(names::PREFIX))?;
-        Some(Self { name, words: words.collect() })
+        let name = words
+            .next()
+            .filter(|name| name.starts_with(names::PREFIX))?;
+        Some(Self {
+            name,
+            words: words.collect(),
+        })
     }
 
     /// The values for these blanks. One blank takes all the words there are.
-    fn filling(&self, blanks: &[Blank]) -> Result<JsonObject, Error> {
+    fn filling(&self, blanks: &[McpPromptArgument]) -> Result<JsonObject, Error> {
         let mut values = JsonObject::new();
         let mut given = Vec::new();
         for word in &self.words {
@@ -69,16 +74,25 @@ impl Wish {
                 _ => given.push(word.as_str()),
             }
         }
-        let open: Vec<&Blank> = blanks.iter().filter(|blank| !values.contains_key(&blank.name)).collect();
+        let open: Vec<&McpPromptArgument> = blanks
+            .iter()
+            .filter(|blank| !values.contains_key(&blank.name))
+            .collect();
         if given.len() > open.len() && open.is_empty() {
-            return Err(Error::Refused(format!("`{}` takes no more words: {}", self.name, takes(blanks))));
+            return Err(Error::Refused(format!(
+                "`{}` takes no more words: {}",
+                self.name,
+                takes(blanks)
+            )));
         }
         for (at, blank) in open.iter().enumerate() {
             let is_last = at + 1 == open.len();
             let value = if is_last {
                 given.get(at..).unwrap_or_default().join(" ")
             } else {
-                given.get(at).map_or_else(String::new, |word| (*word).to_owned())
+                given
+                    .get(at)
+                    .map_or_else(String::new, |word| (*word).to_owned())
             };
             if !value.is_empty() {
                 values.insert(blank.name.clone(), Value::String(value));
@@ -95,56 +109,85 @@ impl Wish {
     }
 }
 
-fn takes(blanks: &[Blank]) -> String {
+fn takes(blanks: &[McpPromptArgument]) -> String {
     if blanks.is_empty() {
         return "it takes nothing".to_owned();
     }
-    let names: Vec<String> = blanks.iter().map(|blank| format!("{}=…", blank.name)).collect();
+    let names: Vec<String> = blanks
+        .iter()
+        .map(|blank| format!("{}=…", blank.name))
+        .collect();
     format!("it takes {}", names.join(" "))
 }
 
 /// Prompts as they are listed to people. Of several that would have one name none is.
-pub(super) fn known(server: &str, listed: Vec<Listing>) -> Vec<Prompt> {
-    let named: Vec<Prompt> = listed.into_iter().map(|listing| prompt(server, listing)).collect();
-    let is_alone =
-        |one: &&Prompt| named.iter().filter(|other| other.name.eq_ignore_ascii_case(&one.name)).count() == 1;
+pub(super) fn known(server: &str, listed: Vec<Listing>) -> Vec<McpPrompt> {
+    let named: Vec<McpPrompt> = listed
+        .into_iter()
+        .map(|listing| prompt(server, listing))
+        .collect();
+    let is_alone = |one: &&McpPrompt| {
+        named
+            .iter()
+            .filter(|other| other.name.eq_ignore_ascii_case(&one.name))
+            .count()
+            == 1
+    };
     named.iter().filter(is_alone).cloned().collect()
 }
 
-fn prompt(server: &str, listing: Listing) -> Prompt {
+fn prompt(server: &str, listing: Listing) -> McpPrompt {
     let words = listing.description.or(listing.title).unwrap_or_default();
-    let blank = |argument: rmcp::model::PromptArgument| Blank {
+    let blank = |argument: rmcp::model::PromptArgument| McpPromptArgument {
         name: argument.name,
         required: argument.required == Some(true),
     };
-    Prompt {
+    McpPrompt {
         name: names::of_tool(server, &listing.name),
-        description: cleaned(&words, DESCRIPTION),
-        arguments: listing.arguments.unwrap_or_default().into_iter().map(blank).collect(),
+        description: sanitize_text(&words, DESCRIPTION),
+        arguments: listing
+            .arguments
+            .unwrap_or_default()
+            .into_iter()
+            .map(blank)
+            .collect(),
         listed_as: listing.name,
     }
 }
 
 /// What a prompt says, filled in.
-pub(super) async fn filled(server: &str, connection: &Connection, wish: &Wish) -> Result<String, Error> {
+pub(super) async fn filled(
+    server: &str,
+    connection: &McpConnection,
+    wish: &McpPromptRequest,
+) -> Result<String, Error> {
     let known = known(server, connection.prompts().await?);
-    let Some(prompt) = known.iter().find(|prompt| prompt.name.eq_ignore_ascii_case(&wish.name)) else {
+    let Some(prompt) = known
+        .iter()
+        .find(|prompt| prompt.name.eq_ignore_ascii_case(&wish.name))
+    else {
         let names: Vec<&str> = known.iter().map(|prompt| prompt.name.as_str()).collect();
-        let there_are =
-            if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
-        return Err(Error::Refused(format!("it has no prompt `{}`; {there_are}", wish.name)));
+        let there_are = if names.is_empty() {
+            "it has none".to_owned()
+        } else {
+            format!("it has {}", names.join(", "))
+        };
+        return Err(Error::Refused(format!(
+            "it has no prompt `{}`; {there_are}",
+            wish.name
+        )));
     };
     let values = wish.filling(&prompt.arguments)?;
     let said = connection.prompt(&prompt.listed_as, values).await?;
     let pieces = said.messages.into_iter().map(|message| {
-        let words = content::words(message.content);
+        let words = result_content::words(message.content);
         match message.role {
             Role::User => words,
             _ => format!("[as if the agent had said] {words}"),
         }
     });
-    let text = cleaned(&pieces.collect::<Vec<_>>().join("\n\n"), LONGEST);
-    Ok(connection.secrets().hidden_in(text))
+    let text = sanitize_text(&pieces.collect::<Vec<_>>().join("\n\n"), LONGEST);
+    Ok(connection.secrets().redact(text))
 }
 
 #[cfg(test)]
@@ -153,19 +196,39 @@ mod tests {
 
     #[test]
     fn words_fill_the_blanks_by_name_or_in_order_and_the_last_takes_the_rest() {
-        let blank = |name: &str, required| Blank { name: name.into(), required };
+        let blank = |name: &str, required| McpPromptArgument {
+            name: name.into(),
+            required,
+        };
         let blanks = [blank("who", true), blank("what", false)];
         let filled = |text: &str| {
-            let values = Wish::read(text).unwrap().filling(&blanks).map_err(|error| error.to_string());
+            let values = McpPromptRequest::read(text)
+                .unwrap()
+                .filling(&blanks)
+                .map_err(|error| error.to_string());
             values.map(|values| Value::Object(values).to_string())
         };
         assert_eq!(filled("/mcp__s__p Ada").unwrap(), r#"{"who":"Ada"}"#);
-        assert_eq!(filled("/mcp__s__p Ada two words").unwrap(), r#"{"who":"Ada","what":"two words"}"#);
-        assert_eq!(filled("/mcp__s__p what=x=y Ada B").unwrap(), r#"{"what":"x=y","who":"Ada B"}"#);
-        assert!(filled("/mcp__s__p").unwrap_err().contains("needs `who`: it takes who=… what=…"));
-        assert!(filled("/mcp__s__p who=a what=b c").unwrap_err().contains("takes no more words"));
+        assert_eq!(
+            filled("/mcp__s__p Ada two words").unwrap(),
+            r#"{"who":"Ada","what":"two words"}"#
+        );
+        assert_eq!(
+            filled("/mcp__s__p what=x=y Ada B").unwrap(),
+            r#"{"what":"x=y","who":"Ada B"}"#
+        );
+        assert!(
+            filled("/mcp__s__p")
+                .unwrap_err()
+                .contains("needs `who`: it takes who=… what=…")
+        );
+        assert!(
+            filled("/mcp__s__p who=a what=b c")
+                .unwrap_err()
+                .contains("takes no more words")
+        );
         for other in ["mcp__s__p", "/help", "say /mcp__s__p", "/"] {
-            assert_eq!(Wish::read(other), None, "{other}");
+            assert_eq!(McpPromptRequest::read(other), None, "{other}");
         }
     }
 }

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolRequestParams, ToolAnnotations};
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
 use serde_json::Value;
 
-use super::{Error, content, schema, slot::Slot};
+use super::{Error, argument_check, result_content, server_entry::McpServerEntry};
 use crate::{Tool, ToolContext, ToolOutput};
 
 /// Characters of a title that tell what a call is about.
@@ -23,7 +23,7 @@ pub(super) struct RemoteTool {
     pub(super) effect: Effect,
     /// How long a call may take.
     pub(super) limit: Duration,
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<McpServerEntry>,
 }
 
 /// What a call does to the world, as far as the server can be believed.
@@ -51,7 +51,7 @@ impl Tool for RemoteTool {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        schema::checked(&self.spec.input_schema, input)
+        argument_check::checked(&self.spec.input_schema, input)
     }
 
     fn effect(&self, _input: &Value) -> Effect {
@@ -59,11 +59,23 @@ impl Tool for RemoteTool {
     }
 
     fn title(&self, input: &Value) -> String {
-        let told = input.as_object().and_then(|arguments| arguments.values().find_map(Value::as_str));
-        let told: String =
-            told.unwrap_or_default().lines().next().unwrap_or_default().chars().take(TITLE).collect();
+        let told = input
+            .as_object()
+            .and_then(|arguments| arguments.values().find_map(Value::as_str));
+        let told: String = told
+            .unwrap_or_default()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(TITLE)
+            .collect();
         let title = format!("{} {}", self.server, self.name);
-        if told.is_empty() { title } else { format!("{title}: {told}") }
+        if told.is_empty() {
+            title
+        } else {
+            format!("{title}: {told}")
+        }
     }
 
     fn preview(&self, input: &Value, _context: &ToolContext) -> String {
@@ -71,14 +83,18 @@ impl Tool for RemoteTool {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let (slot, server, name, limit) =
-            (self.slot.clone(), self.server.clone(), self.name.clone(), self.limit);
+        let (slot, server, name, limit) = (
+            self.slot.clone(),
+            self.server.clone(),
+            self.name.clone(),
+            self.limit,
+        );
         Box::pin(async move {
             let _needed = slot.lease();
             let arguments = input.as_object().cloned().unwrap_or_default();
             let call = CallToolRequestParams::new(name).with_arguments(arguments);
             match slot.call(call, limit, &context).await {
-                Ok((result, connection)) => content::output(result, &connection),
+                Ok((result, connection)) => result_content::output(result, &connection),
                 Err(error) => failure(&server, &error),
             }
         })
@@ -92,17 +108,31 @@ pub(super) fn failure(server: &str, error: &Error) -> ToolOutput {
             ErrorCode::ToolInterrupted,
             "Nobody knows whether the call took effect. The server is started again with the next call.",
         ),
-        Error::NoAnswer(_) => (ErrorCode::ToolFailed, "Nobody knows whether the call took effect."),
+        Error::NoAnswer(_) => (
+            ErrorCode::ToolFailed,
+            "Nobody knows whether the call took effect.",
+        ),
         Error::Resting { .. }
         | Error::NotReady(_)
         | Error::Unreachable(_)
         | Error::Unconfined(_)
-        | Error::Unfetched(_) => (ErrorCode::ToolFailed, "Its tools cannot be used now; go on without them."),
-        Error::Unauthorized => (ErrorCode::ToolFailed, "A person must run: rooftree mcp login"),
+        | Error::Unfetched(_) => (
+            ErrorCode::ToolFailed,
+            "Its tools cannot be used now; go on without them.",
+        ),
+        Error::Unauthorized => (
+            ErrorCode::ToolFailed,
+            "A person must run: rooftree mcp login",
+        ),
         Error::Cancelled => (ErrorCode::ToolCancelled, ""),
         Error::Refused(_) | Error::Misconfigured(_) | Error::Pins(_) => (ErrorCode::ToolFailed, ""),
     };
-    ToolOutput::failed(code, format!("MCP server `{server}`: {error}. {advice}").trim_end().to_owned())
+    ToolOutput::failed(
+        code,
+        format!("MCP server `{server}`: {error}. {advice}")
+            .trim_end()
+            .to_owned(),
+    )
 }
 
 #[cfg(test)]

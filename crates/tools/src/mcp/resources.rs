@@ -11,19 +11,24 @@ use rooftree_protocol::{Effect, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use super::{
-    connection::Readable, content, names, offer::limit, remote_tool::failure, slot::Slot, untrusted::cleaned,
+    connection::McpResourceList, names, remote_tool::failure, result_content,
+    sanitize::sanitize_text, server_entry::McpServerEntry, tool_list::limit,
 };
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 
 /// What these tools are called.
 pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
 
-const SERVER: Argument = Argument::new("server", Kind::Text, "Which MCP server").also(&["server_name"]);
-const LIST: [Argument; 1] = [SERVER];
-const READ: [Argument; 2] = [SERVER, Argument::new("uri", Kind::Text, "As it is listed").required()];
+const SERVER: ToolArgument = ToolArgument::new("server", ArgumentKind::Text, "Which MCP server")
+    .with_aliases(&["server_name"]);
+const LIST: [ToolArgument; 1] = [SERVER];
+const READ: [ToolArgument; 2] = [
+    SERVER,
+    ToolArgument::new("uri", ArgumentKind::Text, "As it is listed").required(),
+];
 
 /// Characters of what a server says about one resource.
 const ABOUT: usize = 400;
@@ -31,7 +36,7 @@ const ABOUT: usize = 400;
 const ADDRESS: usize = 2_000;
 
 /// The servers of one agent that have resources, by the names it knows them by.
-pub(super) type Sources = Arc<BTreeMap<String, Arc<Slot>>>;
+pub(super) type ResourceServers = Arc<BTreeMap<String, Arc<McpServerEntry>>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Action {
@@ -42,15 +47,19 @@ enum Action {
 struct ResourceTool {
     spec: ToolSpec,
     action: Action,
-    sources: Sources,
+    sources: ResourceServers,
 }
 
 /// The tools that read from these servers; none if there are none.
-pub(super) fn tools(sources: BTreeMap<String, Arc<Slot>>) -> Vec<Arc<dyn Tool>> {
+pub(super) fn tools(sources: BTreeMap<String, Arc<McpServerEntry>>) -> Vec<Arc<dyn Tool>> {
     if sources.is_empty() {
         return Vec::new();
     }
-    let there_are = sources.keys().map(|name| cleaned(name, 100)).collect::<Vec<_>>().join(", ");
+    let there_are = sources
+        .keys()
+        .map(|name| sanitize_text(name, 100))
+        .collect::<Vec<_>>()
+        .join(", ");
     let list = format!("List the resources of an MCP server. Servers that have some: {there_are}.");
     let read = "Read a resource of an MCP server. ListMcpResources tells which there are.";
     let sources = Arc::new(sources);
@@ -72,14 +81,21 @@ pub(super) fn tools(sources: BTreeMap<String, Arc<Slot>>) -> Vec<Arc<dyn Tool>> 
 impl ResourceTool {
     /// Which server is meant: the one that is named, or the only one.
     fn source(&self, input: &Value) -> Result<String, String> {
-        let there_are = || self.sources.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let there_are = || {
+            self.sources
+                .keys()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match (text(input, "server"), self.sources.len()) {
             ("", 1) => Ok(self.sources.keys().next().cloned().unwrap_or_default()),
             ("", _) => Err(format!("say which server: {}", there_are())),
             (named, _) if self.sources.contains_key(named) => Ok(named.to_owned()),
-            (named, _) => {
-                Err(format!("there is no server `{named}` with resources. There are: {}", there_are()))
-            }
+            (named, _) => Err(format!(
+                "there is no server `{named}` with resources. There are: {}",
+                there_are()
+            )),
         }
     }
 }
@@ -102,7 +118,11 @@ impl Tool for ResourceTool {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let arguments: &[Argument] = if self.action == Action::List { &LIST } else { &READ };
+        let arguments: &[ToolArgument] = if self.action == Action::List {
+            &LIST
+        } else {
+            &READ
+        };
         let mut input = arguments::normalise(&self.spec.name, arguments, input)?;
         let source = self.source(&Value::Object(input.clone()))?;
         input.insert("server".to_owned(), source.into());
@@ -111,13 +131,26 @@ impl Tool for ResourceTool {
 
     /// A list is what a server says about itself, as its list of tools is. Reading may be anything.
     fn effect(&self, input: &Value) -> Effect {
-        let is_believed =
-            || self.sources.get(text(input, "server")).is_some_and(|slot| slot.server().trust_hints);
-        if self.action == Action::List || is_believed() { Effect::ReadOnly } else { Effect::RemoteAction }
+        let is_believed = || {
+            self.sources
+                .get(text(input, "server"))
+                .is_some_and(|slot| slot.server().trust_hints)
+        };
+        if self.action == Action::List || is_believed() {
+            Effect::ReadOnly
+        } else {
+            Effect::RemoteAction
+        }
     }
 
     fn title(&self, input: &Value) -> String {
-        format!("{} {}", text(input, "server"), cleaned(text(input, "uri"), 200)).trim().to_owned()
+        format!(
+            "{} {}",
+            text(input, "server"),
+            sanitize_text(text(input, "uri"), 200)
+        )
+        .trim()
+        .to_owned()
     }
 
     fn ruled_as(&self, input: &Value) -> String {
@@ -125,11 +158,16 @@ impl Tool for ResourceTool {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let (server, uri, action) =
-            (text(&input, "server").to_owned(), text(&input, "uri").to_owned(), self.action);
+        let (server, uri, action) = (
+            text(&input, "server").to_owned(),
+            text(&input, "uri").to_owned(),
+            self.action,
+        );
         let slot = self.sources.get(&server).cloned();
         Box::pin(async move {
-            let Some(slot) = slot else { return ToolOutput::done("(no such server)") };
+            let Some(slot) = slot else {
+                return ToolOutput::done("(no such server)");
+            };
             let _needed = slot.lease();
             let connection = match slot.connected(&context).await {
                 Ok(connection) => connection,
@@ -138,11 +176,12 @@ impl Tool for ResourceTool {
             let given = match action {
                 Action::List => {
                     let listed = connection.readable().await;
-                    listed.map(|found| ToolOutput::done(connection.secrets().hidden_in(listing(&found))))
+                    listed
+                        .map(|found| ToolOutput::done(connection.secrets().redact(listing(&found))))
                 }
                 Action::Read => {
                     let read = connection.read(&uri, limit(slot.server()), &context).await;
-                    read.map(|read| content::resources(read.contents, &connection))
+                    read.map(|read| result_content::resources(read.contents, &connection))
                 }
             };
             given.unwrap_or_else(|error| failure(&server, &error))
@@ -151,15 +190,25 @@ impl Tool for ResourceTool {
 }
 
 /// What there is to be read, a line for each.
-fn listing(found: &Readable) -> String {
+fn listing(found: &McpResourceList) -> String {
     let mut lines = String::new();
     for resource in &found.resources {
         let name = resource.title.as_ref().unwrap_or(&resource.name);
-        line(&mut lines, &resource.uri, name, resource.description.as_deref());
+        line(
+            &mut lines,
+            &resource.uri,
+            name,
+            resource.description.as_deref(),
+        );
     }
     for template in &found.templates {
         let name = template.title.as_ref().unwrap_or(&template.name);
-        line(&mut lines, &template.uri_template, name, template.description.as_deref());
+        line(
+            &mut lines,
+            &template.uri_template,
+            name,
+            template.description.as_deref(),
+        );
     }
     if !found.templates.is_empty() {
         lines += "What is in braces is to be filled in.\n";
@@ -167,11 +216,19 @@ fn listing(found: &Readable) -> String {
     if found.has_more {
         lines += "There are more, which are not listed.\n";
     }
-    if lines.is_empty() { "(no resources)".to_owned() } else { lines.trim_end().to_owned() }
+    if lines.is_empty() {
+        "(no resources)".to_owned()
+    } else {
+        lines.trim_end().to_owned()
+    }
 }
 
 fn line(lines: &mut String, uri: &str, name: &str, about: Option<&str>) {
     let about = about.map(|about| format!(": {about}")).unwrap_or_default();
-    let said = cleaned(&format!("{name}{about}"), ABOUT).replace('\n', " ");
-    let _ = writeln!(lines, "{} ({said})", cleaned(uri, ADDRESS).replace('\n', " "));
+    let said = sanitize_text(&format!("{name}{about}"), ABOUT).replace('\n', " ");
+    let _ = writeln!(
+        lines,
+        "{} ({said})",
+        sanitize_text(uri, ADDRESS).replace('\n', " ")
+    );
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use rooftree_process::looks_secret;
 use rooftree_protocol::McpServer;
 
-use super::tokens::kept_tokens;
+use super::tokens::stored_tokens;
 
 /// Shorter values are words, not secrets; taking them out would only garble what is said.
 const SHORTEST: usize = 6;
 
 /// What a server was given in confidence, and what it was called.
 #[derive(Clone, Default)]
-pub(super) struct Secrets {
+pub(super) struct ServerSecrets {
     given: Vec<(String, String)>,
     /// Where tokens are kept that the person got by logging in. They change while it is talked with.
     tokens: Option<PathBuf>,
@@ -20,31 +20,45 @@ pub(super) struct Secrets {
 
 /// What a server is given in confidence, by name: every header, and the variables that are named like
 /// secrets.
-pub fn confided(server: &McpServer) -> Vec<(String, String)> {
-    let headers = server.headers.iter().map(|(name, value)| (name, bare(value)));
+pub fn server_secrets(server: &McpServer) -> Vec<(String, String)> {
+    let headers = server
+        .headers
+        .iter()
+        .map(|(name, value)| (name, bare(value)));
     let variables = server.env.iter().filter(|(name, _)| looks_secret(name));
     let all = headers.chain(variables.map(|(name, value)| (name, value.as_str())));
     let long = all.filter(|(_, value)| value.len() >= SHORTEST);
-    long.map(|(name, value)| (name.clone(), value.to_owned())).collect()
+    long.map(|(name, value)| (name.clone(), value.to_owned()))
+        .collect()
 }
 
-impl Secrets {
+impl ServerSecrets {
     /// What it is given, and what is sent to it from a file of tokens.
     pub(super) fn of(server: &McpServer, tokens: Option<&Path>) -> Self {
         let tokens = tokens.filter(|_| server.url.is_some()).map(Path::to_owned);
-        Self { given: confided(server), tokens }
+        Self {
+            given: server_secrets(server),
+            tokens,
+        }
     }
 
     /// The text with names in place of secrets.
-    pub(super) fn hidden_in(&self, text: String) -> String {
-        let tokens = self.tokens.as_deref().map(kept_tokens).unwrap_or_default();
-        self.given.iter().chain(&tokens).fold(text, |text, (name, value)| {
-            if text.contains(value.as_str()) {
-                text.replace(value.as_str(), &format!("[{name}]"))
-            } else {
-                text
-            }
-        })
+    pub(super) fn redact(&self, text: String) -> String {
+        let tokens = self
+            .tokens
+            .as_deref()
+            .map(stored_tokens)
+            .unwrap_or_default();
+        self.given
+            .iter()
+            .chain(&tokens)
+            .fold(text, |text, (name, value)| {
+                if text.contains(value.as_str()) {
+                    text.replace(value.as_str(), &format!("[{name}]"))
+                } else {
+                    text
+                }
+            })
     }
 }
 
@@ -66,19 +80,31 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("mcp-tokens.json");
         let mut open = std::fs::OpenOptions::new();
-        let mut written = open.create(true).write(true).mode(0o600).open(&file).unwrap();
+        let mut written = open
+            .create(true)
+            .write(true)
+            .mode(0o600)
+            .open(&file)
+            .unwrap();
         let kept = r#"{"https://a.test/mcp": {"client_id": "us", "token_response":
             {"access_token": "abc-access", "token_type": "bearer", "refresh_token": "abc-refresh"}}}"#;
         std::io::Write::write_all(&mut written, kept.as_bytes()).unwrap();
-        let server = McpServer { url: Some("https://a.test/mcp".into()), ..McpServer::default() };
-        let said = Secrets::of(&server, Some(&file)).hidden_in("abc-access, abc-refresh for us".to_owned());
+        let server = McpServer {
+            url: Some("https://a.test/mcp".into()),
+            ..McpServer::default()
+        };
+        let said = ServerSecrets::of(&server, Some(&file))
+            .redact("abc-access, abc-refresh for us".to_owned());
         assert_eq!(said, "[access_token], [refresh_token] for us");
     }
 
     #[test]
     fn a_server_cannot_repeat_its_secrets() {
         let pairs = |pairs: &[(&str, &str)]| {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
         };
         let server = McpServer {
             env: pairs(&[("API_TOKEN", "tok-123456"), ("MODE", "production")]),
@@ -87,7 +113,7 @@ mod tests {
         };
         let said = "token tok-123456 in production for abcdefgh".to_owned();
         assert_eq!(
-            Secrets::of(&server, None).hidden_in(said),
+            ServerSecrets::of(&server, None).redact(said),
             "token [API_TOKEN] in production for [Authorization]"
         );
     }

@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use rooftree_protocol::McpServer;
 
-use crate::{Confining, Web};
+use crate::{SandboxConfig, WebConfig};
 
 /// What the servers of one runtime are made of.
-pub struct Setup {
+pub struct McpSetup {
     /// Where programs run whose configuration does not say where.
     pub directory: PathBuf,
     /// The servers that everybody has who is not given others.
@@ -17,9 +17,9 @@ pub struct Setup {
     /// Where tokens of servers are kept; without it nobody can log in.
     pub tokens: Option<PathBuf>,
     /// How the programs of servers are confined.
-    pub confining: Confining,
+    pub confining: SandboxConfig,
     /// Which hosts programs with a list of hosts can reach at all.
-    pub web: Web,
+    pub web: WebConfig,
     /// Where confined programs have homes that stay; none: an empty one for each start.
     pub homes: Option<PathBuf>,
     /// How long a server may take to get ready.
@@ -28,15 +28,15 @@ pub struct Setup {
     pub grace: Duration,
 }
 
-impl Default for Setup {
+impl Default for McpSetup {
     fn default() -> Self {
         Self {
             directory: PathBuf::from("/"),
             configured: BTreeMap::new(),
             pins: None,
             tokens: None,
-            confining: Confining::off(),
-            web: Web::default(),
+            confining: SandboxConfig::off(),
+            web: WebConfig::default(),
             homes: None,
             startup: Duration::from_secs(30),
             grace: Duration::from_secs(60),

@@ -13,39 +13,51 @@ use rmcp::transport::{
 use serde_json::Value;
 
 use super::{
-    Error, https,
-    private_file::{alone, read, replace},
+    Error,
+    atomic_file::{lock_file, read, replace},
+    https_client,
 };
 
 /// The tokens for one address.
-pub(super) struct Tokens {
+pub(super) struct McpTokenStore {
     pub(super) file: PathBuf,
     pub(super) url: String,
 }
 
-type Kept = BTreeMap<String, StoredCredentials>;
+type TokensByUrl = BTreeMap<String, StoredCredentials>;
 
 /// Whoever knows how to log in to this address.
 pub(super) async fn manager(url: &str, file: PathBuf) -> Result<AuthorizationManager, Error> {
     // Sees to it that there is a way to encrypt.
-    https::client()?;
-    let mut manager = AuthorizationManager::new(url).await.map_err(|error| failed(&error))?;
-    manager.set_credential_store(Tokens { file, url: url.to_owned() });
+    https_client::client()?;
+    let mut manager = AuthorizationManager::new(url)
+        .await
+        .map_err(|error| failed(&error))?;
+    manager.set_credential_store(McpTokenStore {
+        file,
+        url: url.to_owned(),
+    });
     Ok(manager)
 }
 
 /// The same with what was kept, if somebody has logged in there.
-pub(super) async fn known(url: &str, file: &std::path::Path) -> Result<Option<AuthorizationManager>, Error> {
+pub(super) async fn known(
+    url: &str,
+    file: &std::path::Path,
+) -> Result<Option<AuthorizationManager>, Error> {
     if !file.exists() {
         return Ok(None);
     }
     let mut manager = manager(url, file.to_owned()).await?;
-    let is_known = manager.initialize_from_store().await.map_err(|error| failed(&error))?;
+    let is_known = manager
+        .initialize_from_store()
+        .await
+        .map_err(|error| failed(&error))?;
     Ok(is_known.then_some(manager))
 }
 
 /// Every token in the file, by what it is. A file that cannot be read holds none that anybody could send.
-pub fn kept_tokens(file: &Path) -> Vec<(String, String)> {
+pub fn stored_tokens(file: &Path) -> Vec<(String, String)> {
     let kept: BTreeMap<String, Value> = read(file).unwrap_or_default();
     let mut found = Vec::new();
     kept.values().for_each(|one| collect(one, &mut found));
@@ -71,9 +83,9 @@ pub(super) fn failed(error: &AuthError) -> Error {
     }
 }
 
-impl Tokens {
-    fn change(&self, change: impl FnOnce(&mut Kept)) -> Result<(), AuthError> {
-        let mut kept: Kept = read(&self.file).map_err(|error| self.unusable(&error))?;
+impl McpTokenStore {
+    fn change(&self, change: impl FnOnce(&mut TokensByUrl)) -> Result<(), AuthError> {
+        let mut kept: TokensByUrl = read(&self.file).map_err(|error| self.unusable(&error))?;
         change(&mut kept);
         replace(&self.file, &kept).map_err(|error| self.unusable(&error))
     }
@@ -84,9 +96,9 @@ impl Tokens {
 }
 
 #[async_trait::async_trait]
-impl CredentialStore for Tokens {
+impl CredentialStore for McpTokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
-        let kept: Kept = read(&self.file).map_err(|error| self.unusable(&error))?;
+        let kept: TokensByUrl = read(&self.file).map_err(|error| self.unusable(&error))?;
         Ok(kept.get(&self.url).cloned())
     }
 
@@ -105,8 +117,11 @@ impl CredentialStore for Tokens {
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let file = self.file.clone();
         // Whoever holds it may be another task of this very thread.
-        let waited = tokio::task::spawn_blocking(move || alone(&file)).await;
-        let guard = waited.map_err(std::io::Error::other).flatten().map_err(|error| self.unusable(&error))?;
+        let waited = tokio::task::spawn_blocking(move || lock_file(&file)).await;
+        let guard = waited
+            .map_err(std::io::Error::other)
+            .flatten()
+            .map_err(|error| self.unusable(&error))?;
         Ok(Some(CredentialRefreshGuard::new(guard)))
     }
 }

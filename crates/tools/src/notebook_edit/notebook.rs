@@ -9,27 +9,45 @@ use serde_json::{Value, json, ser::PrettyFormatter};
 use crate::text_file::hash;
 
 /// What is to happen to which cell.
-pub(super) enum Wish {
-    Replace { cell: String, source: String, cell_type: Option<String> },
-    Insert { after: Option<String>, source: String, cell_type: String },
-    Delete { cell: String },
+pub(super) enum CellEdit {
+    Replace {
+        cell: String,
+        source: String,
+        cell_type: Option<String>,
+    },
+    Insert {
+        after: Option<String>,
+        source: String,
+        cell_type: String,
+    },
+    Delete {
+        cell: String,
+    },
 }
 
 /// The notebook's text after a wish.
-pub(super) fn change(text: &str, wish: Wish) -> Result<String, String> {
+pub(super) fn change(text: &str, wish: CellEdit) -> Result<String, String> {
     let mut notebook: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not a notebook: {error}."))?;
     let has_ids = number(&notebook, "nbformat") * 100 + number(&notebook, "nbformat_minor") >= 405;
     let cells = notebook.get_mut("cells").and_then(Value::as_array_mut);
     let cells = cells.ok_or_else(|| "it is not a notebook: it has no cells.".to_owned())?;
     match wish {
-        Wish::Delete { cell } => drop(cells.remove(position(cells, &cell)?)),
-        Wish::Insert { after, source, cell_type } => {
+        CellEdit::Delete { cell } => drop(cells.remove(position(cells, &cell)?)),
+        CellEdit::Insert {
+            after,
+            source,
+            cell_type,
+        } => {
             let at = after.map_or(Ok(0), |cell| position(cells, &cell).map(|at| at + 1))?;
             let id = has_ids.then(|| new_id(&source, cells));
             cells.insert(at, new_cell(&source, &cell_type, id));
         }
-        Wish::Replace { cell, source, cell_type } => {
+        CellEdit::Replace {
+            cell,
+            source,
+            cell_type,
+        } => {
             let at = position(cells, &cell)?;
             if let Some(cell) = cells.get_mut(at) {
                 replace(cell, &source, cell_type.as_deref());
@@ -45,17 +63,33 @@ fn number(notebook: &Value, name: &str) -> u64 {
 
 /// Where the cell with this id is, or the one with this number.
 fn position(cells: &[Value], cell: &str) -> Result<usize, String> {
-    let by_id = cells.iter().position(|one| one.get("id").and_then(Value::as_str) == Some(cell));
-    let by_number = || cell.trim_start_matches("cell-").parse::<usize>().ok().filter(|at| *at < cells.len());
+    let by_id = cells
+        .iter()
+        .position(|one| one.get("id").and_then(Value::as_str) == Some(cell));
+    let by_number = || {
+        cell.trim_start_matches("cell-")
+            .parse::<usize>()
+            .ok()
+            .filter(|at| *at < cells.len())
+    };
     by_id
         .or_else(by_number)
         .ok_or_else(|| format!("there is no cell `{cell}`; it has {} cells.", cells.len()))
 }
 
 fn replace(cell: &mut Value, source: &str, cell_type: Option<&str>) {
-    let Some(cell) = cell.as_object_mut() else { return };
+    let Some(cell) = cell.as_object_mut() else {
+        return;
+    };
     let is_text = cell.get("source").is_some_and(Value::is_string);
-    cell.insert("source".to_owned(), if is_text { json!(source) } else { lines(source) });
+    cell.insert(
+        "source".to_owned(),
+        if is_text {
+            json!(source)
+        } else {
+            lines(source)
+        },
+    );
     if let Some(cell_type) = cell_type {
         cell.insert("cell_type".to_owned(), json!(cell_type));
     }
@@ -102,7 +136,9 @@ fn written(notebook: &Value, has_end: bool) -> Result<String, String> {
     let mut bytes = Vec::new();
     let mut serializer =
         serde_json::Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b" "));
-    notebook.serialize(&mut serializer).map_err(|error| format!("it cannot be written: {error}."))?;
+    notebook
+        .serialize(&mut serializer)
+        .map_err(|error| format!("it cannot be written: {error}."))?;
     if has_end {
         bytes.push(b'\n');
     }
@@ -128,8 +164,13 @@ mod tests {
     #[test]
     fn a_cell_is_replaced_by_id_or_number_and_its_output_goes() {
         for cell in ["calc", "1", "cell-1"] {
-            let wish = Wish::Replace { cell: cell.into(), source: "a\nb".into(), cell_type: None };
-            let changed: Value = serde_json::from_str(&change(&notebook(CELLS, 5), wish).unwrap()).unwrap();
+            let wish = CellEdit::Replace {
+                cell: cell.into(),
+                source: "a\nb".into(),
+                cell_type: None,
+            };
+            let changed: Value =
+                serde_json::from_str(&change(&notebook(CELLS, 5), wish).unwrap()).unwrap();
             assert_eq!(changed["cells"][1]["source"], json!(["a\n", "b"]));
             assert_eq!(changed["cells"][1]["outputs"], json!([]));
             assert_eq!(changed["cells"][1]["id"], json!("calc"));
@@ -141,17 +182,28 @@ mod tests {
         let before = notebook(CELLS, 5);
         let inserted = change(
             &before,
-            Wish::Insert { after: Some("top".into()), source: "x".into(), cell_type: "code".into() },
+            CellEdit::Insert {
+                after: Some("top".into()),
+                source: "x".into(),
+                cell_type: "code".into(),
+            },
         );
         let inserted = inserted.unwrap();
         assert_ne!(inserted, before);
-        assert_eq!(change(&inserted, Wish::Delete { cell: "1".into() }).unwrap(), before);
+        assert_eq!(
+            change(&inserted, CellEdit::Delete { cell: "1".into() }).unwrap(),
+            before
+        );
     }
 
     #[test]
     fn a_new_cell_has_an_id_only_where_the_format_knows_ids() {
         for (minor, has_id) in [(4, false), (5, true)] {
-            let wish = Wish::Insert { after: None, source: "x".into(), cell_type: "markdown".into() };
+            let wish = CellEdit::Insert {
+                after: None,
+                source: "x".into(),
+                cell_type: "markdown".into(),
+            };
             let changed: Value =
                 serde_json::from_str(&change(&notebook("[]", minor), wish).unwrap()).unwrap();
             assert_eq!(changed["cells"][0].get("id").is_some(), has_id);
@@ -167,7 +219,7 @@ mod tests {
             (r#"{"cells": []}"#, "no cell `9`; it has 0 cells"),
         ];
         for (text, words) in table {
-            let error = change(text, Wish::Delete { cell: "9".into() }).unwrap_err();
+            let error = change(text, CellEdit::Delete { cell: "9".into() }).unwrap_err();
             assert!(error.contains(words), "{error}");
         }
     }

@@ -6,17 +6,16 @@ use rooftree_protocol::Effect;
 use serde_json::Value;
 
 use super::{
-    domain,
-    line::{self, Line, Touched},
-    path,
-    rule::{Care, Rule, is_glob_match},
-    trespass::{Touch, Trespass},
+    command_line::{self, CommandLine, Touched},
+    domain_match, path_match,
+    rule::{MatchStrictness, PermissionRule, is_glob_match},
+    scope_violation::{PathUse, ScopeViolation},
 };
 use crate::{
-    lexical::lexical,
-    obeyed::{self, Obeyed},
-    place::{LastLink, Pinned},
-    scope::{Access, FileScope},
+    file_scope::{FileAccess, FileScope},
+    lexical_path::normalize_lexically,
+    resolved_path::{LastLink, ResolvedPath},
+    sensitive_paths::{self, SensitivePath},
 };
 
 /// Tools whose subject is a path; a rule's subject is then a glob over paths.
@@ -38,7 +37,7 @@ pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
 
 /// What is to be judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
+pub struct PolicyRequest<'a> {
     /// Canonical tool name.
     pub tool: &'a str,
     /// The path or command, if the tool has one.
@@ -53,7 +52,7 @@ pub struct Judged<'a> {
 
 /// How the subject of a tool is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum SubjectKind {
     Command,
     Path,
     Address,
@@ -62,70 +61,101 @@ pub(super) enum Family {
 
 /// Why a call is more than its tool says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
+pub(super) enum EffectEscalation {
     Outside,
     /// It only looks, outside the file scope.
     Reading,
-    Obeyed(&'static Obeyed),
+    Obeyed(&'static SensitivePath),
 }
 
 /// A rule that matches, and the part of a command line by which it does.
-pub(super) struct Hit<'p> {
-    pub rule: &'p Rule,
+pub(super) struct RuleMatch<'p> {
+    pub rule: &'p PermissionRule,
     pub part: Option<String>,
 }
 
 /// A call, looked at once.
-pub(super) struct Facts<'a> {
-    written: Judged<'a>,
+pub(super) struct PolicyCallFacts<'a> {
+    written: PolicyRequest<'a>,
     /// The same path and directory behind all links, if that differs from how they are written.
     real: Option<(String, PathBuf)>,
-    pub line: Option<Line<'a>>,
+    pub line: Option<CommandLine<'a>>,
     /// Whether its path is one that no system call takes.
     pub is_too_long: bool,
     /// What it would change that other programs obey.
-    obeyed: Vec<&'static Obeyed>,
+    obeyed: Vec<&'static SensitivePath>,
     /// Which files the session may touch without a rule.
     pub scope: &'a FileScope,
     /// What the scope says about where its path leads.
-    access: Access,
+    access: FileAccess,
 }
 
-impl<'a> Facts<'a> {
-    pub fn of(judged: &Judged<'a>, pinned: Option<&Pinned>, scope: &'a FileScope) -> Self {
-        let line = judged.subject.filter(|_| family(judged.tool) == Family::Command).map(Line::read);
+impl<'a> PolicyCallFacts<'a> {
+    pub fn of(
+        judged: &PolicyRequest<'a>,
+        pinned: Option<&ResolvedPath>,
+        scope: &'a FileScope,
+    ) -> Self {
+        let line = judged
+            .subject
+            .filter(|_| family(judged.tool) == SubjectKind::Command)
+            .map(CommandLine::read);
         let moved = pinned.filter(|pinned| pinned.real != pinned.written);
-        let real = moved.map(|pinned| (pinned.real.to_string_lossy().into_owned(), pinned.home.clone()));
-        let is_too_long = pinned.is_some_and(Pinned::is_too_long);
-        let access = pinned.map_or(Access::Free, |pinned| scope.access(&pinned.real));
+        let real = moved.map(|pinned| {
+            (
+                pinned.real.to_string_lossy().into_owned(),
+                pinned.home.clone(),
+            )
+        });
+        let is_too_long = pinned.is_some_and(ResolvedPath::is_too_long);
+        let access = pinned.map_or(FileAccess::Free, |pinned| scope.access(&pinned.real));
         let obeyed = Vec::new();
-        let mut facts = Self { written: *judged, real, line, is_too_long, obeyed, scope, access };
-        facts.obeyed = facts.changed().map(|path| facts.obeyed_at(&path)).unwrap_or_default();
+        let mut facts = Self {
+            written: *judged,
+            real,
+            line,
+            is_too_long,
+            obeyed,
+            scope,
+            access,
+        };
+        facts.obeyed = facts
+            .changed()
+            .map(|path| facts.obeyed_at(&path))
+            .unwrap_or_default();
         facts
     }
 
     /// The path it would change, from the working directory on if it is below that.
     fn changed(&self) -> Option<PathBuf> {
         let real = self.real();
-        let is_change = family(real.tool) == Family::Path && real.effect != Effect::ReadOnly;
-        let path = lexical(&real.cwd.join(real.subject.filter(|_| is_change)?));
-        Some(path.strip_prefix(lexical(real.cwd)).map(Path::to_owned).unwrap_or(path))
+        let is_change = family(real.tool) == SubjectKind::Path && real.effect != Effect::ReadOnly;
+        let path = normalize_lexically(&real.cwd.join(real.subject.filter(|_| is_change)?));
+        Some(
+            path.strip_prefix(normalize_lexically(real.cwd))
+                .map(Path::to_owned)
+                .unwrap_or(path),
+        )
     }
 
     /// What is obeyed at a path: by its name, or because the settings of git name it.
-    fn obeyed_at(&self, path: &Path) -> Vec<&'static Obeyed> {
-        let mut found = obeyed::in_path(path);
+    fn obeyed_at(&self, path: &Path) -> Vec<&'static SensitivePath> {
+        let mut found = sensitive_paths::sensitive_in_path(path);
         let cwd = self.real().cwd.to_owned();
-        if found.is_empty() && obeyed::named_by_git(&cwd.join(path), &cwd) {
-            found.push(&obeyed::NAMED_BY_GIT);
+        if found.is_empty() && sensitive_paths::named_by_git(&cwd.join(path), &cwd) {
+            found.push(&sensitive_paths::NAMED_BY_GIT);
         }
         found
     }
 
     /// The call by where its links lead.
-    pub fn real(&self) -> Judged<'_> {
+    pub fn real(&self) -> PolicyRequest<'_> {
         match &self.real {
-            Some((subject, cwd)) => Judged { subject: Some(subject), cwd, ..self.written },
+            Some((subject, cwd)) => PolicyRequest {
+                subject: Some(subject),
+                cwd,
+                ..self.written
+            },
             None => self.written,
         }
     }
@@ -133,148 +163,193 @@ impl<'a> Facts<'a> {
     /// What it does to the world here: a tool says what it does to files, and where those are decides
     /// how much that is trusted.
     pub fn effect(&self) -> Effect {
-        match self.beyond() {
-            Some(Beyond::Outside | Beyond::Obeyed(_)) => Effect::Destructive,
-            Some(Beyond::Reading) | None => self.written.effect,
+        match self.escalation() {
+            Some(EffectEscalation::Outside | EffectEscalation::Obeyed(_)) => Effect::Destructive,
+            Some(EffectEscalation::Reading) | None => self.written.effect,
         }
     }
 
     /// Why it does more to the world than its tool says.
-    pub fn beyond(&self) -> Option<Beyond> {
+    pub fn escalation(&self) -> Option<EffectEscalation> {
         let real = self.real();
-        let subject = real.subject.filter(|_| family(real.tool) == Family::Path)?;
+        let subject = real
+            .subject
+            .filter(|_| family(real.tool) == SubjectKind::Path)?;
         if let Some(obeyed) = self.obeyed.first() {
-            return Some(Beyond::Obeyed(obeyed));
+            return Some(EffectEscalation::Obeyed(obeyed));
         }
         match real.effect {
-            Effect::LocalMutation => (!path::is_below(subject, real.cwd)).then_some(Beyond::Outside),
-            Effect::ReadOnly => (self.access != Access::Free).then_some(Beyond::Reading),
+            Effect::LocalMutation => {
+                (!path_match::is_below(subject, real.cwd)).then_some(EffectEscalation::Outside)
+            }
+            Effect::ReadOnly => {
+                (self.access != FileAccess::Free).then_some(EffectEscalation::Reading)
+            }
             Effect::Destructive | Effect::RemoteAction => None,
         }
     }
 
     /// Where its path leads although no mode alone allows that; none if the mode may decide.
-    pub fn trespass(&self) -> Option<Trespass> {
+    pub fn scope_violation(&self) -> Option<ScopeViolation> {
         let real = self.real();
-        let path = lexical(&real.cwd.join(real.subject.filter(|_| family(real.tool) == Family::Path)?));
+        let path = normalize_lexically(
+            &real.cwd.join(
+                real.subject
+                    .filter(|_| family(real.tool) == SubjectKind::Path)?,
+            ),
+        );
         let is_change = real.effect != Effect::ReadOnly;
-        Trespass::of(self.scope, &self.access, Touch { path: &path, is_change })
+        ScopeViolation::of(
+            self.scope,
+            &self.access,
+            PathUse {
+                path: &path,
+                is_change,
+            },
+        )
     }
 
     /// The private place that it touches and a rule that means it does not name.
     ///
     /// Invariant: a wildcard allows nothing in a private place.
-    pub fn unnamed_private(&self, rule: &Rule) -> Option<String> {
-        let Access::Private(place) = &self.access else { return None };
-        let named = rule.subject.as_deref().is_some_and(|spec| path::begins_in(spec, self.real().cwd, place));
+    pub fn unnamed_private(&self, rule: &PermissionRule) -> Option<String> {
+        let FileAccess::Private(place) = &self.access else {
+            return None;
+        };
+        let named = rule
+            .subject
+            .as_deref()
+            .is_some_and(|spec| path_match::begins_in(spec, self.real().cwd, place));
         (!named && self.is_meant_by(rule)).then(|| place.display().to_string())
     }
 
     /// What it would change that other programs obey and a rule that means it does not name.
     ///
     /// Invariant: a wildcard allows nothing that other programs obey.
-    pub fn unnamed(&self, rule: &Rule) -> Option<&'static Obeyed> {
+    pub fn unnamed(&self, rule: &PermissionRule) -> Option<&'static SensitivePath> {
         let spec = rule.subject.as_deref().unwrap_or("*");
-        let mut unnamed = self.obeyed.iter().filter(|obeyed| !obeyed::is_named(spec, obeyed));
+        let mut unnamed = self
+            .obeyed
+            .iter()
+            .filter(|obeyed| !sensitive_paths::is_named(spec, obeyed));
         unnamed.next().copied().filter(|_| self.is_meant_by(rule))
     }
 
     /// The first of these rules that may mean this call, under any of its names.
-    pub fn denied_by<'p>(&self, rules: &'p [Rule]) -> Option<Hit<'p>> {
+    pub fn denied_by<'p>(&self, rules: &'p [PermissionRule]) -> Option<RuleMatch<'p>> {
         rules.iter().find_map(|rule| {
             let part = self.meant_by(&self.written, rule).or_else(|| {
                 self.real.as_ref()?;
                 self.meant_by(&self.real(), rule)
             })?;
-            Some(Hit { rule, part: Some(part).filter(|part| !part.is_empty()) })
+            Some(RuleMatch {
+                rule,
+                part: Some(part).filter(|part| !part.is_empty()),
+            })
         })
     }
 
     /// What in the call a rule may mean: a part of a command line, or nothing in particular.
-    fn meant_by(&self, judged: &Judged<'_>, rule: &Rule) -> Option<String> {
+    fn meant_by(&self, judged: &PolicyRequest<'_>, rule: &PermissionRule) -> Option<String> {
         let whole = |is_meant: bool| is_meant.then(String::new);
-        let Some(spec) = &rule.subject else { return whole(rule.concerns(judged.tool, Care::Denying)) };
+        let Some(spec) = &rule.subject else {
+            return whole(rule.concerns(judged.tool, MatchStrictness::Denying));
+        };
         if let Some(line) = &self.line {
             let touched = || {
                 let reads = rule.is_about_reading().then_some(Touched::Reading);
                 let kind = reads.or(rule.is_about_writing().then_some(Touched::Writing))?;
-                line.touching(kind, spec, judged.cwd)
+                line.part_reaching(kind, spec, judged.cwd)
             };
-            let concerns = rule.concerns(judged.tool, Care::Denying);
+            let concerns = rule.concerns(judged.tool, MatchStrictness::Denying);
             return concerns
-                .then(|| line.meant_by(spec))
+                .then(|| line.part_denied_by(spec))
                 .flatten()
                 .or_else(touched)
                 .or_else(|| whole(concerns && has_argument(judged.input, spec)));
         }
-        let is_meant = rule.concerns(judged.tool, Care::Denying)
+        let is_meant = rule.concerns(judged.tool, MatchStrictness::Denying)
             && (may_match(judged, spec) || has_argument(judged.input, spec));
         whole(is_meant)
     }
 
     /// Whether a rule allows this call. Command lines are covered as a whole, elsewhere.
-    pub fn is_allowed_by(&self, rule: &Rule) -> bool {
-        self.is_meant_by(rule) && self.unnamed(rule).is_none() && self.unnamed_private(rule).is_none()
+    pub fn is_allowed_by(&self, rule: &PermissionRule) -> bool {
+        self.is_meant_by(rule)
+            && self.unnamed(rule).is_none()
+            && self.unnamed_private(rule).is_none()
     }
 
     /// Whether a rule surely means this call.
-    fn is_meant_by(&self, rule: &Rule) -> bool {
+    fn is_meant_by(&self, rule: &PermissionRule) -> bool {
         let judged = self.real();
-        if !rule.concerns(judged.tool, Care::Allowing) {
+        if !rule.concerns(judged.tool, MatchStrictness::Allowing) {
             return false;
         }
         let (Some(spec), Some(subject)) = (&rule.subject, subject(&judged)) else {
             return rule.subject.is_none();
         };
         match family(judged.tool) {
-            Family::Command => false,
-            Family::Path => path::is_matched_by(&subject, spec, judged.cwd),
-            Family::Address => match spec.strip_prefix("domain:") {
-                Some(host) => domain::is_on(&subject, host),
+            SubjectKind::Command => false,
+            SubjectKind::Path => path_match::is_matched_by(&subject, spec, judged.cwd),
+            SubjectKind::Address => match spec.strip_prefix("domain:") {
+                Some(host) => domain_match::is_on(&subject, host),
                 None => is_glob_match(spec, &subject),
             },
-            Family::Name => is_glob_match(spec, &subject),
+            SubjectKind::Name => is_glob_match(spec, &subject),
         }
     }
 
     /// The rule that matches this call and as little else as possible.
-    pub fn exact_rule(&self) -> Rule {
+    pub fn exact_rule(&self) -> PermissionRule {
         let judged = self.real();
         let spec = subject(&judged).map(|subject| match family(judged.tool) {
-            Family::Command => line::literal(&subject),
-            Family::Path => path::literal(&subject, judged.cwd),
-            Family::Address | Family::Name => globset::escape(&subject),
+            SubjectKind::Command => command_line::literal(&subject),
+            SubjectKind::Path => path_match::literal(&subject, judged.cwd),
+            SubjectKind::Address | SubjectKind::Name => globset::escape(&subject),
         });
-        Rule { tool: judged.tool.to_owned(), subject: spec.filter(|spec| !spec.is_empty()) }
+        PermissionRule {
+            tool: judged.tool.to_owned(),
+            subject: spec.filter(|spec| !spec.is_empty()),
+        }
     }
 }
 
 /// What a rule's subject is compared with. Who is asked is a delegation's.
-fn subject(judged: &Judged<'_>) -> Option<String> {
+fn subject(judged: &PolicyRequest<'_>) -> Option<String> {
     let agent = || {
         let input = judged.input.filter(|_| judged.tool == "Task")?;
-        input.get("subagent_type").and_then(Value::as_str).map(str::to_owned)
+        input
+            .get("subagent_type")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     };
     judged.subject.map(str::to_owned).or_else(agent)
 }
 
-fn may_match(judged: &Judged<'_>, spec: &str) -> bool {
-    let Some(subject) = subject(judged) else { return false };
+fn may_match(judged: &PolicyRequest<'_>, spec: &str) -> bool {
+    let Some(subject) = subject(judged) else {
+        return false;
+    };
     match family(judged.tool) {
-        Family::Command => false,
-        Family::Path => path::Places::of(spec, judged.cwd).may_hold(&subject, judged.cwd),
-        Family::Address => match spec.strip_prefix("domain:") {
-            Some(host) => domain::may_be_on(&subject, host),
+        SubjectKind::Command => false,
+        SubjectKind::Path => {
+            path_match::RulePaths::of(spec, judged.cwd).may_hold(&subject, judged.cwd)
+        }
+        SubjectKind::Address => match spec.strip_prefix("domain:") {
+            Some(host) => domain_match::may_be_on(&subject, host),
             None => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),
         },
-        Family::Name => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),
+        SubjectKind::Name => is_glob_match(&spec.to_lowercase(), &subject.to_lowercase()),
     }
 }
 
 /// `param:value`: whether the call has that argument with a value that matches. Only rules that
 /// deny or ask are compared so: there is always another argument that an allowing one forgot.
 fn has_argument(input: Option<&Value>, spec: &str) -> bool {
-    let Some((name, wanted)) = spec.split_once(':') else { return false };
+    let Some((name, wanted)) = spec.split_once(':') else {
+        return false;
+    };
     let value = match input.and_then(|input| input.get(name.trim())) {
         None => return false,
         Some(Value::String(text)) => text.clone(),
@@ -283,25 +358,31 @@ fn has_argument(input: Option<&Value>, spec: &str) -> bool {
     is_glob_match(wanted.trim(), &value)
 }
 
-impl Judged<'_> {
+impl PolicyRequest<'_> {
     /// Where the call's path leads now; none if it has no path.
-    pub fn pinned(&self) -> Option<Pinned> {
-        let subject = self.subject.filter(|_| family(self.tool) == Family::Path)?;
+    pub fn pinned(&self) -> Option<ResolvedPath> {
+        let subject = self
+            .subject
+            .filter(|_| family(self.tool) == SubjectKind::Path)?;
         // Deleting a link takes the link away, not what it leads to.
-        let last = if self.tool == "Delete" { LastLink::Kept } else { LastLink::Followed };
-        Some(Pinned::of(Path::new(subject), self.cwd, last))
+        let last = if self.tool == "Delete" {
+            LastLink::Kept
+        } else {
+            LastLink::Followed
+        };
+        Some(ResolvedPath::of(Path::new(subject), self.cwd, last))
     }
 }
 
-pub(super) fn family(tool: &str) -> Family {
+pub(super) fn family(tool: &str) -> SubjectKind {
     let is_in = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(tool));
     if is_in(&COMMAND_TOOLS) {
-        Family::Command
+        SubjectKind::Command
     } else if is_in(&PATH_TOOLS) {
-        Family::Path
+        SubjectKind::Path
     } else if is_in(&["WebFetch"]) {
-        Family::Address
+        SubjectKind::Address
     } else {
-        Family::Name
+        SubjectKind::Name
     }
 }

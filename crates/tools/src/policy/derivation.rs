@@ -4,11 +4,11 @@ use std::fmt;
 
 use rooftree_protocol::{Effect, PermissionMode};
 
-use super::{Verdict, wording};
+use super::{PolicyVerdict, wording};
 
 /// One layer of the policy. The order is the one in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Layer {
+pub enum PolicyLayer {
     /// Rules that refuse.
     Deny,
     /// Skills that are followed, which leave calls out.
@@ -31,9 +31,9 @@ pub enum Layer {
 
 /// What one layer said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct DerivationStep {
     /// Which.
-    pub layer: Layer,
+    pub layer: PolicyLayer,
     /// How many rules it has.
     pub rules: usize,
     /// Whether it decided; then it is the last step.
@@ -50,50 +50,56 @@ pub struct Derivation {
     /// What the call does to the world, here.
     pub effect: Effect,
     /// The layers that were asked, in order; the last one decided.
-    pub steps: Vec<Step>,
+    pub steps: Vec<DerivationStep>,
     /// The decision.
-    pub verdict: Verdict,
+    pub verdict: PolicyVerdict,
 }
 
 impl fmt::Display for Derivation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.steps.iter().enumerate() {
-            writeln!(f, "{}. {}: {}", at + 1, self.looked_at(step), Self::said(step))?;
+            writeln!(
+                f,
+                "{}. {}: {}",
+                at + 1,
+                self.looked_at(step),
+                Self::said(step)
+            )?;
         }
         match &self.verdict {
-            Verdict::Allow(reason) => write!(f, "allow: {reason}"),
-            Verdict::Ask(reason) => write!(f, "ask: {reason}"),
-            Verdict::Deny(reason) => write!(f, "deny: {reason}"),
+            PolicyVerdict::Allow(reason) => write!(f, "allow: {reason}"),
+            PolicyVerdict::Ask(reason) => write!(f, "ask: {reason}"),
+            PolicyVerdict::Deny(reason) => write!(f, "deny: {reason}"),
         }
     }
 }
 
 impl Derivation {
-    fn looked_at(&self, step: &Step) -> String {
+    fn looked_at(&self, step: &DerivationStep) -> String {
         let (mode, effect) = (wording::name_of(self.mode), wording::words_for(self.effect));
         match step.layer {
-            Layer::Deny => format!("deny rules ({})", step.rules),
-            Layer::Skill => format!("skills that are followed ({} rules)", step.rules),
-            Layer::Plan => "plan mode".to_owned(),
-            Layer::Ask => format!("ask rules ({})", step.rules),
-            Layer::Grants => format!("path and network grants ({})", step.rules),
-            Layer::Allow => format!("allow rules ({})", step.rules),
-            Layer::Scope => "file scope: private places, working copies".to_owned(),
-            Layer::Mode => format!("mode `{mode}`, and the call {effect}"),
-            Layer::Person => "a person".to_owned(),
+            PolicyLayer::Deny => format!("deny rules ({})", step.rules),
+            PolicyLayer::Skill => format!("skills that are followed ({} rules)", step.rules),
+            PolicyLayer::Plan => "plan mode".to_owned(),
+            PolicyLayer::Ask => format!("ask rules ({})", step.rules),
+            PolicyLayer::Grants => format!("path and network grants ({})", step.rules),
+            PolicyLayer::Allow => format!("allow rules ({})", step.rules),
+            PolicyLayer::Scope => "file scope: private places, working copies".to_owned(),
+            PolicyLayer::Mode => format!("mode `{mode}`, and the call {effect}"),
+            PolicyLayer::Person => "a person".to_owned(),
         }
     }
 
-    fn said(step: &Step) -> String {
+    fn said(step: &DerivationStep) -> String {
         match (&step.uncovered, step.is_deciding) {
             (_, true) => "decides".to_owned(),
             (Some((Some(part), why)), _) => format!("do not cover `{part}`: {why}"),
             (Some((None, why)), _) => format!("do not cover it: {why}"),
             (None, false) => match step.layer {
-                Layer::Skill => "have nothing against it".to_owned(),
-                Layer::Plan => "not on, or it only looks".to_owned(),
-                Layer::Scope => "has nothing against it".to_owned(),
-                Layer::Mode => "does not allow it".to_owned(),
+                PolicyLayer::Skill => "have nothing against it".to_owned(),
+                PolicyLayer::Plan => "not on, or it only looks".to_owned(),
+                PolicyLayer::Scope => "has nothing against it".to_owned(),
+                PolicyLayer::Mode => "does not allow it".to_owned(),
                 _ => "none matches".to_owned(),
             },
         }

@@ -9,23 +9,23 @@ mod opencode;
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
 use serde_json::Value;
 
-use super::Rule;
-use crate::shell::{Deeds, Standing, innermost, standing};
+use super::PermissionRule;
+use crate::shell::{CommandClass, ShellEffects, classify, innermost};
 
 pub use claude::claude;
 pub use opencode::opencode;
 
 /// What was taken over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedRules {
     /// The mode, if one was named that we have.
     pub mode: Option<PermissionMode>,
     /// Rules that allow.
-    pub allow: Vec<Rule>,
+    pub allow: Vec<PermissionRule>,
     /// Rules that have a person asked.
-    pub ask: Vec<Rule>,
+    pub ask: Vec<PermissionRule>,
     /// Rules that refuse.
-    pub deny: Vec<Rule>,
+    pub deny: Vec<PermissionRule>,
     /// Directories beside the working directory.
     pub directories: Vec<String>,
     /// What could not be taken over, or only in part, and why.
@@ -34,25 +34,25 @@ pub struct Imported {
 
 /// What a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
+enum RuleAction {
     Allow,
     Ask,
     Deny,
 }
 
-impl Imported {
+impl ImportedRules {
     fn remark(&mut self, what: &str, why: &str) {
         self.remarks.push(format!("`{what}`: {why}"));
     }
 
-    fn add(&mut self, rule: Rule, used: Use) {
-        if let Some(why) = powerless(&rule).filter(|_| used == Use::Allow) {
+    fn add(&mut self, rule: PermissionRule, used: RuleAction) {
+        if let Some(why) = powerless(&rule).filter(|_| used == RuleAction::Allow) {
             self.remark(&rule.to_string(), why);
         }
         let rules = match used {
-            Use::Allow => &mut self.allow,
-            Use::Ask => &mut self.ask,
-            Use::Deny => &mut self.deny,
+            RuleAction::Allow => &mut self.allow,
+            RuleAction::Ask => &mut self.ask,
+            RuleAction::Deny => &mut self.deny,
         };
         if !rules.contains(&rule) {
             rules.push(rule);
@@ -61,14 +61,20 @@ impl Imported {
 }
 
 /// Why a rule that allows will not do what it seems to.
-fn powerless(rule: &Rule) -> Option<&'static str> {
+fn powerless(rule: &PermissionRule) -> Option<&'static str> {
     let spec = rule.subject.as_deref()?;
     if rule.tool == "Bash" {
-        let start = spec.strip_suffix(" *").or_else(|| spec.strip_suffix(":*"))?;
-        let deeds = Deeds::of(start).ok().filter(|_| start != "git")?;
-        let runs = deeds.calls.iter().any(|call| matches!(standing(&innermost(call)), Standing::Runs(_)));
-        return runs
-            .then_some("its program can run anything, so only a rule that spells a whole command allows it");
+        let start = spec
+            .strip_suffix(" *")
+            .or_else(|| spec.strip_suffix(":*"))?;
+        let deeds = ShellEffects::of(start).ok().filter(|_| start != "git")?;
+        let runs = deeds
+            .calls
+            .iter()
+            .any(|call| matches!(classify(&innermost(call)), CommandClass::Runs(_)));
+        return runs.then_some(
+            "its program can run anything, so only a rule that spells a whole command allows it",
+        );
     }
     spec.starts_with('~')
         .then_some("whose home is meant is not known, so it does not allow; write the whole path")
@@ -77,8 +83,11 @@ fn powerless(rule: &Rule) -> Option<&'static str> {
 /// The object under a name, in a file that may have nothing there.
 fn section(text: &str, name: &str) -> Result<Option<serde_json::Map<String, Value>>, Problem> {
     let malformed = |why: String| {
-        Problem::new(ErrorCode::InvalidArguments, format!("these settings cannot be read: {why}"))
-            .fix("they must be a JSON object without comments")
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("these settings cannot be read: {why}"),
+        )
+        .fix("they must be a JSON object without comments")
     };
     let value: Value = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
     match value {

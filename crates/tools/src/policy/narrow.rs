@@ -2,7 +2,7 @@
 
 use rooftree_protocol::{PermissionMode, event::PolicyNote};
 
-use super::{Followed, Policy, Rule, Verdict};
+use super::{PermissionRule, Policy, PolicyVerdict, SkillRestriction};
 
 impl Policy {
     /// What both allow. Kept are only rules that allow in both, and all that deny or ask in either.
@@ -10,7 +10,7 @@ impl Policy {
     /// Invariant: no call is judged more freely than by either of the two.
     #[must_use]
     pub fn narrowed_by(&self, other: &Self) -> Self {
-        let both = |rule: &&Rule| other.allow.contains(rule);
+        let both = |rule: &&PermissionRule| other.allow.contains(rule);
         Self {
             mode: self.mode.min(other.mode),
             allow: self.allow.iter().filter(both).cloned().collect(),
@@ -23,7 +23,10 @@ impl Policy {
     /// The same policy in this mode at most: for a bound that has no rules of its own.
     #[must_use]
     pub fn in_mode_at_most(self, mode: PermissionMode) -> Self {
-        Self { mode: self.mode.min(mode), ..self }
+        Self {
+            mode: self.mode.min(mode),
+            ..self
+        }
     }
 
     /// A policy as a journal or a mandate records it.
@@ -31,8 +34,11 @@ impl Policy {
     /// Invariant: a rule that cannot be parsed narrows. One that allows is left out; one that refuses or asks
     /// may have been about anything, so only looking is left.
     pub fn recorded(note: &PolicyNote) -> Self {
-        let parsed = |rules: &[String]| -> Vec<Rule> {
-            rules.iter().filter_map(|rule| Rule::parse(rule).ok()).collect()
+        let parsed = |rules: &[String]| -> Vec<PermissionRule> {
+            rules
+                .iter()
+                .filter_map(|rule| PermissionRule::parse(rule).ok())
+                .collect()
         };
         let (ask, deny) = (parsed(&note.ask), parsed(&note.deny));
         let is_whole = ask.len() == note.ask.len() && deny.len() == note.deny.len();
@@ -41,13 +47,17 @@ impl Policy {
             allow: parsed(&note.allow),
             ask,
             deny,
-            followed: note.skills.iter().map(Followed::of).collect(),
+            followed: note.skills.iter().map(SkillRestriction::of).collect(),
         };
-        if is_whole { policy } else { policy.in_mode_at_most(PermissionMode::Plan) }
+        if is_whole {
+            policy
+        } else {
+            policy.in_mode_at_most(PermissionMode::Plan)
+        }
     }
 }
 
-impl Verdict {
+impl PolicyVerdict {
     /// How much it lets happen: nothing, what a person says, all of it.
     pub fn freedom(&self) -> u8 {
         match self {

@@ -7,29 +7,32 @@ use std::path::{Path, PathBuf};
 
 use globset::escape;
 
-use super::{Judged, Policy, Rule, path, rule::Care};
+use super::{PermissionRule, Policy, PolicyRequest, path_match, rule::MatchStrictness};
 use crate::{
-    FileScope, Reach, place,
+    CallReach, FileScope,
     reach::{DeniedPaths, is_plain},
+    resolved_path,
 };
 
 impl Policy {
     /// What a call may touch where the file scope has no bounds, before it is judged: the verdict must come
     /// from [`Policy::judge_at`] with this reach.
-    pub fn reach(&self, judged: &Judged<'_>) -> Reach {
+    pub fn reach(&self, judged: &PolicyRequest<'_>) -> CallReach {
         self.reach_within(judged, FileScope::default())
     }
 
     /// The same within a file scope.
-    pub fn reach_within(&self, judged: &Judged<'_>, scope: FileScope) -> Reach {
-        let Some(pinned) = judged.pinned() else { return Reach::default() };
+    pub fn reach_within(&self, judged: &PolicyRequest<'_>, scope: FileScope) -> CallReach {
+        let Some(pinned) = judged.pinned() else {
+            return CallReach::default();
+        };
         // What must not be read must not be found either; what must not be changed must not go
         // with the directory it is in.
         let denied = match judged.tool {
             "Delete" => self.denied_paths(&["Delete", "Write", "Edit"], judged.cwd),
             tool => self.denied_paths(&["Read", tool], judged.cwd),
         };
-        Reach::new(pinned, denied, scope)
+        CallReach::new(pinned, denied, scope)
     }
 
     /// What deny rules keep from being read, as absolute globs over real paths: for whoever hides it from
@@ -49,8 +52,16 @@ impl Policy {
     }
 
     fn denied_globs(&self, tools: &[&str], cwd: &Path) -> Vec<String> {
-        let is_meant = |rule: &&Rule| tools.iter().any(|tool| rule.concerns(tool, Care::Denying));
-        let rules = self.deny.iter().filter(|rule| rule.subject.is_some()).filter(is_meant);
+        let is_meant = |rule: &&PermissionRule| {
+            tools
+                .iter()
+                .any(|tool| rule.concerns(tool, MatchStrictness::Denying))
+        };
+        let rules = self
+            .deny
+            .iter()
+            .filter(|rule| rule.subject.is_some())
+            .filter(is_meant);
         let subjects = rules.filter_map(|rule| rule.subject.as_deref());
         subjects.flat_map(|subject| globs(subject, cwd)).collect()
     }
@@ -59,12 +70,19 @@ impl Policy {
 /// A rule as globs over real paths: what is found by walking has no links in its name, but the rule
 /// may lead through some.
 fn globs(rule: &str, cwd: &Path) -> Vec<String> {
-    let written = path::absolute_glob(rule, cwd);
-    let mut globs = vec![path::absolute_glob(rule, &place::real(cwd)), behind_links(&written), written];
+    let written = path_match::absolute_glob(rule, cwd);
+    let mut globs = vec![
+        path_match::absolute_glob(rule, &resolved_path::real_path(cwd)),
+        behind_links(&written),
+        written,
+    ];
     for glob in &mut globs {
         // A directory whose whole content is denied is denied itself: its names are content too.
         // What is below a denied directory need not be matched.
-        if let Some(directory) = glob.strip_suffix("/**").filter(|directory| !directory.is_empty()) {
+        if let Some(directory) = glob
+            .strip_suffix("/**")
+            .filter(|directory| !directory.is_empty())
+        {
             *glob = directory.to_owned();
         }
     }
@@ -76,27 +94,47 @@ fn globs(rule: &str, cwd: &Path) -> Vec<String> {
 /// A glob whose fixed beginning is followed to where its links lead.
 fn behind_links(glob: &str) -> String {
     let parts: Vec<&str> = glob.split('/').collect();
-    let fixed: PathBuf = [&"/"].into_iter().chain(parts.iter().take_while(|part| is_plain(part))).collect();
-    let real = escape(&place::real(&fixed).to_string_lossy());
+    let fixed: PathBuf = [&"/"]
+        .into_iter()
+        .chain(parts.iter().take_while(|part| is_plain(part)))
+        .collect();
+    let real = escape(&resolved_path::real_path(&fixed).to_string_lossy());
     let rest = parts.iter().skip_while(|part| is_plain(part));
-    rest.fold(real.trim_end_matches('/').to_owned(), |glob, part| format!("{glob}/{part}"))
+    rest.fold(real.trim_end_matches('/').to_owned(), |glob, part| {
+        format!("{glob}/{part}")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Rule;
+    use crate::PermissionRule;
 
     fn denied(rules: &[&str], cwd: &Path) -> DeniedPaths {
-        let deny = rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
-        Policy { deny, ..Policy::default() }.denied_paths(&["Read", "Grep"], cwd)
+        let deny = rules
+            .iter()
+            .map(|rule| PermissionRule::parse(rule).unwrap())
+            .collect();
+        Policy {
+            deny,
+            ..Policy::default()
+        }
+        .denied_paths(&["Read", "Grep"], cwd)
     }
 
     #[test]
     fn rules_for_reading_and_for_the_tool_itself_hold() {
         let cwd = Path::new("/home/me/project");
-        let paths =
-            denied(&["Read(.env)", "grep(secrets/**)", "*(/etc/shadow)", "Write(src/**)", "Bash"], cwd);
+        let paths = denied(
+            &[
+                "Read(.env)",
+                "grep(secrets/**)",
+                "*(/etc/shadow)",
+                "Write(src/**)",
+                "Bash",
+            ],
+            cwd,
+        );
         let table = [
             ("/home/me/project/.env", true),
             ("/home/me/project/.env/deep", true),

@@ -9,8 +9,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     Toolset,
-    compiled::{self, Star},
-    toolset::Found,
+    glob_cache::{self, WildcardMeaning},
+    toolset::ToolLookup,
 };
 
 /// Tools that change files. A rule for `Edit`, or for `Write` with a path, is about all of them.
@@ -21,7 +21,7 @@ const READING: [&str; 5] = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
 
 /// `Tool` or `Tool(subject)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct PermissionRule {
     /// Canonical tool name, or a glob over names such as `*`. Compared without case.
     pub tool: String,
     /// What the call's subject must match: a glob over paths, a command or the words a command
@@ -31,14 +31,14 @@ pub struct Rule {
 
 /// Which way an error of matching must fall.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum MatchStrictness {
     /// Match only what was surely meant.
     Allowing,
     /// Match all that may have been meant.
     Denying,
 }
 
-impl Rule {
+impl PermissionRule {
     /// Reads a rule as people write it.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let text = text.trim();
@@ -48,21 +48,30 @@ impl Rule {
         let (tool, subject) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => {
-                let subject =
-                    rest.strip_suffix(')').ok_or_else(|| malformed(text, "it has no `)` at its end"))?;
+                let subject = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| malformed(text, "it has no `)` at its end"))?;
                 (tool.trim_end(), Some(subject.trim()))
             }
         };
         // Letters that only look like those of a tool's name would make a rule that never matches.
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/');
+        let is_plain =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/');
         if tool.is_empty() || !tool.chars().all(is_plain) {
             return Err(malformed(text, "it does not begin with the name of a tool"));
         }
         if subject == Some("") {
             return Err(malformed(text, "there is nothing between its parentheses"));
         }
-        let tool = if tool.eq_ignore_ascii_case("Agent") { "Task" } else { tool };
-        Ok(Self { tool: tool.to_owned(), subject: subject.map(str::to_owned) })
+        let tool = if tool.eq_ignore_ascii_case("Agent") {
+            "Task"
+        } else {
+            tool
+        };
+        Ok(Self {
+            tool: tool.to_owned(),
+            subject: subject.map(str::to_owned),
+        })
     }
 
     /// The same rule under the tool's canonical name. A tool nobody knows is an error: a deny
@@ -72,18 +81,25 @@ impl Rule {
             return Ok(self);
         }
         match tools.find(&self.tool) {
-            Found::Tool(tool) => Ok(Self { tool: tool.spec().name.clone(), ..self }),
-            Found::Unknown => {
-                Err(Problem::new(ErrorCode::ToolNotFound, format!("`{self}` names no tool that exists"))
-                    .fix(format!("tools are {}", tools.names().join(", "))))
-            }
+            ToolLookup::Tool(tool) => Ok(Self {
+                tool: tool.spec().name.clone(),
+                ..self
+            }),
+            ToolLookup::Unknown => Err(Problem::new(
+                ErrorCode::ToolNotFound,
+                format!("`{self}` names no tool that exists"),
+            )
+            .fix(format!("tools are {}", tools.names().join(", ")))),
         }
     }
 
     /// Whether it is about this tool.
-    pub(super) fn concerns(&self, tool: &str, care: Care) -> bool {
+    pub(super) fn concerns(&self, tool: &str, care: MatchStrictness) -> bool {
         let is_server = || {
-            let server = self.tool.strip_prefix("mcp__").filter(|rest| !rest.contains("__"));
+            let server = self
+                .tool
+                .strip_prefix("mcp__")
+                .filter(|rest| !rest.contains("__"));
             server.is_some() && starts_with(tool, &format!("{}__", self.tool))
         };
         is_glob_match(&self.tool.to_ascii_lowercase(), &tool.to_ascii_lowercase())
@@ -104,7 +120,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for PermissionRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.subject {
             None => f.write_str(&self.tool),
@@ -113,7 +129,7 @@ impl fmt::Display for Rule {
     }
 }
 
-impl FromStr for Rule {
+impl FromStr for PermissionRule {
     type Err = Problem;
 
     fn from_str(text: &str) -> Result<Self, Problem> {
@@ -122,7 +138,7 @@ impl FromStr for Rule {
 }
 
 /// `read:/path`, `write:/path`, `net:host`.
-fn grant(text: &str) -> Option<Rule> {
+fn grant(text: &str) -> Option<PermissionRule> {
     let (kind, rest) = text.split_once(':')?;
     let (tool, subject) = match kind {
         "read" | "write" if !rest.starts_with(['/', '~', '.']) => return None,
@@ -131,12 +147,16 @@ fn grant(text: &str) -> Option<Rule> {
         "net" if !rest.is_empty() => ("WebFetch", format!("domain:{rest}")),
         _ => return None,
     };
-    Some(Rule { tool: tool.to_owned(), subject: Some(subject) })
+    Some(PermissionRule {
+        tool: tool.to_owned(),
+        subject: Some(subject),
+    })
 }
 
 /// Deleting is changing when that is denied, and more than changing when it is allowed.
-fn is_editing(tool: &str, care: Care) -> bool {
-    is_in(&EDITING, tool) || (care == Care::Denying && tool.eq_ignore_ascii_case("Delete"))
+fn is_editing(tool: &str, care: MatchStrictness) -> bool {
+    is_in(&EDITING, tool)
+        || (care == MatchStrictness::Denying && tool.eq_ignore_ascii_case("Delete"))
 }
 
 fn is_in(names: &[&str], tool: &str) -> bool {
@@ -144,16 +164,20 @@ fn is_in(names: &[&str], tool: &str) -> bool {
 }
 
 fn starts_with(tool: &str, start: &str) -> bool {
-    tool.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+    tool.get(..start.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(start))
 }
 
 /// Most rules are plain names: compiling each would cost a call more than all else.
 pub(super) fn is_glob_match(glob: &str, text: &str) -> bool {
     let is_plain = !glob.contains(['*', '?', '[', ']', '{', '}', '\\']);
-    glob == text || (!is_plain && compiled::is_match(glob, Star::Anything, text))
+    glob == text || (!is_plain && glob_cache::is_match(glob, WildcardMeaning::Anything, text))
 }
 
 fn malformed(text: &str, why: &str) -> Problem {
-    Problem::new(ErrorCode::InvalidArguments, format!("`{text}` is not a rule: {why}"))
-        .fix("write Tool or Tool(subject), for example 'Bash(git log *)' or 'Write(src/**)'")
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        format!("`{text}` is not a rule: {why}"),
+    )
+    .fix("write Tool or Tool(subject), for example 'Bash(git log *)' or 'Write(src/**)'")
 }

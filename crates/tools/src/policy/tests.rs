@@ -4,22 +4,44 @@ use std::path::Path;
 
 use super::*;
 
-fn judged<'a>(tool: &'a str, subject: &'a str, effect: Effect) -> Judged<'a> {
-    Judged { tool, subject: Some(subject), input: None, effect, cwd: Path::new("/home/me/project") }
+fn judged<'a>(tool: &'a str, subject: &'a str, effect: Effect) -> PolicyRequest<'a> {
+    PolicyRequest {
+        tool,
+        subject: Some(subject),
+        input: None,
+        effect,
+        cwd: Path::new("/home/me/project"),
+    }
 }
 
-fn rules(texts: &[&str]) -> Vec<Rule> {
-    texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
+fn rules(texts: &[&str]) -> Vec<PermissionRule> {
+    texts
+        .iter()
+        .map(|text| PermissionRule::parse(text).unwrap())
+        .collect()
 }
 
 fn is_allowed(rule: &str, tool: &str, subject: &str) -> bool {
-    let policy = Policy { allow: rules(&[rule]), ..Policy::default() };
-    matches!(policy.judge(&judged(tool, subject, Effect::Destructive)), Verdict::Allow(_))
+    let policy = Policy {
+        allow: rules(&[rule]),
+        ..Policy::default()
+    };
+    matches!(
+        policy.judge(&judged(tool, subject, Effect::Destructive)),
+        PolicyVerdict::Allow(_)
+    )
 }
 
 fn is_denied(rule: &str, tool: &str, subject: &str) -> bool {
-    let policy = Policy { mode: PermissionMode::Bypass, deny: rules(&[rule]), ..Policy::default() };
-    matches!(policy.judge(&judged(tool, subject, Effect::Destructive)), Verdict::Deny(_))
+    let policy = Policy {
+        mode: PermissionMode::Bypass,
+        deny: rules(&[rule]),
+        ..Policy::default()
+    };
+    matches!(
+        policy.judge(&judged(tool, subject, Effect::Destructive)),
+        PolicyVerdict::Deny(_)
+    )
 }
 
 #[test]
@@ -58,7 +80,11 @@ fn an_allow_rule_for_a_command_allows_that_command_and_nothing_around_it() {
         ("Read", "anything", false),
     ];
     for (rule, command, expected) in table {
-        assert_eq!(is_allowed(rule, "Bash", command), expected, "{rule} and {command:?}");
+        assert_eq!(
+            is_allowed(rule, "Bash", command),
+            expected,
+            "{rule} and {command:?}"
+        );
     }
 }
 
@@ -84,7 +110,11 @@ fn a_deny_rule_for_a_command_finds_it_wherever_it_hides() {
         ("Bash", "anything", true),
     ];
     for (rule, command, expected) in table {
-        assert_eq!(is_denied(rule, "Bash", command), expected, "{rule} and {command:?}");
+        assert_eq!(
+            is_denied(rule, "Bash", command),
+            expected,
+            "{rule} and {command:?}"
+        );
     }
 }
 
@@ -106,7 +136,11 @@ fn path_rules_are_globs_from_the_working_directory() {
         ("Edit(src/**)", "src/a.rs", true),
     ];
     for (rule, path, expected) in table {
-        assert_eq!(is_allowed(rule, "Write", path), expected, "{rule} and {path}");
+        assert_eq!(
+            is_allowed(rule, "Write", path),
+            expected,
+            "{rule} and {path}"
+        );
     }
 }
 
@@ -130,11 +164,15 @@ fn a_mode_decides_what_no_rule_does() {
     use PermissionMode::*;
     for mode in [Plan, Ask, AcceptEdits, Auto, Bypass] {
         for effect in [ReadOnly, LocalMutation, Destructive, RemoteAction] {
-            let verdict = Policy { mode, ..Policy::default() }.judge(&judged("Write", "a", effect));
+            let verdict = Policy {
+                mode,
+                ..Policy::default()
+            }
+            .judge(&judged("Write", "a", effect));
             let is_right = match verdict {
-                Verdict::Allow(_) => mode.permits(effect),
-                Verdict::Deny(_) => mode == Plan && effect != ReadOnly,
-                Verdict::Ask(_) => mode != Plan && !mode.permits(effect),
+                PolicyVerdict::Allow(_) => mode.permits(effect),
+                PolicyVerdict::Deny(_) => mode == Plan && effect != ReadOnly,
+                PolicyVerdict::Ask(_) => mode != Plan && !mode.permits(effect),
             };
             assert!(is_right, "{mode:?} {effect:?}");
         }
@@ -143,7 +181,10 @@ fn a_mode_decides_what_no_rule_does() {
 
 #[test]
 fn edits_are_accepted_only_below_the_working_directory() {
-    let policy = Policy { mode: PermissionMode::AcceptEdits, ..Policy::default() };
+    let policy = Policy {
+        mode: PermissionMode::AcceptEdits,
+        ..Policy::default()
+    };
     let table = [
         ("src/a.rs", true),
         ("/home/me/project/a", true),
@@ -154,56 +195,92 @@ fn edits_are_accepted_only_below_the_working_directory() {
     ];
     for (path, is_accepted) in table {
         let verdict = policy.judge(&judged("Write", path, Effect::LocalMutation));
-        assert_eq!(matches!(verdict, Verdict::Allow(_)), is_accepted, "{path}: {verdict:?}");
+        assert_eq!(
+            matches!(verdict, PolicyVerdict::Allow(_)),
+            is_accepted,
+            "{path}: {verdict:?}"
+        );
     }
     let looked = policy.judge(&judged("Read", "/etc/passwd", Effect::ReadOnly));
-    assert!(matches!(looked, Verdict::Allow(_)));
+    assert!(matches!(looked, PolicyVerdict::Allow(_)));
 }
 
 #[test]
 fn a_rule_under_another_name_of_a_tool_means_that_tool() {
-    let tools = crate::builtin(std::sync::Arc::new(crate::Processes::new(|| 1)));
-    let resolved = |text: &str| Rule::parse(text).unwrap().resolved(&tools).map(|rule| rule.to_string());
+    let tools = crate::builtin(std::sync::Arc::new(crate::BackgroundProcesses::new(|| 1)));
+    let resolved = |text: &str| {
+        PermissionRule::parse(text)
+            .unwrap()
+            .resolved(&tools)
+            .map(|rule| rule.to_string())
+    };
     assert_eq!(resolved("execute_command(rm *)").unwrap(), "Bash(rm *)");
     assert_eq!(resolved("read").unwrap(), "Read");
     assert_eq!(resolved("mcp__*").unwrap(), "mcp__*");
-    assert!(resolved("Bahs(rm *)").unwrap_err().fix.unwrap().contains("Bash"));
+    assert!(
+        resolved("Bahs(rm *)")
+            .unwrap_err()
+            .fix
+            .unwrap()
+            .contains("Bash")
+    );
 }
 
 #[test]
 fn the_policy_knows_what_kind_of_subject_each_tool_has() {
     use rooftree_protocol::ToolKind;
-    let tools = crate::builtin(std::sync::Arc::new(crate::Processes::new(|| 1)));
+    let tools = crate::builtin(std::sync::Arc::new(crate::BackgroundProcesses::new(|| 1)));
     for tool in tools.iter() {
         let name = tool.spec().name.as_str();
-        let is_file_tool =
-            matches!(tool.kind(), ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Search);
+        let is_file_tool = matches!(
+            tool.kind(),
+            ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Search
+        );
         assert_eq!(call::PATH_TOOLS.contains(&name), is_file_tool, "{name}");
-        assert_eq!(call::COMMAND_TOOLS.contains(&name), name == "Bash", "{name}");
+        assert_eq!(
+            call::COMMAND_TOOLS.contains(&name),
+            name == "Bash",
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn plan_mode_and_deny_rules_win_over_allow_rules() {
     let allow = rules(&["Write(a)"]);
-    let plan = Policy { mode: PermissionMode::Plan, allow: allow.clone(), ..Policy::default() };
-    let denied = Policy { mode: PermissionMode::Bypass, allow, deny: rules(&["Write"]), ..Policy::default() };
+    let plan = Policy {
+        mode: PermissionMode::Plan,
+        allow: allow.clone(),
+        ..Policy::default()
+    };
+    let denied = Policy {
+        mode: PermissionMode::Bypass,
+        allow,
+        deny: rules(&["Write"]),
+        ..Policy::default()
+    };
     for policy in [plan, denied] {
         let verdict = policy.judge(&judged("Write", "a", Effect::LocalMutation));
-        assert!(matches!(verdict, Verdict::Deny(_)), "{verdict:?}");
+        assert!(matches!(verdict, PolicyVerdict::Deny(_)), "{verdict:?}");
     }
 }
 
 #[test]
 fn a_question_names_the_flag_that_would_have_allowed_it() {
-    let Verdict::Ask(reason) = Policy::default().judge(&judged("Bash", "git status", Effect::Destructive))
+    let PolicyVerdict::Ask(reason) =
+        Policy::default().judge(&judged("Bash", "git status", Effect::Destructive))
     else {
         panic!("it does not ask");
     };
     assert!(reason.contains("--allow 'Bash(git status)'"), "{reason}");
     let quoted = judged("Bash", "echo 'a'", Effect::Destructive);
-    let Verdict::Ask(reason) = Policy::default().judge(&quoted) else { panic!("it does not ask") };
-    assert!(reason.contains(r"--allow 'Bash(echo '\''a'\'')'"), "{reason}");
+    let PolicyVerdict::Ask(reason) = Policy::default().judge(&quoted) else {
+        panic!("it does not ask")
+    };
+    assert!(
+        reason.contains(r"--allow 'Bash(echo '\''a'\'')'"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -220,19 +297,31 @@ fn a_suggested_rule_allows_the_call_and_not_its_neighbours() {
     for (tool, subject, neighbour) in table {
         let call = judged(tool, subject, Effect::Destructive);
         let rule = Policy::suggested_rule(&call).to_string();
-        assert!(is_allowed(&rule, tool, subject), "{rule} does not allow {subject}");
-        assert!(!is_allowed(&rule, tool, neighbour), "{rule} allows {neighbour}");
+        assert!(
+            is_allowed(&rule, tool, subject),
+            "{rule} does not allow {subject}"
+        );
+        assert!(
+            !is_allowed(&rule, tool, neighbour),
+            "{rule} allows {neighbour}"
+        );
     }
 }
 
 #[test]
 fn a_rule_that_is_not_one_says_how_to_write_it() {
     for bad in ["", "(x)", "Bash(git", "Bash()", "rm -rf", "Bash(a) b"] {
-        let problem = Rule::parse(bad).unwrap_err();
+        let problem = PermissionRule::parse(bad).unwrap_err();
         assert!(problem.fix.is_some(), "{bad}");
     }
-    for good in ["Bash", "*", "mcp__github__*", "Bash(a (b))", "Write( src/** )"] {
-        assert!(Rule::parse(good).is_ok(), "{good}");
+    for good in [
+        "Bash",
+        "*",
+        "mcp__github__*",
+        "Bash(a (b))",
+        "Write( src/** )",
+    ] {
+        assert!(PermissionRule::parse(good).is_ok(), "{good}");
     }
 }
 
@@ -241,30 +330,57 @@ fn a_link_is_judged_by_where_it_leads() {
     let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     std::os::unix::fs::symlink(outside.path(), inside.path().join("link")).unwrap();
     std::os::unix::fs::symlink(inside.path(), outside.path().join("project")).unwrap();
-    let write = |subject, cwd| Judged {
+    let write = |subject, cwd| PolicyRequest {
         tool: "Write",
         subject: Some(subject),
         input: None,
         effect: Effect::LocalMutation,
         cwd,
     };
-    let edits = Policy { mode: PermissionMode::AcceptEdits, ..Policy::default() };
-    let is_free = |subject| matches!(edits.judge(&write(subject, inside.path())), Verdict::Allow(_));
+    let edits = Policy {
+        mode: PermissionMode::AcceptEdits,
+        ..Policy::default()
+    };
+    let is_free = |subject| {
+        matches!(
+            edits.judge(&write(subject, inside.path())),
+            PolicyVerdict::Allow(_)
+        )
+    };
     assert!(is_free("a.txt") && is_free("new/a.txt"));
     assert!(!is_free("link/a.txt") && !is_free("link/new/deep/a.txt"));
     // A working directory that is itself behind a link is not outside of itself.
     let behind = outside.path().join("project");
-    assert!(matches!(edits.judge(&write("a.txt", &behind)), Verdict::Allow(_)));
+    assert!(matches!(
+        edits.judge(&write("a.txt", &behind)),
+        PolicyVerdict::Allow(_)
+    ));
 
     let through = write("link/a.txt", inside.path());
-    let named = Policy { allow: rules(&["Write(link/**)"]), ..Policy::default() };
-    assert!(matches!(named.judge(&through), Verdict::Ask(_)));
-    let suggested = Policy { allow: vec![Policy::suggested_rule(&through)], ..Policy::default() };
-    assert!(matches!(suggested.judge(&through), Verdict::Allow(_)));
+    let named = Policy {
+        allow: rules(&["Write(link/**)"]),
+        ..Policy::default()
+    };
+    assert!(matches!(named.judge(&through), PolicyVerdict::Ask(_)));
+    let suggested = Policy {
+        allow: vec![Policy::suggested_rule(&through)],
+        ..Policy::default()
+    };
+    assert!(matches!(suggested.judge(&through), PolicyVerdict::Allow(_)));
 
-    let target = format!("Write({}/**)", outside.path().canonicalize().unwrap().display());
+    let target = format!(
+        "Write({}/**)",
+        outside.path().canonicalize().unwrap().display()
+    );
     for deny in ["Write(link/**)", &target] {
-        let bypass = Policy { mode: PermissionMode::Bypass, deny: rules(&[deny]), ..Policy::default() };
-        assert!(matches!(bypass.judge(&through), Verdict::Deny(_)), "{deny}");
+        let bypass = Policy {
+            mode: PermissionMode::Bypass,
+            deny: rules(&[deny]),
+            ..Policy::default()
+        };
+        assert!(
+            matches!(bypass.judge(&through), PolicyVerdict::Deny(_)),
+            "{deny}"
+        );
     }
 }

@@ -23,6 +23,13 @@ pub(super) fn name_of(mode: PermissionMode) -> &'static str {
 
 /// The mode with the least trust that would not ask.
 pub(super) fn weakest_mode_for(effect: Effect) -> PermissionMode {
-    let modes = [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Auto];
-    modes.into_iter().find(|mode| mode.permits(effect)).unwrap_or(PermissionMode::Bypass)
+    let modes = [
+        PermissionMode::Ask,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Auto,
+    ];
+    modes
+        .into_iter()
+        .find(|mode| mode.permits(effect))
+        .unwrap_or(PermissionMode::Bypass)
 }

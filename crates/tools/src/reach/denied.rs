@@ -27,9 +27,13 @@ impl DeniedPaths {
         if globs.is_empty() {
             return Self::Nothing;
         }
-        let (plain, globs): (Vec<String>, Vec<String>) = globs.into_iter().partition(|glob| is_plain(glob));
+        let (plain, globs): (Vec<String>, Vec<String>) =
+            globs.into_iter().partition(|glob| is_plain(glob));
         match compiled(&globs) {
-            Ok(globs) => Self::These { plain: plain.into_iter().map(PathBuf::from).collect(), globs },
+            Ok(globs) => Self::These {
+                plain: plain.into_iter().map(PathBuf::from).collect(),
+                globs,
+            },
             Err(_) => Self::Everything,
         }
     }
@@ -43,7 +47,9 @@ impl DeniedPaths {
     pub fn names(&self, path: &Path) -> bool {
         match self {
             Self::Nothing => false,
-            Self::These { plain, globs } => plain.iter().any(|plain| plain == path) || globs.is_match(path),
+            Self::These { plain, globs } => {
+                plain.iter().any(|plain| plain == path) || globs.is_match(path)
+            }
             Self::Everything => true,
         }
     }

@@ -15,13 +15,13 @@ use rustix::{
     io::Errno,
 };
 
-use super::opened::{ENTER, open, step};
+use super::nofollow_open::{ENTER, open, step};
 
 /// A directory that was opened without following a link.
 #[derive(Debug)]
-pub(crate) struct Directory(pub(super) OwnedFd);
+pub(crate) struct OpenDirectory(pub(super) OwnedFd);
 
-impl Directory {
+impl OpenDirectory {
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Self(open(path, ENTER)?))
     }
@@ -68,16 +68,16 @@ pub(crate) fn is_directory(found: &Stat) -> bool {
 
 /// Looks at files found by a walk. Those of one directory come together, so it is opened once.
 #[derive(Default)]
-pub(crate) struct Neighbours {
-    last: Option<(PathBuf, Option<Directory>)>,
+pub(crate) struct DirectoryStatCache {
+    last: Option<(PathBuf, Option<OpenDirectory>)>,
 }
 
-impl Neighbours {
+impl DirectoryStatCache {
     /// What is at a path; nothing if a link is on the way by now.
     pub fn stat(&mut self, path: &Path) -> Option<Stat> {
         let (parent, name) = (path.parent()?, path.file_name()?);
         if self.last.as_ref().is_none_or(|(known, _)| known != parent) {
-            self.last = Some((parent.to_owned(), Directory::open(parent).ok()));
+            self.last = Some((parent.to_owned(), OpenDirectory::open(parent).ok()));
         }
         self.last.as_ref()?.1.as_ref()?.stat(name).ok()
     }

@@ -12,15 +12,15 @@ use rustix::{
 };
 
 use super::{
-    Reach,
-    directory::{Directory, is_directory},
-    opened::{ENTER, step},
+    CallReach,
+    directory::{OpenDirectory, is_directory},
+    nofollow_open::{ENTER, step},
 };
 
 /// How deep a tree may be: each level keeps a directory open.
 const DEPTH: usize = 200;
 
-impl Directory {
+impl OpenDirectory {
     /// Deletes a file, a link or an empty directory.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         match unlinkat(&self.0, name, AtFlags::empty()) {
@@ -50,11 +50,22 @@ impl Directory {
     }
 
     /// The first entry below a name that a rule keeps from being deleted.
-    pub fn kept_below(&self, name: &OsStr, path: &Path, reach: &Reach) -> io::Result<Option<PathBuf>> {
+    pub fn kept_below(
+        &self,
+        name: &OsStr,
+        path: &Path,
+        reach: &CallReach,
+    ) -> io::Result<Option<PathBuf>> {
         self.kept(name, path, reach, DEPTH)
     }
 
-    fn kept(&self, name: &OsStr, path: &Path, reach: &Reach, depth: usize) -> io::Result<Option<PathBuf>> {
+    fn kept(
+        &self,
+        name: &OsStr,
+        path: &Path,
+        reach: &CallReach,
+        depth: usize,
+    ) -> io::Result<Option<PathBuf>> {
         if !reach.admits_entry(path) {
             return Ok(Some(path.to_owned()));
         }
@@ -70,12 +81,12 @@ impl Directory {
         Ok(None)
     }
 
-    fn enter(&self, name: &OsStr, depth: usize) -> io::Result<Directory> {
+    fn enter(&self, name: &OsStr, depth: usize) -> io::Result<OpenDirectory> {
         if depth == 0 {
             return Err(io::Error::other(
                 "the directories in it are too deep; a Bash command can delete them",
             ));
         }
-        Ok(Directory(step(&self.0, name, ENTER)?))
+        Ok(OpenDirectory(step(&self.0, name, ENTER)?))
     }
 }

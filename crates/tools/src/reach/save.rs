@@ -13,12 +13,12 @@ use rustix::{
     io::Errno,
 };
 
-use super::directory::Directory;
+use super::directory::OpenDirectory;
 
 /// How often another name is tried for a temporary file.
 const TRIES: usize = 16;
 
-impl Directory {
+impl OpenDirectory {
     /// Replaces or creates a file in one step: readers see the old content or the new one, mode and owner
     /// stay. Whatever has the name is replaced itself: a link is not written through.
     pub fn save(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
@@ -35,10 +35,14 @@ impl Directory {
     }
 
     fn temporary(&self) -> io::Result<(String, File)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for _ in 0..TRIES {
             // Seeded by the system: nobody can put a file of the same name there first for long.
-            let name = format!(".rooftree-{:016x}", RandomState::new().hash_one(std::process::id()));
+            let name = format!(
+                ".rooftree-{:016x}",
+                RandomState::new().hash_one(std::process::id())
+            );
             // The mode a new file gets is narrowed by the user's mask, as for any other program.
             match openat(&self.0, &name, flags, Mode::from_raw_mode(0o666)) {
                 Ok(file) => return Ok((name, File::from(file))),
@@ -51,7 +55,9 @@ impl Directory {
 
     /// Gives a new file the owner and mode of the one it replaces.
     fn dress(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        let Ok(existing) = self.stat(name) else { return Ok(()) };
+        let Ok(existing) = self.stat(name) else {
+            return Ok(());
+        };
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (existing.st_uid, existing.st_gid) {
             // Only root can give files away; for others the file becomes their own.
@@ -59,6 +65,10 @@ impl Directory {
         }
         // A link has no mode of its own: all bits are set.
         let is_file = existing.st_mode & 0o170_000 == 0o100_000;
-        if is_file { file.set_permissions(Permissions::from_mode(existing.st_mode & 0o7777)) } else { Ok(()) }
+        if is_file {
+            file.set_permissions(Permissions::from_mode(existing.st_mode & 0o7777))
+        } else {
+            Ok(())
+        }
     }
 }

@@ -15,30 +15,40 @@ use rustix::{
 };
 
 use super::{
-    Directory, Reach,
-    opened::{LOOK, READ, open},
+    CallReach, OpenDirectory,
+    nofollow_open::{LOOK, READ, open},
 };
-use crate::place;
+use crate::resolved_path;
 
 /// A path a call was judged by.
 #[derive(Clone)]
-pub(crate) struct Target {
+pub(crate) struct FileTarget {
     /// Links followed.
     pub path: PathBuf,
     /// As the model wrote it.
     pub shown: String,
-    reach: Reach,
+    reach: CallReach,
     cwd: Arc<Path>,
 }
 
-impl Target {
+impl FileTarget {
     /// What a model wrote, resolved as `written`, if that is what the call was judged by.
-    pub fn new(reach: &Reach, cwd: &Arc<Path>, written: &Path, shown: &str) -> Result<Self, String> {
+    pub fn new(
+        reach: &CallReach,
+        cwd: &Arc<Path>,
+        written: &Path,
+        shown: &str,
+    ) -> Result<Self, String> {
         let pinned = reach.pinned().filter(|pinned| pinned.written == written);
         let path = pinned.map(|pinned| pinned.real.clone()).ok_or_else(|| {
             format!("{shown} is not what this call was allowed to touch, so nothing was done.")
         })?;
-        Ok(Self { path, shown: shown.to_owned(), reach: reach.clone(), cwd: cwd.clone() })
+        Ok(Self {
+            path,
+            shown: shown.to_owned(),
+            reach: reach.clone(),
+            cwd: cwd.clone(),
+        })
     }
 
     /// Whether a rule lets it be read.
@@ -51,9 +61,9 @@ impl Target {
     /// Looks before it opens, because opening a device may already do something, and again
     /// afterwards, because it may have become another file in between.
     pub fn open(&self) -> Result<(File, Metadata), String> {
-        place::regular(self.opened(LOOK, "read")?.1.file_type(), &self.shown)?;
+        resolved_path::check_regular_file(self.opened(LOOK, "read")?.1.file_type(), &self.shown)?;
         let (file, metadata) = self.opened(READ, "read")?;
-        place::regular(metadata.file_type(), &self.shown)?;
+        resolved_path::check_regular_file(metadata.file_type(), &self.shown)?;
         Ok((file, metadata))
     }
 
@@ -61,7 +71,7 @@ impl Target {
     pub fn look(&self, wish: &str) -> Result<Metadata, String> {
         let (file, metadata) = self.opened(LOOK, wish)?;
         if !metadata.is_dir() {
-            place::regular(metadata.file_type(), &self.shown)?;
+            resolved_path::check_regular_file(metadata.file_type(), &self.shown)?;
         } else if is_process_table(&file) {
             return Err(format!(
                 "{} holds what programs are doing, not files; it is not searched.",
@@ -72,11 +82,14 @@ impl Target {
     }
 
     /// A directory that may be looked into.
-    pub fn directory(&self) -> Result<Directory, String> {
+    pub fn directory(&self) -> Result<OpenDirectory, String> {
         if !self.look("look into")?.is_dir() {
-            return Err(format!("{} is a file, not a directory. Read shows it.", self.shown));
+            return Err(format!(
+                "{} is a file, not a directory. Read shows it.",
+                self.shown
+            ));
         }
-        Directory::open(&self.path).map_err(|error| self.explain(&error, "look into"))
+        OpenDirectory::open(&self.path).map_err(|error| self.explain(&error, "look into"))
     }
 
     /// The size of what would be replaced; none if there is nothing yet.
@@ -85,8 +98,10 @@ impl Target {
             Err(Errno::NOENT) => Ok(None),
             Err(error) => Err(self.explain(&error.into(), "write")),
             Ok(found) => {
-                let metadata = File::from(found).metadata().map_err(|error| self.explain(&error, "write"))?;
-                place::regular(metadata.file_type(), &self.shown)?;
+                let metadata = File::from(found)
+                    .metadata()
+                    .map_err(|error| self.explain(&error, "write"))?;
+                resolved_path::check_regular_file(metadata.file_type(), &self.shown)?;
                 Ok(Some(metadata))
             }
         }
@@ -95,14 +110,14 @@ impl Target {
     /// Saves it whole or not at all; directories above it are created.
     pub fn save(&self, bytes: &[u8]) -> Result<(), String> {
         let (parent, name) = self.split("write")?;
-        let saved = Directory::make(parent).and_then(|directory| directory.save(name, bytes));
+        let saved = OpenDirectory::make(parent).and_then(|directory| directory.save(name, bytes));
         saved.map_err(|error| self.explain(&error, "write"))
     }
 
     /// Deletes it: a file, a link or an empty directory.
     pub fn remove(&self) -> Result<(), String> {
         let (parent, name) = self.split("delete")?;
-        let removed = Directory::open(parent).and_then(|directory| directory.remove(name));
+        let removed = OpenDirectory::open(parent).and_then(|directory| directory.remove(name));
         removed.map_err(|error| match error.kind() {
             io::ErrorKind::DirectoryNotEmpty => format!(
                 "{} is a directory that is not empty. Give recursive: true to delete all that is in it.",
@@ -116,18 +131,27 @@ impl Target {
     pub fn remove_all(&self) -> Result<(), String> {
         let (parent, name) = self.split("delete")?;
         let failed = |error: io::Error| self.explain(&error, "delete");
-        let directory = Directory::open(parent).map_err(failed)?;
+        let directory = OpenDirectory::open(parent).map_err(failed)?;
         if self.reach.is_limited()
-            && directory.kept_below(name, &self.path, &self.reach).map_err(failed)?.is_some()
+            && directory
+                .kept_below(name, &self.path, &self.reach)
+                .map_err(failed)?
+                .is_some()
         {
-            return Err(format!("{} holds something that a rule keeps; nothing was deleted.", self.shown));
+            return Err(format!(
+                "{} holds something that a rule keeps; nothing was deleted.",
+                self.shown
+            ));
         }
         directory.remove_all(name).map_err(failed)
     }
 
     fn opened(&self, flags: OFlags, wish: &str) -> Result<(File, Metadata), String> {
         if !self.is_readable() {
-            return Err(format!("A rule denies reading {}, so it is not shown.", self.shown));
+            return Err(format!(
+                "A rule denies reading {}, so it is not shown.",
+                self.shown
+            ));
         }
         let failed = |error: io::Error| self.explain(&error, wish);
         let file = File::from(open(&self.path, flags).map_err(|error| failed(error.into()))?);
@@ -157,8 +181,12 @@ impl Target {
         let shown = &self.shown;
         match Errno::from_io_error(error) {
             Some(Errno::NOENT) => self.missing(),
-            Some(Errno::ACCESS | Errno::PERM) => format!("There is no permission to {wish} {shown}."),
-            Some(Errno::NOTDIR) => format!("{shown} leads through a file as if it were a directory."),
+            Some(Errno::ACCESS | Errno::PERM) => {
+                format!("There is no permission to {wish} {shown}.")
+            }
+            Some(Errno::NOTDIR) => {
+                format!("{shown} leads through a file as if it were a directory.")
+            }
             Some(Errno::LOOP) => format!(
                 "The way to {shown} leads through a link that goes in a circle or was put there just now, so nothing was done."
             ),
@@ -167,7 +195,9 @@ impl Target {
             }
             // A socket cannot be opened at all.
             Some(Errno::NXIO) => format!("{shown} is a socket or a device, not a regular file."),
-            _ if shown.contains('\0') => format!("Could not {wish} this path: it has a zero byte in it."),
+            _ if shown.contains('\0') => {
+                format!("Could not {wish} this path: it has a zero byte in it.")
+            }
             _ => format!("Could not {wish} {shown}: {error}."),
         }
     }
@@ -183,10 +213,16 @@ impl Target {
         }
         let start = Path::new(shown).parent().unwrap_or(Path::new(""));
         let near = self.near_names().unwrap_or_default();
-        let meant: Vec<String> = near.iter().map(|name| start.join(name).display().to_string()).collect();
+        let meant: Vec<String> = near
+            .iter()
+            .map(|name| start.join(name).display().to_string())
+            .collect();
         match meant.as_slice() {
             [] => format!("{shown} does not exist."),
-            names => format!("{shown} does not exist. Did you mean {}?", names.join(" or ")),
+            names => format!(
+                "{shown} does not exist. Did you mean {}?",
+                names.join(" or ")
+            ),
         }
     }
 
@@ -194,10 +230,14 @@ impl Target {
         /// Enough for a directory people work in; a huge one is not searched to the end.
         const LOOKED_AT: usize = 5000;
         let (parent, wanted) = (self.path.parent()?, self.path.file_name()?);
-        let names = Directory::open(parent).ok()?.names().ok()?.take(LOOKED_AT);
+        let names = OpenDirectory::open(parent)
+            .ok()?
+            .names()
+            .ok()?
+            .take(LOOKED_AT);
         let names: Vec<String> = names
             .filter(|name| self.reach.admits(&parent.join(name)))
-            .map(|name| place::one_line(&name.to_string_lossy()))
+            .map(|name| resolved_path::one_line(&name.to_string_lossy()))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let near = similar::get_close_matches::<str>(&wanted.to_string_lossy(), &names, 3, 0.6);

@@ -2,11 +2,11 @@
 
 use std::io::{self, BufRead};
 
-use crate::output::LINE_CHARS;
+use crate::truncate::LINE_CHARS;
 
 /// Which lines.
 #[derive(Clone, Copy)]
-pub(super) struct Range {
+pub(super) struct LineRange {
     /// From 1.
     pub first: u64,
     /// How many.
@@ -15,7 +15,7 @@ pub(super) struct Range {
 
 /// The lines that were found.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct LinePage {
     text: String,
     first: u64,
     shown: u64,
@@ -24,19 +24,24 @@ pub(super) struct Page {
     has_more: bool,
 }
 
-impl Page {
+impl LinePage {
     /// What the model reads; `Err` if there is no such line. `total` is the number of lines if known.
     pub fn describe(mut self, name: &str, total: Option<u64>) -> Result<String, String> {
         if self.shown == 0 {
             let lines = total.unwrap_or(self.passed);
-            return Err(format!("{name} has {lines} lines; there is no line {}.", self.first));
+            return Err(format!(
+                "{name} has {lines} lines; there is no line {}.",
+                self.first
+            ));
         }
         let last = self.first + self.shown - 1;
         if self.has_more {
             let of = total.map_or_else(String::new, |total| format!(" of {total}"));
             let next = last + 1;
-            self.text
-                .push_str(&format!("[lines {}–{last}{of}; offset {next} shows what follows]", self.first));
+            self.text.push_str(&format!(
+                "[lines {}–{last}{of}; offset {next} shows what follows]",
+                self.first
+            ));
         } else {
             self.text.truncate(self.text.trim_end_matches('\n').len());
         }
@@ -47,14 +52,21 @@ impl Page {
 /// Reads a range. Lines before it are skipped and lines after it are not read.
 pub(super) fn read(
     mut reader: impl BufRead,
-    range: Range,
+    range: LineRange,
     is_stopped: impl Fn() -> bool,
-) -> io::Result<Page> {
-    let mut page = Page { first: range.first, ..Page::default() };
+) -> io::Result<LinePage> {
+    let mut page = LinePage {
+        first: range.first,
+        ..LinePage::default()
+    };
     let mut line = Vec::new();
     while !is_stopped() {
         let is_wanted = page.passed + 1 >= range.first;
-        let length = if is_wanted { next_line(&mut reader, &mut line)? } else { skip_line(&mut reader)? };
+        let length = if is_wanted {
+            next_line(&mut reader, &mut line)?
+        } else {
+            skip_line(&mut reader)?
+        };
         if length == 0 {
             break;
         }
@@ -89,7 +101,9 @@ fn push(text: &mut String, number: u64, line: &[u8], length: u64) {
 fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     line.clear();
     walk_line(reader, |piece| {
-        let room = (LINE_CHARS * 4 + 4).saturating_sub(line.len()).min(piece.len());
+        let room = (LINE_CHARS * 4 + 4)
+            .saturating_sub(line.len())
+            .min(piece.len());
         line.extend_from_slice(piece.get(..room).unwrap_or_default());
     })
 }
@@ -102,7 +116,10 @@ fn walk_line(reader: &mut impl BufRead, mut take: impl FnMut(&[u8])) -> io::Resu
     let mut length = 0;
     loop {
         let buffer = reader.fill_buf()?;
-        let end = buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let end = buffer
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map(|at| at + 1);
         let used = end.unwrap_or(buffer.len());
         take(buffer.get(..used).unwrap_or_default());
         length += used as u64;

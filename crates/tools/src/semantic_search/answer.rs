@@ -2,23 +2,27 @@
 
 use std::path::Path;
 
-use super::{index::Index, look::Found, query::Query};
+use super::{index::SearchIndex, query::SearchQuery, rerank::SearchResult};
 use crate::walk;
 
 /// What was found and what should be said about it.
-pub(super) struct Answer<'a> {
-    pub index: &'a Index,
-    pub query: &'a Query,
-    pub found: &'a [Found],
+pub(super) struct SearchAnswer<'a> {
+    pub index: &'a SearchIndex,
+    pub query: &'a SearchQuery,
+    pub found: &'a [SearchResult],
     /// Words of the question that are nowhere.
     pub unknown: &'a [usize],
     pub notices: Vec<String>,
 }
 
-impl Answer<'_> {
+impl SearchAnswer<'_> {
     /// The text of it.
     pub fn text(&self, asked: &str, cwd: &Path) -> String {
-        let mut blocks: Vec<String> = self.found.iter().filter_map(|found| self.block(found, cwd)).collect();
+        let mut blocks: Vec<String> = self
+            .found
+            .iter()
+            .filter_map(|found| self.block(found, cwd))
+            .collect();
         if blocks.is_empty() {
             blocks.push(format!(
                 "Nothing here is about `{asked}`. Other words may find it; Grep finds exact text."
@@ -28,12 +32,23 @@ impl Answer<'_> {
         blocks.join("\n")
     }
 
-    fn block(&self, found: &Found, cwd: &Path) -> Option<String> {
-        let place = walk::shown(&self.index.place(self.index.files.get(found.hit.file)?), cwd);
+    fn block(&self, found: &SearchResult, cwd: &Path) -> Option<String> {
+        let place = walk::shown(
+            &self.index.place(self.index.files.get(found.hit.file)?),
+            cwd,
+        );
         let (piece, score) = (found.piece, found.hit.score);
-        let name = if found.name.is_empty() { String::new() } else { format!(" {}", found.name) };
-        let mut block =
-            format!("{place}:{}-{} {}{name} (score {score:.1})", piece.first, piece.last, piece.kind.word());
+        let name = if found.name.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", found.name)
+        };
+        let mut block = format!(
+            "{place}:{}-{} {}{name} (score {score:.1})",
+            piece.first,
+            piece.last,
+            piece.kind.word()
+        );
         for (number, line) in &found.snippet {
             block.push_str(&format!("\n  {number}: {line}"));
         }

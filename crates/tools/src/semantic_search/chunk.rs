@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::definition::{Definition, Kind, definition, is_comment};
+use super::definition::{ChunkKind, CodeDefinition, definition, is_comment};
 
 /// Pieces longer than this are cut into windows.
 const LONG: usize = 80;
@@ -20,10 +20,10 @@ const DEEPEST: usize = 6;
 
 /// A piece of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Chunk<'a> {
+pub(super) struct SourceChunk<'a> {
     /// Its lines, counted from 0.
     pub lines: Range<usize>,
-    pub kind: Kind,
+    pub kind: ChunkKind,
     /// What it defines, or its heading; may be empty.
     pub name: &'a str,
     /// The names around it, the outermost first.
@@ -32,57 +32,79 @@ pub(super) struct Chunk<'a> {
 
 /// What a file is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum SourceFormat {
     Code,
     Markdown,
     /// Text without definitions: prose, data, settings.
     Plain,
 }
 
-impl Manner {
+impl SourceFormat {
     /// By the end of a file's name.
     pub fn of(path: &str) -> Self {
-        let end = path.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+        let end = path
+            .rsplit_once('.')
+            .map_or("", |(_, end)| end)
+            .to_ascii_lowercase();
         match end.as_str() {
             "md" | "markdown" | "mdx" | "mdc" => Self::Markdown,
-            "txt" | "rst" | "adoc" | "json" | "jsonl" | "ipynb" | "yaml" | "yml" | "toml" | "ini" | "cfg"
-            | "csv" | "tsv" | "xml" | "html" | "htm" | "css" | "lock" | "log" | "po" | "tex" => Self::Plain,
+            "txt" | "rst" | "adoc" | "json" | "jsonl" | "ipynb" | "yaml" | "yml" | "toml"
+            | "ini" | "cfg" | "csv" | "tsv" | "xml" | "html" | "htm" | "css" | "lock" | "log"
+            | "po" | "tex" => Self::Plain,
             _ => Self::Code,
         }
     }
 }
 
 /// Cuts a file.
-pub(super) fn chunks<'a>(lines: &[&'a str], manner: Manner) -> Vec<Chunk<'a>> {
-    let mut cutter =
-        Cutter { lines: lines.iter().map(|text| Line::of(text, manner)).collect(), found: Vec::new() };
+pub(super) fn chunks<'a>(lines: &[&'a str], manner: SourceFormat) -> Vec<SourceChunk<'a>> {
+    let mut cutter = FileChunker {
+        lines: lines
+            .iter()
+            .map(|text| SourceLine::of(text, manner))
+            .collect(),
+        found: Vec::new(),
+    };
     let all = 0..lines.len();
     match manner {
-        Manner::Markdown => cutter.sections(all),
-        Manner::Code => cutter.definitions(all, &[]),
-        Manner::Plain => cutter.loose(all, &[]),
+        SourceFormat::Markdown => cutter.sections(all),
+        SourceFormat::Code => cutter.definitions(all, &[]),
+        SourceFormat::Plain => cutter.loose(all, &[]),
     }
     cutter.found
 }
 
-struct Line<'a> {
+struct SourceLine<'a> {
     text: &'a str,
     indent: usize,
-    definition: Option<Definition<'a>>,
+    definition: Option<CodeDefinition<'a>>,
 }
 
-impl<'a> Line<'a> {
-    fn of(raw: &'a str, manner: Manner) -> Self {
+impl<'a> SourceLine<'a> {
+    fn of(raw: &'a str, manner: SourceFormat) -> Self {
         let text = raw.trim();
         let blanks = raw.len() - raw.trim_start().len();
-        let tabs = raw.bytes().take(blanks).filter(|byte| *byte == b'\t').count();
-        let definition = if manner == Manner::Code { definition(text) } else { None };
-        Self { text, indent: blanks + tabs * 3, definition }
+        let tabs = raw
+            .bytes()
+            .take(blanks)
+            .filter(|byte| *byte == b'\t')
+            .count();
+        let definition = if manner == SourceFormat::Code {
+            definition(text)
+        } else {
+            None
+        };
+        Self {
+            text,
+            indent: blanks + tabs * 3,
+            definition,
+        }
     }
 
     /// Whether a piece begins here.
-    fn opens(&self) -> Option<Definition<'a>> {
-        self.definition.filter(|definition| definition.kind != Kind::Text)
+    fn opens(&self) -> Option<CodeDefinition<'a>> {
+        self.definition
+            .filter(|definition| definition.kind != ChunkKind::Text)
     }
 
     /// Whether it belongs to the definition above although it is not indented.
@@ -92,13 +114,13 @@ impl<'a> Line<'a> {
     }
 }
 
-struct Cutter<'a> {
-    lines: Vec<Line<'a>>,
-    found: Vec<Chunk<'a>>,
+struct FileChunker<'a> {
+    lines: Vec<SourceLine<'a>>,
+    found: Vec<SourceChunk<'a>>,
 }
 
-impl<'a> Cutter<'a> {
-    fn line(&self, at: usize) -> Option<&Line<'a>> {
+impl<'a> FileChunker<'a> {
+    fn line(&self, at: usize) -> Option<&SourceLine<'a>> {
         self.lines.get(at)
     }
 
@@ -110,7 +132,7 @@ impl<'a> Cutter<'a> {
     fn definitions(&mut self, range: Range<usize>, within: &[&'a str]) {
         let (mut at, mut rest) = (range.start, range.start);
         while at < range.end {
-            let Some(definition) = self.line(at).and_then(Line::opens) else {
+            let Some(definition) = self.line(at).and_then(SourceLine::opens) else {
                 at += 1;
                 continue;
             };
@@ -123,10 +145,17 @@ impl<'a> Cutter<'a> {
     }
 
     /// One definition; what is defined inside becomes pieces of its own if there is enough of it.
-    fn block(&mut self, definition: Definition<'a>, range: Range<usize>, at: usize, within: &[&'a str]) {
-        let Definition { kind, name } = definition;
-        let inner = (at + 1..range.end).find(|at| self.line(*at).and_then(Line::opens).is_some());
-        let is_split = range.len() > if kind == Kind::Type { SMALL } else { LONG };
+    fn block(
+        &mut self,
+        definition: CodeDefinition<'a>,
+        range: Range<usize>,
+        at: usize,
+        within: &[&'a str],
+    ) {
+        let CodeDefinition { kind, name } = definition;
+        let inner =
+            (at + 1..range.end).find(|at| self.line(*at).and_then(SourceLine::opens).is_some());
+        let is_split = range.len() > if kind == ChunkKind::Type { SMALL } else { LONG };
         match inner {
             Some(inner) if is_split && within.len() < DEEPEST => {
                 let first = self.lead(inner, at + 1);
@@ -148,12 +177,15 @@ impl<'a> Cutter<'a> {
         let indent = self.line(at).map_or(0, |line| line.indent);
         let mut end = at + 1;
         for next in at + 1..most {
-            let Some(line) = self.line(next).filter(|line| !line.text.is_empty()) else { continue };
+            let Some(line) = self.line(next).filter(|line| !line.text.is_empty()) else {
+                continue;
+            };
             if line.indent < indent || (line.indent == indent && !line.goes_on()) {
                 break;
             }
             end = next + 1;
-            let is_over = line.indent == indent && (line.text.starts_with('}') || line.text == "end");
+            let is_over =
+                line.indent == indent && (line.text.starts_with('}') || line.text == "end");
             if is_over {
                 break;
             }
@@ -184,8 +216,11 @@ impl<'a> Cutter<'a> {
     }
 
     fn text(&mut self, range: Range<usize>, within: &[&'a str]) {
-        let name = range.clone().find_map(|at| self.line(at)?.definition).map_or("", |found| found.name);
-        self.windows(range, Kind::Text, name, within);
+        let name = range
+            .clone()
+            .find_map(|at| self.line(at)?.definition)
+            .map_or("", |found| found.name);
+        self.windows(range, ChunkKind::Text, name, within);
     }
 
     /// Sections of a document, with the headings above them.
@@ -195,32 +230,62 @@ impl<'a> Cutter<'a> {
         for at in range.clone() {
             let text = self.line(at).map_or("", |line| line.text);
             is_fenced ^= text.starts_with("```") || text.starts_with("~~~");
-            let Some(level) = heading_level(text).filter(|_| !is_fenced) else { continue };
-            let within: Vec<&str> =
-                above.iter().map(|(_, name)| *name).filter(|above| *above != name).collect();
-            self.windows(start..at, Kind::Heading, name, &within);
+            let Some(level) = heading_level(text).filter(|_| !is_fenced) else {
+                continue;
+            };
+            let within: Vec<&str> = above
+                .iter()
+                .map(|(_, name)| *name)
+                .filter(|above| *above != name)
+                .collect();
+            self.windows(start..at, ChunkKind::Heading, name, &within);
             above.retain(|(other, _)| *other < level);
             (start, name) = (at, text.trim_matches(['#', ' ']));
             above.push((level, name));
         }
-        let within: Vec<&str> = above.iter().map(|(_, name)| *name).filter(|above| *above != name).collect();
-        self.windows(start..range.end, Kind::Heading, name, &within);
+        let within: Vec<&str> = above
+            .iter()
+            .map(|(_, name)| *name)
+            .filter(|above| *above != name)
+            .collect();
+        self.windows(start..range.end, ChunkKind::Heading, name, &within);
     }
 
     /// A piece, in windows if it is long; nothing if there is nothing in it.
-    fn windows(&mut self, range: Range<usize>, kind: Kind, name: &'a str, within: &[&'a str]) {
-        let has_words =
-            |at: usize| self.line(at).is_some_and(|line| line.text.contains(char::is_alphanumeric));
-        let Some(start) = range.clone().find(|at| !self.is_blank(*at)) else { return };
-        let end = range.clone().rev().find(|at| !self.is_blank(*at)).map_or(start, |last| last + 1);
+    fn windows(&mut self, range: Range<usize>, kind: ChunkKind, name: &'a str, within: &[&'a str]) {
+        let has_words = |at: usize| {
+            self.line(at)
+                .is_some_and(|line| line.text.contains(char::is_alphanumeric))
+        };
+        let Some(start) = range.clone().find(|at| !self.is_blank(*at)) else {
+            return;
+        };
+        let end = range
+            .clone()
+            .rev()
+            .find(|at| !self.is_blank(*at))
+            .map_or(start, |last| last + 1);
         if !range.clone().any(has_words) {
             return;
         }
-        let kind = if kind == Kind::Heading && name.is_empty() { Kind::Text } else { kind };
+        let kind = if kind == ChunkKind::Heading && name.is_empty() {
+            ChunkKind::Text
+        } else {
+            kind
+        };
         let mut from = start;
         loop {
-            let to = if end - from <= LONG { end } else { from + WINDOW };
-            self.found.push(Chunk { lines: from..to, kind, name, within: within.to_vec() });
+            let to = if end - from <= LONG {
+                end
+            } else {
+                from + WINDOW
+            };
+            self.found.push(SourceChunk {
+                lines: from..to,
+                kind,
+                name,
+                within: within.to_vec(),
+            });
             if to == end {
                 return;
             }

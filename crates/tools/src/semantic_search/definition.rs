@@ -5,7 +5,7 @@
 
 /// What a piece of a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChunkKind {
     /// A function or method.
     Function,
     /// A class, struct, trait, module and the like.
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Text,
 }
 
-impl Kind {
+impl ChunkKind {
     /// Its word in arguments and results.
     pub const fn word(self) -> &'static str {
         match self {
@@ -30,9 +30,9 @@ impl Kind {
 
 /// A definition that begins on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Definition<'a> {
+pub(super) struct CodeDefinition<'a> {
     /// `Text` for constants: they have a name, but are no piece of their own.
-    pub kind: Kind,
+    pub kind: ChunkKind,
     pub name: &'a str,
 }
 
@@ -112,13 +112,13 @@ const LONGEST_KEYWORD: usize = 12;
 
 /// Words before a parenthesis that call or branch, and define nothing.
 const STATEMENTS: [&str; 29] = [
-    "if", "for", "while", "switch", "match", "return", "else", "catch", "with", "unless", "until", "elif",
-    "loop", "do", "try", "await", "new", "throw", "yield", "assert", "go", "defer", "when", "foreach",
-    "using", "sizeof", "not", "in", "lock",
+    "if", "for", "while", "switch", "match", "return", "else", "catch", "with", "unless", "until",
+    "elif", "loop", "do", "try", "await", "new", "throw", "yield", "assert", "go", "defer", "when",
+    "foreach", "using", "sizeof", "not", "in", "lock",
 ];
 
 /// What a line defines, if anything. `line` is without the blanks around it.
-pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
+pub(super) fn definition(line: &str) -> Option<CodeDefinition<'_>> {
     if is_comment(line) {
         return None;
     }
@@ -132,7 +132,7 @@ pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
             return implementation(after);
         }
         if FUNCTIONS.contains(&word) {
-            return named(Kind::Function, after.trim_start_matches('!'));
+            return named(ChunkKind::Function, after.trim_start_matches('!'));
         }
         if CONSTANTS.contains(&word) && !begins_with_keyword(after) {
             // In C these two say something about a function too.
@@ -142,7 +142,7 @@ pub(super) fn definition(line: &str) -> Option<Definition<'_>> {
             }
         }
         if TYPES.contains(&word) {
-            return named(Kind::Type, after);
+            return named(ChunkKind::Type, after);
         }
         if word.eq_ignore_ascii_case("create") {
             return table(after);
@@ -163,13 +163,17 @@ pub(super) fn is_comment(line: &str) -> bool {
             | [b'/', b'/' | b'*', ..]
             | [b'-', b'-', ..]
             | [b'[', b'<', ..]
-    ) || matches!(bytes, [b'"', b'"', b'"', ..] | [b'\'', b'\'', b'\'', ..] | [b'<', b'!', b'-', ..])
+    ) || matches!(
+        bytes,
+        [b'"', b'"', b'"', ..] | [b'\'', b'\'', b'\'', ..] | [b'<', b'!', b'-', ..]
+    )
 }
 
 fn leading_word(text: &str) -> Option<(&str, &str)> {
     let is_inside = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
     let end = text.find(|letter| !is_inside(letter)).unwrap_or(text.len());
-    text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
+    text.split_at_checked(end)
+        .filter(|(word, _)| !word.is_empty())
 }
 
 /// Steps over what a modifier may have behind it: `pub(crate)`, `extern "C"`, `template <T>`.
@@ -179,7 +183,10 @@ fn past_bracket(text: &str) -> &str {
         Some('(') => ')',
         Some('<') => '>',
         Some('"') => {
-            return text.get(1..).and_then(|rest| rest.split_once('"')).map_or(text, |(_, rest)| rest);
+            return text
+                .get(1..)
+                .and_then(|rest| rest.split_once('"'))
+                .map_or(text, |(_, rest)| rest);
         }
         _ => return text,
     };
@@ -193,63 +200,106 @@ fn begins_with_keyword(after: &str) -> bool {
 }
 
 /// A keyword's name, if what follows it looks like one and not like prose.
-fn named(kind: Kind, after: &str) -> Option<Definition<'_>> {
-    let mut after = after.strip_prefix([' ', '\t', '*'])?.trim_start_matches([' ', '\t', '*']);
+fn named(kind: ChunkKind, after: &str) -> Option<CodeDefinition<'_>> {
+    let mut after = after
+        .strip_prefix([' ', '\t', '*'])?
+        .trim_start_matches([' ', '\t', '*']);
     if after.starts_with('(') {
         // The receiver of a method in Go.
         after = after.split_once(')')?.1.trim_start();
     }
     let (mut name, mut rest) = leading_word(after)?;
-    while let Some((word, beyond)) =
-        rest.strip_prefix(['.', ':']).and_then(|rest| leading_word(rest.trim_start_matches(':')))
+    while let Some((word, beyond)) = rest
+        .strip_prefix(['.', ':'])
+        .and_then(|rest| leading_word(rest.trim_start_matches(':')))
     {
         (name, rest) = (word, beyond);
     }
     let rest = rest.trim_start();
-    let follows =
-        ["extends", "implements", "where", "is", "struct", "interface", "from", "do", "final", "for", "func"];
+    let follows = [
+        "extends",
+        "implements",
+        "where",
+        "is",
+        "struct",
+        "interface",
+        "from",
+        "do",
+        "final",
+        "for",
+        "func",
+    ];
     let is_code = rest.is_empty()
         || rest.starts_with(['(', '{', '<', ':', '=', ';', ',', '[', '?', '!', '/', '#'])
         || leading_word(rest).is_some_and(|(word, _)| follows.contains(&word));
-    is_code.then_some(Definition { kind, name })
+    is_code.then_some(CodeDefinition { kind, name })
 }
 
 /// `impl<T> Tool for Grep {` is about both names.
-fn implementation(after: &str) -> Option<Definition<'_>> {
+fn implementation(after: &str) -> Option<CodeDefinition<'_>> {
     if !after.starts_with([' ', '<']) {
         return None;
     }
     let name = past_bracket(after).split(['{', '\n']).next()?;
     let name = name.split(" where ").next()?.trim();
-    (!name.is_empty()).then_some(Definition { kind: Kind::Type, name })
+    (!name.is_empty()).then_some(CodeDefinition {
+        kind: ChunkKind::Type,
+        name,
+    })
 }
 
 /// A constant, or a function that is written as one.
-fn constant(after: &str) -> Option<Definition<'_>> {
+fn constant(after: &str) -> Option<CodeDefinition<'_>> {
     let (name, rest) = leading_word(after.strip_prefix(' ')?.trim_start())?;
-    let (name, rest) = if name == "mut" { leading_word(rest.trim_start())? } else { (name, rest) };
+    let (name, rest) = if name == "mut" {
+        leading_word(rest.trim_start())?
+    } else {
+        (name, rest)
+    };
     if !rest.trim_start().starts_with([':', '=', ';', '[']) {
         return None;
     }
     let is_function = rest.contains("=>") && rest.contains('(') || rest.contains("= function");
-    Some(Definition { kind: if is_function { Kind::Function } else { Kind::Text }, name })
+    Some(CodeDefinition {
+        kind: if is_function {
+            ChunkKind::Function
+        } else {
+            ChunkKind::Text
+        },
+        name,
+    })
 }
 
 /// `create table users (` in any case.
-fn table(after: &str) -> Option<Definition<'_>> {
+fn table(after: &str) -> Option<CodeDefinition<'_>> {
     let mut words = after
         .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .filter(|word| !word.is_empty());
     let kinds = ["table", "view", "function", "procedure", "trigger", "type"];
-    let skipped = ["or", "replace", "temp", "temporary", "unique", "materialized", "if", "not", "exists"];
+    let skipped = [
+        "or",
+        "replace",
+        "temp",
+        "temporary",
+        "unique",
+        "materialized",
+        "if",
+        "not",
+        "exists",
+    ];
     let is = |list: &[&str], word: &str| list.iter().any(|known| known.eq_ignore_ascii_case(word));
-    words.find(|word| !is(&skipped, word)).filter(|word| is(&kinds, word))?;
+    words
+        .find(|word| !is(&skipped, word))
+        .filter(|word| is(&kinds, word))?;
     let name = words.find(|word| !is(&skipped, word))?;
-    Some(Definition { kind: Kind::Type, name })
+    Some(CodeDefinition {
+        kind: ChunkKind::Type,
+        name,
+    })
 }
 
 /// `int name(…) {`, `Type Class::name(…)`, `name(…) {`: functions without a keyword.
-fn plain_function(line: &str) -> Option<Definition<'_>> {
+fn plain_function(line: &str) -> Option<CodeDefinition<'_>> {
     let (before, arguments) = line.split_once('(')?;
     let is_plain = |letter: char| letter.is_alphanumeric() || " _*&<>:,~[]$?".contains(letter);
     if !before.chars().all(is_plain) || arguments.contains("=>") {
@@ -264,7 +314,10 @@ fn plain_function(line: &str) -> Option<Definition<'_>> {
     let has_type = words.len() > 1 && !line.ends_with([';', ',', '.']);
     let is_statement = STATEMENTS.contains(&first) || STATEMENTS.contains(&name);
     let is_name = before.ends_with(name) && !name.starts_with(|letter: char| letter.is_numeric());
-    (is_name && !is_statement && (has_body || has_type)).then_some(Definition { kind: Kind::Function, name })
+    (is_name && !is_statement && (has_body || has_type)).then_some(CodeDefinition {
+        kind: ChunkKind::Function,
+        name,
+    })
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    entry::{Entry, Stamp, hash},
-    survey::{FILE_BYTES, survey},
+    file_scan::{FILE_BYTES, scan_files},
+    indexed_file::{IndexedFile, IndexedFileStamp, hash},
 };
-use crate::{Reach, reach, tool::Progress};
+use crate::{CallReach, reach, tool::ProgressCallback};
 
 /// A file that changed this shortly before it was read may change again within the same tick of
 /// its file system's clock. Its stamp proves nothing, so it is read again the next time.
@@ -33,86 +33,119 @@ const UNPROVEN: i64 = i64::MIN;
 const MANY: usize = 500;
 
 /// All files of a root.
-pub(super) struct Index {
+pub(super) struct SearchIndex {
     pub root: PathBuf,
     /// Sorted by path.
-    pub files: Vec<Arc<Entry>>,
+    pub files: Vec<Arc<IndexedFile>>,
     /// Whether no file was left out because there are too many.
     pub is_complete: bool,
 }
 
 /// A newer index.
-pub(super) struct Refreshed {
-    pub index: Index,
+pub(super) struct RefreshedIndex {
+    pub index: SearchIndex,
     /// Files whose content is new, or that are gone.
     pub changes: usize,
 }
 
 /// A file to be looked at again, with what was known of it.
-struct Doubt<'a> {
+struct StaleFile<'a> {
     path: PathBuf,
-    stamp: Stamp,
-    known: Option<&'a Arc<Entry>>,
+    stamp: IndexedFileStamp,
+    known: Option<&'a Arc<IndexedFile>>,
 }
 
-impl Index {
+impl SearchIndex {
     /// An index that knows nothing yet.
     pub fn empty(root: &Path) -> Self {
-        Self { root: root.to_owned(), files: Vec::new(), is_complete: true }
+        Self {
+            root: root.to_owned(),
+            files: Vec::new(),
+            is_complete: true,
+        }
     }
 
     /// Where a file is.
-    pub fn place(&self, entry: &Entry) -> PathBuf {
+    pub fn place(&self, entry: &IndexedFile) -> PathBuf {
         // A root may be a file itself.
-        if entry.path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(&entry.path) }
+        if entry.path.as_os_str().is_empty() {
+            self.root.clone()
+        } else {
+            self.root.join(&entry.path)
+        }
     }
 
     /// The text of a file as it is now; nothing if it cannot be read.
-    pub fn text(&self, entry: &Entry) -> String {
+    pub fn text(&self, entry: &IndexedFile) -> String {
         String::from_utf8_lossy(&read(&self.place(entry)).unwrap_or_default()).into_owned()
     }
 
     /// The index without what rules keep from a call: others may see that, and it is their index too.
-    pub fn within(self: Arc<Self>, reach: &Reach) -> Arc<Self> {
+    pub fn within(self: Arc<Self>, reach: &CallReach) -> Arc<Self> {
         if !reach.is_limited() {
             return self;
         }
-        let is_admitted = |entry: &&Arc<Entry>| reach.admits_listed(&self.place(entry));
+        let is_admitted = |entry: &&Arc<IndexedFile>| reach.admits_listed(&self.place(entry));
         let files = self.files.iter().filter(is_admitted).cloned().collect();
-        Arc::new(Self { root: self.root.clone(), files, is_complete: self.is_complete })
+        Arc::new(Self {
+            root: self.root.clone(),
+            files,
+            is_complete: self.is_complete,
+        })
     }
 
     /// The index as the disk is now. None if it was cancelled.
-    pub fn refreshed(&self, cancel: &CancellationToken, progress: &Progress) -> Option<Refreshed> {
-        let survey = survey(&self.root, cancel)?;
-        let known: HashMap<&OsStr, &Arc<Entry>> =
-            self.files.iter().map(|entry| (entry.path.as_os_str(), entry)).collect();
+    pub fn refreshed(
+        &self,
+        cancel: &CancellationToken,
+        progress: &ProgressCallback,
+    ) -> Option<RefreshedIndex> {
+        let survey = scan_files(&self.root, cancel)?;
+        let known: HashMap<&OsStr, &Arc<IndexedFile>> = self
+            .files
+            .iter()
+            .map(|entry| (entry.path.as_os_str(), entry))
+            .collect();
         let (mut files, mut doubts) = (Vec::with_capacity(survey.files.len()), Vec::new());
         for (path, stamp) in survey.files {
             match known.get(path.as_os_str()) {
                 Some(entry) if entry.stamp == stamp => files.push(Arc::clone(entry)),
-                known => doubts.push(Doubt { path, stamp, known: known.copied() }),
+                known => doubts.push(StaleFile {
+                    path,
+                    stamp,
+                    known: known.copied(),
+                }),
             }
         }
         if doubts.len() > MANY {
             progress(&format!("indexing {} files …\n", doubts.len()));
         }
         let looked_at = look_at(&self.root, &doubts, cancel)?;
-        let is_kept = |entry: &&Arc<Entry>| {
-            known.get(entry.path.as_os_str()).is_some_and(|known| known.hash == entry.hash)
+        let is_kept = |entry: &&Arc<IndexedFile>| {
+            known
+                .get(entry.path.as_os_str())
+                .is_some_and(|known| known.hash == entry.hash)
         };
         let kept = files.len() + looked_at.iter().filter(is_kept).count();
         let new = files.len() + looked_at.len() - kept;
         files.extend(looked_at);
         files.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
         let changes = new + (self.files.len().saturating_sub(kept));
-        let index = Self { root: self.root.clone(), files, is_complete: survey.is_complete };
-        Some(Refreshed { index, changes })
+        let index = Self {
+            root: self.root.clone(),
+            files,
+            is_complete: survey.is_complete,
+        };
+        Some(RefreshedIndex { index, changes })
     }
 }
 
 /// Reads files on all processors. Those that cannot be read are left out.
-fn look_at(root: &Path, doubts: &[Doubt<'_>], cancel: &CancellationToken) -> Option<Vec<Arc<Entry>>> {
+fn look_at(
+    root: &Path,
+    doubts: &[StaleFile<'_>],
+    cancel: &CancellationToken,
+) -> Option<Vec<Arc<IndexedFile>>> {
     let threads = thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
     let next = AtomicUsize::new(0);
     let work = || {
@@ -130,7 +163,11 @@ fn look_at(root: &Path, doubts: &[Doubt<'_>], cancel: &CancellationToken) -> Opt
     } else {
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().filter_map(|worker| worker.join().ok()).flatten().collect()
+            workers
+                .into_iter()
+                .filter_map(|worker| worker.join().ok())
+                .flatten()
+                .collect()
         })
     };
     (!cancel.is_cancelled()).then_some(entries)
@@ -139,25 +176,45 @@ fn look_at(root: &Path, doubts: &[Doubt<'_>], cancel: &CancellationToken) -> Opt
 /// Reads a file that was one a moment ago. It may have become a link or a FIFO since, or grown.
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    reach::read(path).ok()?.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    reach::read(path)
+        .ok()?
+        .take(FILE_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }
 
 /// The entry for a file: the known one's content if it is still that.
-fn entry(root: &Path, doubt: &Doubt<'_>) -> Option<Arc<Entry>> {
-    let path = if doubt.path.as_os_str().is_empty() { root.to_owned() } else { root.join(&doubt.path) };
+fn entry(root: &Path, doubt: &StaleFile<'_>) -> Option<Arc<IndexedFile>> {
+    let path = if doubt.path.as_os_str().is_empty() {
+        root.to_owned()
+    } else {
+        root.join(&doubt.path)
+    };
     let read_at = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(i64::MAX, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
+        .map_or(i64::MAX, |since| {
+            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+        });
     let bytes = read(&path)?;
-    let is_proven =
-        doubt.stamp.bytes == bytes.len() as u64 && doubt.stamp.changed < read_at.saturating_sub(TICK);
-    let stamp = if is_proven { doubt.stamp } else { Stamp { changed: UNPROVEN, ..doubt.stamp } };
+    let is_proven = doubt.stamp.bytes == bytes.len() as u64
+        && doubt.stamp.changed < read_at.saturating_sub(TICK);
+    let stamp = if is_proven {
+        doubt.stamp
+    } else {
+        IndexedFileStamp {
+            changed: UNPROVEN,
+            ..doubt.stamp
+        }
+    };
     let known = doubt.known.filter(|known| known.hash == hash(&bytes));
     Some(match known {
         Some(known) if known.stamp == stamp => Arc::clone(known),
-        Some(known) => Arc::new(Entry { stamp, ..Entry::clone(known) }),
-        None => Arc::new(Entry::new(doubt.path.clone(), stamp, &bytes)),
+        Some(known) => Arc::new(IndexedFile {
+            stamp,
+            ..IndexedFile::clone(known)
+        }),
+        None => Arc::new(IndexedFile::new(doubt.path.clone(), stamp, &bytes)),
     })
 }
 
@@ -167,9 +224,11 @@ mod tests {
 
     use super::*;
 
-    fn refreshed(index: &Index) -> Refreshed {
-        let progress: Progress = Arc::new(|_| {});
-        index.refreshed(&CancellationToken::new(), &progress).unwrap()
+    fn refreshed(index: &SearchIndex) -> RefreshedIndex {
+        let progress: ProgressCallback = Arc::new(|_| {});
+        index
+            .refreshed(&CancellationToken::new(), &progress)
+            .unwrap()
     }
 
     #[test]
@@ -178,11 +237,17 @@ mod tests {
         let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
         put("a.rs", "fn a() {}\n");
         put("b.rs", "fn b() {}\n");
-        let first = refreshed(&Index::empty(root.path()));
+        let first = refreshed(&SearchIndex::empty(root.path()));
         assert_eq!((first.changes, first.index.files.len()), (2, 2));
         let same = refreshed(&first.index);
         assert_eq!(same.changes, 0);
-        assert!(same.index.files.iter().zip(&first.index.files).all(|(one, other)| Arc::ptr_eq(one, other)));
+        assert!(
+            same.index
+                .files
+                .iter()
+                .zip(&first.index.files)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
         put("b.rs", "fn c() {}\n");
         put("d.rs", "fn d() {}\n");
         let second = refreshed(&first.index);
@@ -197,11 +262,28 @@ mod tests {
     fn a_stamp_that_is_old_enough_spares_the_reading() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
-        let index = refreshed(&Index::empty(root.path())).index;
-        assert_eq!(index.files[0].stamp.changed, UNPROVEN, "it was written a moment ago");
-        let found = survey(root.path(), &CancellationToken::new()).unwrap().files.remove(0);
-        let proven = Entry { stamp: found.1, hash: [0; 16], ..Entry::clone(&index.files[0]) };
-        let proven = Index { files: vec![Arc::new(proven)], ..Index::empty(root.path()) };
-        assert_eq!(refreshed(&proven).index.files[0].hash, [0; 16], "its content was not looked at");
+        let index = refreshed(&SearchIndex::empty(root.path())).index;
+        assert_eq!(
+            index.files[0].stamp.changed, UNPROVEN,
+            "it was written a moment ago"
+        );
+        let found = scan_files(root.path(), &CancellationToken::new())
+            .unwrap()
+            .files
+            .remove(0);
+        let proven = IndexedFile {
+            stamp: found.1,
+            hash: [0; 16],
+            ..IndexedFile::clone(&index.files[0])
+        };
+        let proven = SearchIndex {
+            files: vec![Arc::new(proven)],
+            ..SearchIndex::empty(root.path())
+        };
+        assert_eq!(
+            refreshed(&proven).index.files[0].hash,
+            [0; 16],
+            "its content was not looked at"
+        );
     }
 }

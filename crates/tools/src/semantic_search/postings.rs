@@ -59,10 +59,22 @@ mod tests {
 
     #[test]
     fn what_is_read_is_what_was_written() {
-        let pieces = [(0, 1), (1, 255), (127, 2), (255, 0), (300, 9), (70_000, 3), (u32::MAX, 4)];
+        let pieces = [
+            (0, 1),
+            (1, 255),
+            (127, 2),
+            (255, 0),
+            (300, 9),
+            (70_000, 3),
+            (u32::MAX, 4),
+        ];
         let mut bytes = Vec::new();
         write(pieces.into_iter(), &mut bytes);
         assert_eq!(Postings::new(&bytes).collect::<Vec<_>>(), pieces);
-        assert_eq!(Postings::new(&[0x80, 0x80]).next(), None, "what is cut off ends");
+        assert_eq!(
+            Postings::new(&[0x80, 0x80]).next(),
+            None,
+            "what is cut off ends"
+        );
     }
 }

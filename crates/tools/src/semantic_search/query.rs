@@ -2,7 +2,7 @@
 
 use super::{
     synonyms,
-    words::{Term, is_empty, parts, term, whole_term},
+    tokenizer::{Term, is_stop_word, parts, term, whole_term},
 };
 
 /// Words of a question that are looked at; what comes after them is no question.
@@ -42,12 +42,12 @@ const USUAL_WORDS: [&str; 21] = [
 const TYPED: f32 = 1.5;
 
 /// A question.
-pub(super) struct Query {
-    pub words: Vec<Word>,
+pub(super) struct SearchQuery {
+    pub words: Vec<QueryWord>,
 }
 
 /// One word of a question.
-pub(super) struct Word {
+pub(super) struct QueryWord {
     /// As it was typed.
     pub shown: String,
     /// How much it counts among the others.
@@ -56,7 +56,7 @@ pub(super) struct Word {
     pub terms: Vec<(Term, f32)>,
 }
 
-impl Query {
+impl SearchQuery {
     /// Reads a question.
     pub fn new(text: &str) -> Self {
         let mut query = Self { words: Vec::new() };
@@ -67,7 +67,7 @@ impl Query {
             }
             if all.len() > 1 {
                 let whole = token.replace('_', "").to_lowercase();
-                query.add(Word {
+                query.add(QueryWord {
                     shown: token.into(),
                     importance: TYPED,
                     terms: vec![(whole_term(&whole), 1.0)],
@@ -80,23 +80,39 @@ impl Query {
     /// Whether a question is about a word.
     pub fn mentions(&self, word: &str) -> bool {
         let wanted = term(word);
-        self.words.iter().any(|word| word.terms.first().is_some_and(|(term, _)| *term == wanted))
+        self.words
+            .iter()
+            .any(|word| word.terms.first().is_some_and(|(term, _)| *term == wanted))
     }
 
     fn add_part(&mut self, part: &str) {
         let word = part.to_lowercase();
-        if word.len() < 2 || is_empty(&word) {
+        if word.len() < 2 || is_stop_word(&word) {
             return;
         }
         let own = term(&word);
         let others = synonyms::of(own).into_iter().map(|other| (other, SYNONYM));
-        let terms = [(own, 1.0), (whole_term(&word), 1.0)].into_iter().chain(others).collect();
-        let importance = if USUAL_WORDS.contains(&word.as_str()) { USUAL } else { 1.0 };
-        self.add(Word { shown: part.to_owned(), importance, terms });
+        let terms = [(own, 1.0), (whole_term(&word), 1.0)]
+            .into_iter()
+            .chain(others)
+            .collect();
+        let importance = if USUAL_WORDS.contains(&word.as_str()) {
+            USUAL
+        } else {
+            1.0
+        };
+        self.add(QueryWord {
+            shown: part.to_owned(),
+            importance,
+            terms,
+        });
     }
 
-    fn add(&mut self, word: Word) {
-        let is_new = self.words.iter().all(|known| known.terms.first() != word.terms.first());
+    fn add(&mut self, word: QueryWord) {
+        let is_new = self
+            .words
+            .iter()
+            .all(|known| known.terms.first() != word.terms.first());
         if is_new && self.words.len() < MOST_WORDS {
             self.words.push(word);
         }
@@ -108,7 +124,11 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> String {
-        let shown: Vec<String> = Query::new(text).words.into_iter().map(|word| word.shown).collect();
+        let shown: Vec<String> = SearchQuery::new(text)
+            .words
+            .into_iter()
+            .map(|word| word.shown)
+            .collect();
         shown.join(" ")
     }
 
@@ -124,7 +144,10 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(words(text), expected, "{text}");
         }
-        assert!(Query::new("the tests of the parser").mentions("test"));
-        assert_eq!(Query::new(&"many different ".repeat(9)).words.len(), 2);
+        assert!(SearchQuery::new("the tests of the parser").mentions("test"));
+        assert_eq!(
+            SearchQuery::new(&"many different ".repeat(9)).words.len(),
+            2
+        );
     }
 }

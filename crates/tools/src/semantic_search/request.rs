@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{definition::Kind, query::Query, rank::Wanted};
+use super::{definition::ChunkKind, query::SearchQuery, rank::SearchFilter};
 use crate::{
     ToolContext,
     arguments::{number, text},
@@ -15,46 +15,62 @@ const DEFAULT_SHOWN: u64 = 10;
 const MOST_SHOWN: u64 = 50;
 
 /// A search that can begin.
-pub(super) struct Request {
+pub(super) struct SemanticSearchRequest {
     /// The question as it was asked.
     pub text: String,
-    pub query: Query,
+    pub query: SearchQuery,
     /// What the index is of, behind all links.
     pub root: PathBuf,
     pub limit: usize,
     /// What paths are shown from.
     pub cwd: PathBuf,
     inside: PathBuf,
-    kind: Option<Kind>,
+    kind: Option<ChunkKind>,
 }
 
-impl Request {
+impl SemanticSearchRequest {
     pub fn new(input: &Value, context: &ToolContext) -> Result<Self, String> {
         let written = text(input, "path");
         let shown = if written.is_empty() { "." } else { written };
         let target = context.target(shown)?;
         target.look("search")?;
-        let cwd = context.reach.pinned().map(|pinned| pinned.home.clone()).unwrap_or_default();
+        let cwd = context
+            .reach
+            .pinned()
+            .map(|pinned| pinned.home.clone())
+            .unwrap_or_default();
         let asked = target.path;
         let (root, inside) = match asked.strip_prefix(&cwd) {
             Ok(inside) => (cwd.clone(), inside.to_owned()),
             Err(_) => (asked.clone(), PathBuf::new()),
         };
-        let kinds = [Kind::Function, Kind::Type, Kind::Heading, Kind::Text];
-        let limit = number(input, "limit").unwrap_or(DEFAULT_SHOWN).clamp(1, MOST_SHOWN);
+        let kinds = [
+            ChunkKind::Function,
+            ChunkKind::Type,
+            ChunkKind::Heading,
+            ChunkKind::Text,
+        ];
+        let limit = number(input, "limit")
+            .unwrap_or(DEFAULT_SHOWN)
+            .clamp(1, MOST_SHOWN);
         Ok(Self {
             text: text(input, "query").to_owned(),
-            query: Query::new(text(input, "query")),
+            query: SearchQuery::new(text(input, "query")),
             root,
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             cwd,
             inside,
-            kind: kinds.into_iter().find(|kind| kind.word() == text(input, "kind")),
+            kind: kinds
+                .into_iter()
+                .find(|kind| kind.word() == text(input, "kind")),
         })
     }
 
     /// What may be found.
-    pub fn wanted(&self) -> Wanted<'_> {
-        Wanted { inside: Path::new(&self.inside), kind: self.kind }
+    pub fn wanted(&self) -> SearchFilter<'_> {
+        SearchFilter {
+            inside: Path::new(&self.inside),
+            kind: self.kind,
+        }
     }
 }

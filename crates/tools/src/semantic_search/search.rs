@@ -9,15 +9,15 @@ use rooftree_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::{
-    answer::Answer,
+    answer::SearchAnswer,
     embedder::Embedder,
-    index::Index,
-    look::{Found, Order, look},
-    meaning::{self, Learnt, Meaning},
-    rank::{Hit, Ranked, rank},
-    request::Request,
-    shelf::Shelf,
-    vectors::Vectors,
+    embeddings::{self, EmbeddingBatch, EmbeddingSearch},
+    index::SearchIndex,
+    index_cache::IndexCache,
+    rank::{ChunkHit, RankedChunks, rank},
+    request::SemanticSearchRequest,
+    rerank::{RerankMode, SearchResult, look},
+    vectors::ChunkVectors,
 };
 use crate::{ToolContext, ToolOutput, blocking};
 
@@ -25,23 +25,26 @@ use crate::{ToolContext, ToolOutput, blocking};
 const CANDIDATES: usize = 60;
 
 /// What all searches of one tool share.
-pub(super) struct Search {
-    shelf: Shelf,
-    meaning: Option<Meaning>,
+pub(super) struct SemanticSearcher {
+    shelf: IndexCache,
+    meaning: Option<EmbeddingSearch>,
 }
 
 /// What the words alone found.
-struct ByWords {
-    request: Request,
-    index: Arc<Index>,
-    ranked: Ranked,
+struct KeywordResults {
+    request: SemanticSearchRequest,
+    index: Arc<SearchIndex>,
+    ranked: RankedChunks,
     /// That rules kept something back, if they did.
     notice: Option<String>,
 }
 
-impl Search {
+impl SemanticSearcher {
     pub fn new(cache_directory: Option<PathBuf>, embedder: Option<Arc<dyn Embedder>>) -> Self {
-        Self { shelf: Shelf::new(cache_directory), meaning: embedder.map(Meaning::new) }
+        Self {
+            shelf: IndexCache::new(cache_directory),
+            meaning: embedder.map(EmbeddingSearch::new),
+        }
     }
 
     pub async fn run(self: Arc<Self>, input: Value, context: ToolContext) -> ToolOutput {
@@ -49,7 +52,7 @@ impl Search {
         if self.meaning.is_none() {
             return blocking::run(move || {
                 let by_words = search.by_words(&input, &context)?;
-                Ok(by_words.answer(&by_words.ranked, Order::ByLook, Vec::new()))
+                Ok(by_words.answer(&by_words.ranked, RerankMode::ByLook, Vec::new()))
             })
             .await;
         }
@@ -59,16 +62,32 @@ impl Search {
         }
     }
 
-    fn by_words(&self, input: &Value, context: &ToolContext) -> Result<ByWords, String> {
-        let request = Request::new(input, context)?;
-        let index = self.shelf.index(&request.root, &context.cancel, &context.progress);
+    fn by_words(&self, input: &Value, context: &ToolContext) -> Result<KeywordResults, String> {
+        let request = SemanticSearchRequest::new(input, context)?;
+        let index = self
+            .shelf
+            .index(&request.root, &context.cancel, &context.progress);
         let index = index.ok_or("[cancelled]")?.within(&context.reach);
-        let ranked = rank(&index, &request.query, &request.wanted(), CANDIDATES.max(request.limit * 2));
-        Ok(ByWords { request, index, ranked, notice: context.reach.notice() })
+        let ranked = rank(
+            &index,
+            &request.query,
+            &request.wanted(),
+            CANDIDATES.max(request.limit * 2),
+        );
+        Ok(KeywordResults {
+            request,
+            index,
+            ranked,
+            notice: context.reach.notice(),
+        })
     }
 
     /// The same in three steps, because in the middle one somebody else is asked.
-    async fn with_meaning(self: Arc<Self>, input: Value, context: ToolContext) -> Result<ToolOutput, String> {
+    async fn with_meaning(
+        self: Arc<Self>,
+        input: Value,
+        context: ToolContext,
+    ) -> Result<ToolOutput, String> {
         let search = self.clone();
         let (by_words, missing) = off_thread(move || {
             let by_words = search.by_words(&input, &context)?;
@@ -76,67 +95,106 @@ impl Search {
             Ok((by_words, missing))
         })
         .await?;
-        let Some(meaning) = &self.meaning else { return Err("There is no embedder.".to_owned()) };
+        let Some(meaning) = &self.meaning else {
+            return Err("There is no embedder.".to_owned());
+        };
         let learnt = meaning.learn(&by_words.request.text, missing).await;
         off_thread(move || Ok(self.fuse(&by_words, learnt))).await
     }
 
-    fn vectors(&self, by_words: &ByWords) -> Option<Arc<Mutex<Vectors>>> {
+    fn vectors(&self, by_words: &KeywordResults) -> Option<Arc<Mutex<ChunkVectors>>> {
         let root = &by_words.index.root;
-        Some(self.meaning.as_ref()?.vectors(root, self.shelf.place(root, "vectors").as_deref()))
+        Some(
+            self.meaning
+                .as_ref()?
+                .vectors(root, self.shelf.place(root, "vectors").as_deref()),
+        )
     }
 
-    fn missing(&self, by_words: &ByWords) -> Vec<(u64, String)> {
-        let Some(vectors) = self.vectors(by_words) else { return Vec::new() };
+    fn missing(&self, by_words: &KeywordResults) -> Vec<(u64, String)> {
+        let Some(vectors) = self.vectors(by_words) else {
+            return Vec::new();
+        };
         let mut vectors = vectors.lock().unwrap_or_else(PoisonError::into_inner);
         vectors.make_room(&by_words.index);
         if vectors.is_full() {
             return Vec::new();
         }
-        meaning::missing(&by_words.index, &by_words.ranked.hits, &by_words.request.wanted(), &vectors)
+        embeddings::missing(
+            &by_words.index,
+            &by_words.ranked.hits,
+            &by_words.request.wanted(),
+            &vectors,
+        )
     }
 
-    fn fuse(&self, by_words: &ByWords, learnt: Learnt) -> ToolOutput {
+    fn fuse(&self, by_words: &KeywordResults, learnt: EmbeddingBatch) -> ToolOutput {
         let mut notices: Vec<String> = learnt
             .failure
             .iter()
             .map(|failure| format!("without all meanings, because the embedder failed: {failure}"))
             .collect();
         let (Some(vectors), Some(question)) = (self.vectors(by_words), learnt.question) else {
-            return by_words.answer(&by_words.ranked, Order::ByLook, notices);
+            return by_words.answer(&by_words.ranked, RerankMode::ByLook, notices);
         };
         let mut vectors = vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let is_changed = !learnt.pieces.is_empty();
-        learnt.pieces.iter().for_each(|(key, vector)| vectors.insert(*key, vector));
-        if let (true, Some(meaning), Some(place)) =
-            (is_changed, &self.meaning, self.shelf.place(&by_words.index.root, "vectors"))
-        {
+        learnt
+            .pieces
+            .iter()
+            .for_each(|(key, vector)| vectors.insert(*key, vector));
+        if let (true, Some(meaning), Some(place)) = (
+            is_changed,
+            &self.meaning,
+            self.shelf.place(&by_words.index.root, "vectors"),
+        ) {
             // Without it the vectors are asked for again some day.
             let _ = vectors.save(&place, meaning.name());
         }
         let (some, all) = vectors.covered(&by_words.index);
         if some < all {
-            notices.push(format!("the meaning of {some} of {all} pieces is known; each search learns more"));
+            notices.push(format!(
+                "the meaning of {some} of {all} pieces is known; each search learns more"
+            ));
         }
-        let meanings = vectors.closest(&by_words.index, &question, &by_words.request.wanted(), CANDIDATES);
-        let looked_at = by_words.look(&by_words.ranked, Order::ByLook, CANDIDATES);
-        let words: Vec<Hit> = looked_at.iter().map(|found| found.hit).collect();
-        let hits = meaning::fused(&words, &meanings);
-        let Ranked { rarities, unknown, .. } = &by_words.ranked;
-        let ranked = Ranked { hits, rarities: rarities.clone(), unknown: unknown.clone() };
-        by_words.answer(&ranked, Order::Kept, notices)
+        let meanings = vectors.closest(
+            &by_words.index,
+            &question,
+            &by_words.request.wanted(),
+            CANDIDATES,
+        );
+        let looked_at = by_words.look(&by_words.ranked, RerankMode::ByLook, CANDIDATES);
+        let words: Vec<ChunkHit> = looked_at.iter().map(|found| found.hit).collect();
+        let hits = embeddings::fuse_rankings(&words, &meanings);
+        let RankedChunks {
+            rarities, unknown, ..
+        } = &by_words.ranked;
+        let ranked = RankedChunks {
+            hits,
+            rarities: rarities.clone(),
+            unknown: unknown.clone(),
+        };
+        by_words.answer(&ranked, RerankMode::Kept, notices)
     }
 }
 
-impl ByWords {
-    fn look(&self, ranked: &Ranked, order: Order, most: usize) -> Vec<Found> {
+impl KeywordResults {
+    fn look(&self, ranked: &RankedChunks, order: RerankMode, most: usize) -> Vec<SearchResult> {
         look(&self.index, &self.request.query, ranked, order, most)
     }
 
-    fn answer(&self, ranked: &Ranked, order: Order, notices: Vec<String>) -> ToolOutput {
+    fn answer(&self, ranked: &RankedChunks, order: RerankMode, notices: Vec<String>) -> ToolOutput {
         let found = self.look(ranked, order, self.request.limit);
-        let Request { query, text, cwd, .. } = &self.request;
-        let answer = Answer { index: &self.index, query, found: &found, unknown: &ranked.unknown, notices };
+        let SemanticSearchRequest {
+            query, text, cwd, ..
+        } = &self.request;
+        let answer = SearchAnswer {
+            index: &self.index,
+            query,
+            found: &found,
+            unknown: &ranked.unknown,
+            notices,
+        };
         let mut text = answer.text(text, cwd);
         text.extend(self.notice.iter().map(|notice| format!("\n{notice}")));
         ToolOutput::done(text)

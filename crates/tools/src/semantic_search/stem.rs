@@ -36,7 +36,9 @@ fn tense(word: &mut String) {
         return;
     }
     let is_cut = word.ends_with(['g', 'd'])
-        && ["ing", "ed"].iter().any(|end| has_vowel_before(word, end) && replace(word, end, "", 3));
+        && ["ing", "ed"]
+            .iter()
+            .any(|end| has_vowel_before(word, end) && replace(word, end, "", 3));
     if !is_cut {
         return;
     }
@@ -92,14 +94,19 @@ fn replace(word: &mut String, end: &str, with: &str, before: usize) -> bool {
 }
 
 fn has_vowel_before(word: &str, end: &str) -> bool {
-    word.strip_suffix(end).is_some_and(|rest| rest.contains(['a', 'e', 'i', 'o', 'u', 'y']))
+    word.strip_suffix(end)
+        .is_some_and(|rest| rest.contains(['a', 'e', 'i', 'o', 'u', 'y']))
 }
 
 /// `stopp` but not `roll`, `pass` or `buzz`, which are written so anyway.
 fn is_doubled(word: &str) -> bool {
     let mut ends = word.bytes().rev();
     let (last, before) = (ends.next(), ends.next());
-    last == before && !matches!(last, Some(b'l' | b's' | b'z' | b'a' | b'e' | b'i' | b'o' | b'u'))
+    last == before
+        && !matches!(
+            last,
+            Some(b'l' | b's' | b'z' | b'a' | b'e' | b'i' | b'o' | b'u')
+        )
 }
 
 #[cfg(test)]
@@ -135,15 +142,22 @@ mod tests {
         ];
         for family in families {
             let stems: Vec<String> = family.split(' ').map(stemmed).collect();
-            assert!(stems.iter().all(|stem| *stem == stems[0]), "{family}: {stems:?}");
+            assert!(
+                stems.iter().all(|stem| *stem == stems[0]),
+                "{family}: {stems:?}"
+            );
         }
     }
 
     #[test]
     fn words_that_only_look_alike_stay_apart() {
-        for (one, other) in
-            [("user", "use"), ("string", "str"), ("status", "stat"), ("bus", "bu"), ("error", "err")]
-        {
+        for (one, other) in [
+            ("user", "use"),
+            ("string", "str"),
+            ("status", "stat"),
+            ("bus", "bu"),
+            ("error", "err"),
+        ] {
             assert_ne!(stemmed(one), stemmed(other));
         }
     }

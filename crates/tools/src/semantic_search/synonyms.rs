@@ -1,6 +1,6 @@
 //! Other words programmers use for the same thing.
 
-use super::words::{Term, term};
+use super::tokenizer::{Term, term};
 
 /// Each line is one thing under its names. A word may be on several lines.
 const SAME: [&str; 54] = [
@@ -63,8 +63,12 @@ const SAME: [&str; 54] = [
 /// The other names of a word, as terms.
 pub(super) fn of(word: Term) -> Vec<Term> {
     let names = |line: &str| line.split(' ').map(term).collect::<Vec<Term>>();
-    let mut found: Vec<Term> =
-        SAME.iter().map(|line| names(line)).filter(|names| names.contains(&word)).flatten().collect();
+    let mut found: Vec<Term> = SAME
+        .iter()
+        .map(|line| names(line))
+        .filter(|names| names.contains(&word))
+        .flatten()
+        .collect();
     found.sort_unstable();
     found.dedup();
     found.retain(|other| *other != word);

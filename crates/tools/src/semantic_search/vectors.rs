@@ -6,9 +6,9 @@
 use std::{collections::HashMap, io, path::Path};
 
 use super::{
-    index::Index,
-    rank::{Hit, Wanted},
-    stored,
+    index::SearchIndex,
+    index_file,
+    rank::{ChunkHit, SearchFilter},
 };
 
 const FORMAT: &[u8] = b"rooftree search vectors 1\n";
@@ -21,13 +21,13 @@ const MOST_NUMBERS: usize = 8192;
 
 /// The vectors of one root, made by one embedder.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Vectors {
+pub(super) struct ChunkVectors {
     by_key: HashMap<u64, Box<[i8]>>,
     /// Numbers of each, once there is one.
     length: usize,
 }
 
-impl Vectors {
+impl ChunkVectors {
     pub fn contains(&self, key: u64) -> bool {
         self.by_key.contains_key(&key)
     }
@@ -41,19 +41,24 @@ impl Vectors {
         if self.by_key.is_empty() {
             self.length = vector.len();
         }
-        if vector.len() == self.length && (1..=MOST_NUMBERS).contains(&vector.len()) && !self.is_full() {
+        if vector.len() == self.length
+            && (1..=MOST_NUMBERS).contains(&vector.len())
+            && !self.is_full()
+        {
             self.by_key.insert(key, quantised(vector));
         }
     }
 
     /// How many pieces of an index have one.
-    pub fn covered(&self, index: &Index) -> (usize, usize) {
+    pub fn covered(&self, index: &SearchIndex) -> (usize, usize) {
         let pieces = index.files.iter().flat_map(|entry| &entry.pieces);
-        pieces.fold((0, 0), |(some, all), piece| (some + usize::from(self.contains(piece.key)), all + 1))
+        pieces.fold((0, 0), |(some, all), piece| {
+            (some + usize::from(self.contains(piece.key)), all + 1)
+        })
     }
 
     /// Forgets texts an index does not have, when there is no room for new ones.
-    pub fn make_room(&mut self, index: &Index) {
+    pub fn make_room(&mut self, index: &SearchIndex) {
         if self.is_full() {
             let pieces = index.files.iter().flat_map(|entry| &entry.pieces);
             let wanted: std::collections::HashSet<u64> = pieces.map(|piece| piece.key).collect();
@@ -62,18 +67,43 @@ impl Vectors {
     }
 
     /// The pieces closest to a vector.
-    pub fn closest(&self, index: &Index, to: &[f32], wanted: &Wanted<'_>, most: usize) -> Vec<Hit> {
+    pub fn closest(
+        &self,
+        index: &SearchIndex,
+        to: &[f32],
+        wanted: &SearchFilter<'_>,
+        most: usize,
+    ) -> Vec<ChunkHit> {
         let to = quantised(to);
         let mut hits = Vec::new();
-        for (file, entry) in index.files.iter().enumerate().filter(|(_, entry)| wanted.is_file(entry)) {
-            for (at, piece) in entry.pieces.iter().enumerate().filter(|(_, piece)| wanted.is_kind(piece.kind))
+        for (file, entry) in index
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| wanted.is_file(entry))
+        {
+            for (at, piece) in entry
+                .pieces
+                .iter()
+                .enumerate()
+                .filter(|(_, piece)| wanted.is_kind(piece.kind))
             {
-                let score = self.by_key.get(&piece.key).map(|vector| closeness(vector, &to));
-                hits.extend(score.map(|score| Hit { file, piece: at, score }));
+                let score = self
+                    .by_key
+                    .get(&piece.key)
+                    .map(|vector| closeness(vector, &to));
+                hits.extend(score.map(|score| ChunkHit {
+                    file,
+                    piece: at,
+                    score,
+                }));
             }
         }
         hits.sort_unstable_by(|one, other| {
-            other.score.total_cmp(&one.score).then((one.file, one.piece).cmp(&(other.file, other.piece)))
+            other
+                .score
+                .total_cmp(&one.score)
+                .then((one.file, one.piece).cmp(&(other.file, other.piece)))
         });
         hits.truncate(most);
         hits
@@ -83,8 +113,10 @@ impl Vectors {
     pub fn load(place: &Path, embedder: &str) -> Self {
         let read = || {
             let bytes = std::fs::read(place).ok()?;
-            let rest = stored::checked(&bytes)?.strip_prefix(FORMAT)?;
-            let rest = rest.strip_prefix(embedder.as_bytes())?.strip_prefix(b"\n")?;
+            let rest = index_file::checked(&bytes)?.strip_prefix(FORMAT)?;
+            let rest = rest
+                .strip_prefix(embedder.as_bytes())?
+                .strip_prefix(b"\n")?;
             let (length, rest) = rest.split_at_checked(8)?;
             let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
             let size = 8 + Some(length).filter(|length| (1..=MOST_NUMBERS).contains(length))?;
@@ -93,7 +125,10 @@ impl Vectors {
                 let numbers = numbers.iter().map(|number| number.cast_signed()).collect();
                 Some((u64::from_le_bytes(key.try_into().ok()?), numbers))
             };
-            Some(Self { by_key: rest.chunks_exact(size).filter_map(vector).collect(), length })
+            Some(Self {
+                by_key: rest.chunks_exact(size).filter_map(vector).collect(),
+                length,
+            })
         };
         read().unwrap_or_default()
     }
@@ -106,19 +141,33 @@ impl Vectors {
             bytes.extend_from_slice(&key.to_le_bytes());
             bytes.extend(vector.iter().map(|number| number.cast_unsigned()));
         }
-        stored::replace(place, bytes)
+        index_file::replace(place, bytes)
     }
 }
 
 /// Of length one, and then each number in a byte: far finer than what separates two meanings.
 fn quantised(vector: &[f32]) -> Box<[i8]> {
-    let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
-    let scale = if length > 0.0 && length.is_finite() { 127.0 / length } else { 0.0 };
-    vector.iter().map(|number| (number * scale).round() as i8).collect()
+    let length = vector
+        .iter()
+        .map(|number| number * number)
+        .sum::<f32>()
+        .sqrt();
+    let scale = if length > 0.0 && length.is_finite() {
+        127.0 / length
+    } else {
+        0.0
+    };
+    vector
+        .iter()
+        .map(|number| (number * scale).round() as i8)
+        .collect()
 }
 
 fn closeness(one: &[i8], other: &[i8]) -> f32 {
-    let products = one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other));
+    let products = one
+        .iter()
+        .zip(other)
+        .map(|(one, other)| i32::from(*one) * i32::from(*other));
     products.sum::<i32>() as f32 / (127.0 * 127.0)
 }
 
@@ -131,7 +180,8 @@ mod tests {
         let one: Vec<f32> = (0..64).map(|n| (n as f32).sin()).collect();
         let other: Vec<f32> = (0..64).map(|n| (n as f32 * 1.1).sin()).collect();
         let exact = one.iter().zip(&other).map(|(a, b)| a * b).sum::<f32>()
-            / (one.iter().map(|a| a * a).sum::<f32>() * other.iter().map(|a| a * a).sum::<f32>()).sqrt();
+            / (one.iter().map(|a| a * a).sum::<f32>() * other.iter().map(|a| a * a).sum::<f32>())
+                .sqrt();
         assert!((closeness(&quantised(&one), &quantised(&other)) - exact).abs() < 0.01);
         assert_eq!(quantised(&[0.0, f32::NAN]).as_ref(), [0, 0]);
     }
@@ -140,14 +190,14 @@ mod tests {
     fn they_are_kept_for_one_embedder() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("x.vectors");
-        let mut vectors = Vectors::default();
+        let mut vectors = ChunkVectors::default();
         vectors.insert(7, &[1.0, 0.0]);
         vectors.insert(8, &[1.0, 0.0, 3.0]);
         assert!(!vectors.contains(8), "of another length");
         vectors.save(&place, "a/b").unwrap();
-        assert_eq!(Vectors::load(&place, "a/b"), vectors);
-        assert_eq!(Vectors::load(&place, "a/c"), Vectors::default());
+        assert_eq!(ChunkVectors::load(&place, "a/b"), vectors);
+        assert_eq!(ChunkVectors::load(&place, "a/c"), ChunkVectors::default());
         std::fs::write(&place, "junk").unwrap();
-        assert_eq!(Vectors::load(&place, "a/b"), Vectors::default());
+        assert_eq!(ChunkVectors::load(&place, "a/b"), ChunkVectors::default());
     }
 }

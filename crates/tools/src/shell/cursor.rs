@@ -1,15 +1,15 @@
 //! A place in shell text, seen as the shell sees it: a line that ends in a backslash goes on.
 
-use super::Refusal;
+use super::ShellParseError;
 
 /// A place in text. Cheap to copy, so looking ahead is trying on a copy.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'t> {
+pub(super) struct ShellCursor<'t> {
     text: &'t str,
     at: usize,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> ShellCursor<'t> {
     pub fn new(text: &'t str) -> Self {
         Self { text, at: 0 }
     }
@@ -110,12 +110,15 @@ impl<'t> Cursor<'t> {
     }
 
     /// That this place is not understood.
-    pub fn refuse<T>(&self, why: &'static str) -> Result<T, Refusal> {
-        Err(Refusal { why, at: self.at })
+    pub fn refuse<T>(&self, why: &'static str) -> Result<T, ShellParseError> {
+        Err(ShellParseError { why, at: self.at })
     }
 }
 
 /// Characters that end a word.
 pub(super) fn ends_word(next: char) -> bool {
-    matches!(next, ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')')
+    matches!(
+        next,
+        ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')'
+    )
 }

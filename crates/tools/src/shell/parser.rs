@@ -11,51 +11,64 @@ mod redirect;
 mod words;
 
 use super::{
-    Refusal,
-    cursor::{Cursor, ends_word},
-    tree::{Assignment, Command, Compound, Script, Simple, Word},
+    ShellParseError,
+    cursor::{ShellCursor, ends_word},
+    syntax_tree::{
+        CompoundCommand, ShellAssignment, ShellCommand, ShellScript, ShellWord, SimpleCommand,
+    },
 };
-use heredoc::Pending;
+use heredoc::PendingHeredoc;
 
 /// Deeper nesting is not understood.
 const DEPTH: usize = 64;
 
 /// Words that mean something where a command may begin.
 const RESERVED: [&str; 20] = [
-    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "select", "case", "esac",
-    "in", "function", "{", "}", "[[", "coproc", "]]",
+    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "for", "select", "case",
+    "esac", "in", "function", "{", "}", "[[", "coproc", "]]",
 ];
 
 /// What the grammar is reading, and what it has found out so far.
-pub(super) struct Parser<'t> {
-    cursor: Cursor<'t>,
+pub(super) struct ShellParser<'t> {
+    cursor: ShellCursor<'t>,
     depth: usize,
     /// Here-documents whose text begins on the next line.
-    pending: Vec<Pending>,
+    pending: Vec<PendingHeredoc>,
     /// Text of here-documents, as commands that only have it.
-    found: Vec<Command>,
+    found: Vec<ShellCommand>,
     /// Things that are understood and whose outcome is not: an allow rule does not cover them.
     pub doubts: Vec<&'static str>,
 }
 
-impl<'t> Parser<'t> {
+impl<'t> ShellParser<'t> {
     pub fn new(text: &'t str, depth: usize) -> Self {
-        Self { cursor: Cursor::new(text), depth, pending: Vec::new(), found: Vec::new(), doubts: Vec::new() }
+        Self {
+            cursor: ShellCursor::new(text),
+            depth,
+            pending: Vec::new(),
+            found: Vec::new(),
+            doubts: Vec::new(),
+        }
     }
 
     /// Reads everything.
-    pub fn all(&mut self) -> Result<Script, Refusal> {
+    pub fn all(&mut self) -> Result<ShellScript, ShellParseError> {
         let mut script = self.list(&[])?;
         script.commands.append(&mut self.found);
         match self.cursor.peek() {
             None if self.pending.is_empty() => Ok(script),
             None => self.cursor.refuse("a here-document does not end"),
-            Some(_) => self.cursor.refuse("something stands where a command should"),
+            Some(_) => self
+                .cursor
+                .refuse("something stands where a command should"),
         }
     }
 
     /// Reads inside something: one level deeper.
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, ShellParseError>,
+    ) -> Result<T, ShellParseError> {
         if self.depth >= DEPTH {
             return self.cursor.refuse("it is nested too deeply");
         }
@@ -66,8 +79,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Commands up to a reserved word of these, a `)`, a `;;` or the end.
-    fn list(&mut self, ends: &[&str]) -> Result<Script, Refusal> {
-        let mut script = Script::default();
+    fn list(&mut self, ends: &[&str]) -> Result<ShellScript, ShellParseError> {
+        let mut script = ShellScript::default();
         loop {
             self.skip_lines()?;
             if self.is_at_list_end(ends) {
@@ -101,7 +114,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Pipelines joined by `&&` and `||`.
-    fn and_or(&mut self, script: &mut Script) -> Result<(), Refusal> {
+    fn and_or(&mut self, script: &mut ShellScript) -> Result<(), ShellParseError> {
         loop {
             self.pipeline(script)?;
             self.cursor.skip_blanks();
@@ -113,14 +126,16 @@ impl<'t> Parser<'t> {
     }
 
     /// Commands joined by `|` and `|&`, perhaps timed or turned round.
-    fn pipeline(&mut self, script: &mut Script) -> Result<(), Refusal> {
+    fn pipeline(&mut self, script: &mut ShellScript) -> Result<(), ShellParseError> {
         self.cursor.skip_blanks();
         let mut is_timed = false;
         while self.take_word_if("!") || (!is_timed && self.take_word_if("time")) {
             is_timed = true;
             self.cursor.skip_blanks();
             if self.cursor.peek() == Some('-') {
-                return self.cursor.refuse("`time` and `!` with options are read in more than one way");
+                return self
+                    .cursor
+                    .refuse("`time` and `!` with options are read in more than one way");
             }
         }
         loop {
@@ -134,24 +149,24 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn command(&mut self) -> Result<Command, Refusal> {
+    fn command(&mut self) -> Result<ShellCommand, ShellParseError> {
         if self.cursor.peek() == Some('(') {
-            return self.parenthesis().map(Command::Compound);
+            return self.parenthesis().map(ShellCommand::Compound);
         }
         if self.is_at_whole("!") {
             return self.cursor.refuse("`!` stands inside a pipeline");
         }
         match self.reserved() {
-            Some(word) => self.compound(word).map(Command::Compound),
+            Some(word) => self.compound(word).map(ShellCommand::Compound),
             None => match self.function_name() {
-                Some(_) => self.function_body().map(Command::Compound),
-                None => self.simple().map(Command::Simple),
+                Some(_) => self.function_body().map(ShellCommand::Compound),
+                None => self.simple().map(ShellCommand::Simple),
             },
         }
     }
 
-    fn simple(&mut self) -> Result<Simple, Refusal> {
-        let mut simple = Simple::default();
+    fn simple(&mut self) -> Result<SimpleCommand, ShellParseError> {
+        let mut simple = SimpleCommand::default();
         loop {
             self.cursor.skip_blanks();
             if let Some(redirect) = self.redirect()? {
@@ -192,12 +207,15 @@ impl<'t> Parser<'t> {
         name_at(&mut ahead).is_some() && ahead.peek() == Some('[')
     }
 
-    fn assignment(&mut self, name: String) -> Result<Assignment, Refusal> {
+    fn assignment(&mut self, name: String) -> Result<ShellAssignment, ShellParseError> {
         name_at(&mut self.cursor);
         self.cursor.take("+");
         self.cursor.take("=");
         if self.cursor.peek() != Some('(') {
-            return Ok(Assignment { name, values: vec![self.value()?] });
+            return Ok(ShellAssignment {
+                name,
+                values: vec![self.value()?],
+            });
         }
         self.cursor.next();
         let mut values = Vec::new();
@@ -214,16 +232,20 @@ impl<'t> Parser<'t> {
         if self.is_at_word() {
             return self.cursor.refuse("something clings to an array");
         }
-        Ok(Assignment { name, values })
+        Ok(ShellAssignment { name, values })
     }
 
     /// The word after `=`, which may be empty.
-    fn value(&mut self) -> Result<Word, Refusal> {
-        if self.is_at_word() { self.word() } else { Ok(Word::default()) }
+    fn value(&mut self) -> Result<ShellWord, ShellParseError> {
+        if self.is_at_word() {
+            self.word()
+        } else {
+            Ok(ShellWord::default())
+        }
     }
 
     /// Skips blanks, comments and lines without anything.
-    fn skip_lines(&mut self) -> Result<(), Refusal> {
+    fn skip_lines(&mut self) -> Result<(), ShellParseError> {
         loop {
             self.cursor.skip_blanks();
             if self.cursor.peek() != Some('\n') {
@@ -251,7 +273,10 @@ impl<'t> Parser<'t> {
     }
 
     /// A compound command's redirections.
-    fn with_redirects(&mut self, mut compound: Compound) -> Result<Compound, Refusal> {
+    fn with_redirects(
+        &mut self,
+        mut compound: CompoundCommand,
+    ) -> Result<CompoundCommand, ShellParseError> {
         loop {
             self.cursor.skip_blanks();
             match self.redirect()? {
@@ -263,7 +288,7 @@ impl<'t> Parser<'t> {
 }
 
 /// Takes a variable's name.
-fn name_at(cursor: &mut Cursor<'_>) -> Option<String> {
+fn name_at(cursor: &mut ShellCursor<'_>) -> Option<String> {
     let is_first = |next: char| next.is_ascii_alphabetic() || next == '_';
     cursor.peek().filter(|next| is_first(*next))?;
     Some(cursor.take_while(|next| next.is_ascii_alphanumeric() || next == '_'))

@@ -16,12 +16,17 @@ pub(super) fn next(now: &[Todo], input: &Value) -> Result<Vec<Todo>, String> {
     for change in items("update").into_iter().flatten() {
         update(&mut list, change)?;
     }
-    let in_progress = list.iter().filter(|todo| todo.status == TodoStatus::InProgress).count();
+    let in_progress = list
+        .iter()
+        .filter(|todo| todo.status == TodoStatus::InProgress)
+        .count();
     if list.iter().any(|todo| todo.content.trim().is_empty()) {
         return Err("A todo without content says nothing.".to_owned());
     }
     if in_progress > 1 {
-        return Err(format!("{in_progress} todos are in_progress; at most one may be. Nothing was changed."));
+        return Err(format!(
+            "{in_progress} todos are in_progress; at most one may be. Nothing was changed."
+        ));
     }
     Ok(list)
 }
@@ -50,7 +55,11 @@ pub(super) fn state(list: &[Todo]) -> String {
 
 /// One line that cannot close the block it stands in.
 fn inert(content: &str) -> String {
-    content.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "&lt;")
+    content
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('<', "&lt;")
 }
 
 fn todo(item: &Value) -> Todo {
@@ -68,11 +77,16 @@ fn update(list: &mut Vec<Todo>, change: &Value) -> Result<(), String> {
     let count = list.len();
     let found = match optional(change, "id") {
         Some(id) => {
-            let at = id.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let at = id
+                .parse::<usize>()
+                .ok()
+                .and_then(|number| number.checked_sub(1));
             let item = at.and_then(|at| list.get_mut(at));
             Some(item.ok_or_else(|| format!("There is no todo {id}; the list has {count}."))?)
         }
-        None => list.iter_mut().find(|todo| Some(&todo.content) == content.as_ref()),
+        None => list
+            .iter_mut()
+            .find(|todo| Some(&todo.content) == content.as_ref()),
     };
     let Some(item) = found else {
         if content.is_none() {
@@ -89,7 +103,8 @@ fn update(list: &mut Vec<Todo>, change: &Value) -> Result<(), String> {
 }
 
 fn status(item: &Value) -> Option<TodoStatus> {
-    item.get("status").and_then(|status| serde_json::from_value(status.clone()).ok())
+    item.get("status")
+        .and_then(|status| serde_json::from_value(status.clone()).ok())
 }
 
 fn optional(item: &Value, name: &str) -> Option<String> {

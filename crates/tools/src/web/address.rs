@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address may be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum AddressClass {
     /// Anybody's.
     Public,
     /// Only with the user's word: this machine, this network.
@@ -15,7 +15,7 @@ pub(crate) enum Reach {
     Never(&'static str),
 }
 
-use Reach::{Never, Private, Public};
+use AddressClass::{Never, Private, Public};
 
 /// What serves credentials to whoever asks, outside the ranges that are refused anyway.
 const METADATA_V4: [Ipv4Addr; 3] = [
@@ -41,14 +41,14 @@ const METADATA: &str = "a metadata service that hands out credentials";
 const LINK_LOCAL: &str = "a link-local address, where metadata services are";
 
 /// Judges one address.
-pub(crate) fn reach(address: IpAddr) -> Reach {
+pub(crate) fn reach(address: IpAddr) -> AddressClass {
     match address {
         IpAddr::V4(address) => reach_v4(address),
         IpAddr::V6(address) => reach_v6(address),
     }
 }
 
-fn reach_v4(address: Ipv4Addr) -> Reach {
+fn reach_v4(address: Ipv4Addr) -> AddressClass {
     if METADATA_V4.contains(&address) {
         return Never(METADATA);
     }
@@ -59,7 +59,9 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
         [127, ..] => Private("this machine itself"),
         [169, 254, ..] => Never(LINK_LOCAL),
         [192, 0, 0, _] | [192, 88, 99, _] => Never("an address reserved for protocols"),
-        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Never("an address for documentation"),
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => {
+            Never("an address for documentation")
+        }
         [198, 18..=19, ..] => Never("an address for benchmarks"),
         [224..=239, ..] => Never("a multicast address"),
         [240..=255, ..] => Never("a reserved address"),
@@ -67,7 +69,7 @@ fn reach_v4(address: Ipv4Addr) -> Reach {
     }
 }
 
-fn reach_v6(address: Ipv6Addr) -> Reach {
+fn reach_v6(address: Ipv6Addr) -> AddressClass {
     if METADATA_V6.contains(&address) {
         return Never(METADATA);
     }
@@ -97,7 +99,9 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
 fn carried_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [.., a, b, c, d] = address.octets();
     match address.segments() {
-        [0, 0, 0, 0, 0, 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => Some(Ipv4Addr::new(a, b, c, d)),
+        [0, 0, 0, 0, 0, 0xffff, _, _] | [0x64, 0xff9b, 0, 0, 0, 0, _, _] => {
+            Some(Ipv4Addr::new(a, b, c, d))
+        }
         _ => None,
     }
 }
@@ -108,12 +112,25 @@ mod tests {
 
     #[test]
     fn addresses_are_judged_by_where_packets_end_up() {
-        let public = ["1.1.1.1", "93.184.216.34", "172.32.0.1", "100.128.0.1", "2606:4700::1111"];
+        let public = [
+            "1.1.1.1",
+            "93.184.216.34",
+            "172.32.0.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+        ];
         let carried = ["::ffff:1.1.1.1", "64:ff9b::1.1.1.1"];
         for text in public.into_iter().chain(carried) {
             assert_eq!(reach(text.parse().unwrap()), Public, "{text}");
         }
-        let private = ["127.0.0.1", "127.255.0.9", "10.1.2.3", "172.16.0.1", "192.168.1.1", "100.64.0.1"];
+        let private = [
+            "127.0.0.1",
+            "127.255.0.9",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "100.64.0.1",
+        ];
         let private_v6 = ["::1", "fd12::1", "::ffff:10.0.0.1", "64:ff9b::127.0.0.1"];
         for text in private.into_iter().chain(private_v6) {
             assert!(matches!(reach(text.parse().unwrap()), Private(_)), "{text}");
@@ -122,15 +139,51 @@ mod tests {
 
     #[test]
     fn some_addresses_cannot_be_allowed_by_anybody() {
-        let metadata =
-            ["169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192"];
-        let metadata_v6 = ["fd00:ec2::254", "fd20:ce::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"];
-        let nobody = ["0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "240.0.0.1", "198.19.255.255"];
-        let nobody_v6 =
-            ["::", "::7f00:1", "fe80::1", "fec0::1", "ff02::1", "2001:db8::1", "3fff::1", "100::1"];
-        let tunnels =
-            ["2002:7f00:1::", "2002:808:808::1", "2001:0:1::1", "2600::5efe:7f00:1", "64:ff9b:1::1"];
-        for text in metadata.iter().chain(&metadata_v6).chain(&nobody).chain(&nobody_v6).chain(&tunnels) {
+        let metadata = [
+            "169.254.169.254",
+            "169.254.170.2",
+            "100.100.100.200",
+            "168.63.129.16",
+            "192.0.0.192",
+        ];
+        let metadata_v6 = [
+            "fd00:ec2::254",
+            "fd20:ce::254",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+        ];
+        let nobody = [
+            "0.0.0.0",
+            "0.1.2.3",
+            "224.0.0.1",
+            "255.255.255.255",
+            "240.0.0.1",
+            "198.19.255.255",
+        ];
+        let nobody_v6 = [
+            "::",
+            "::7f00:1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+            "2001:db8::1",
+            "3fff::1",
+            "100::1",
+        ];
+        let tunnels = [
+            "2002:7f00:1::",
+            "2002:808:808::1",
+            "2001:0:1::1",
+            "2600::5efe:7f00:1",
+            "64:ff9b:1::1",
+        ];
+        for text in metadata
+            .iter()
+            .chain(&metadata_v6)
+            .chain(&nobody)
+            .chain(&nobody_v6)
+            .chain(&tunnels)
+        {
             assert!(matches!(reach(text.parse().unwrap()), Never(_)), "{text}");
         }
     }

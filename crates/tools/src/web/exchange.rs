@@ -14,24 +14,32 @@ use reqwest::{
 use serde_json::Value;
 
 use super::{
-    guard::{Admitted, Refusal},
-    target::Place,
+    guard::{AdmittedUrl, WebError},
+    target::UrlHost,
 };
 
 /// What is asked.
 #[derive(Default)]
-pub(crate) struct Question {
+pub(crate) struct WebRequest {
     pub headers: HeaderMap,
     /// With a body it is a POST.
     pub body: Option<Value>,
 }
 
 /// Asks. Follows nothing, unpacks nothing, uses no proxy.
-pub(crate) async fn send(admitted: &Admitted, question: Question) -> Result<Response, Refusal> {
+pub(crate) async fn send(
+    admitted: &AdmittedUrl,
+    question: WebRequest,
+) -> Result<Response, WebError> {
     let host = admitted.host();
-    let client = client(admitted)
-        .map_err(|error| Refusal::failed(format!("HTTP cannot be set up here: {}.", words(&error))))?;
-    let method = if question.body.is_some() { Method::POST } else { Method::GET };
+    let client = client(admitted).map_err(|error| {
+        WebError::failed(format!("HTTP cannot be set up here: {}.", words(&error)))
+    })?;
+    let method = if question.body.is_some() {
+        Method::POST
+    } else {
+        Method::GET
+    };
     let request = client
         .request(method, admitted.target.url().clone())
         .headers(question.headers)
@@ -40,10 +48,12 @@ pub(crate) async fn send(admitted: &Admitted, question: Question) -> Result<Resp
         Some(body) => request.json(body),
         None => request,
     };
-    request
-        .send()
-        .await
-        .map_err(|error| Refusal::failed(format!("{host} did not answer: {}.", words(&error.without_url()))))
+    request.send().await.map_err(|error| {
+        WebError::failed(format!(
+            "{host} did not answer: {}.",
+            words(&error.without_url())
+        ))
+    })
 }
 
 /// Why something failed, with what lies beneath it.
@@ -60,13 +70,13 @@ pub(crate) fn words(error: &dyn Error) -> String {
     words
 }
 
-fn client(admitted: &Admitted) -> Result<Client, reqwest::Error> {
+fn client(admitted: &AdmittedUrl) -> Result<Client, reqwest::Error> {
     // Fails if somebody has chosen a provider before, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let addresses: Arc<[SocketAddr]> = match admitted.target.place() {
-        Place::Name(_) => admitted.addresses.as_slice().into(),
+        UrlHost::Name(_) => admitted.addresses.as_slice().into(),
         // The connector takes an address as it stands in the URL, which is the one that was judged.
-        Place::Address(_) => Arc::new([]),
+        UrlHost::Address(_) => Arc::new([]),
     };
     Client::builder()
         .user_agent(concat!("rooftree/", env!("CARGO_PKG_VERSION")))
@@ -76,17 +86,20 @@ fn client(admitted: &Admitted) -> Result<Client, reqwest::Error> {
         .no_gzip()
         .referer(false)
         .tcp_nodelay(true)
-        .dns_resolver(Pinned { name: admitted.host().to_owned(), addresses })
+        .dns_resolver(PinnedResolver {
+            name: admitted.host().to_owned(),
+            addresses,
+        })
         .build()
 }
 
 /// Knows the addresses of one name and of no other.
-struct Pinned {
+struct PinnedResolver {
     name: String,
     addresses: Arc<[SocketAddr]>,
 }
 
-impl Resolve for Pinned {
+impl Resolve for PinnedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let addresses = self.addresses.to_vec();
         let is_known = name.as_str() == self.name && !addresses.is_empty();

@@ -4,15 +4,15 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::{
-    Exception, Web, body,
-    exchange::{self, Question},
-    guard::{Guard, Refusal},
-    target::Target,
+    PrivateHost, WebConfig, body,
+    exchange::{self, WebRequest},
+    guard::{NetworkGuard, WebError},
+    target::UrlTarget,
 };
 
 /// What is sent, and where to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Post {
+pub struct JsonPost {
     /// Where to.
     pub url: String,
     /// Headers besides the usual ones.
@@ -23,7 +23,7 @@ pub struct Post {
 
 /// What came back. Redirects are not followed: they are answers like others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct PostResponse {
     /// The status.
     pub status: u16,
     /// The body.
@@ -31,28 +31,42 @@ pub struct Reply {
 }
 
 /// Sends it to an address that was judged, and to no other.
-pub async fn post(web: &Web, post: Post) -> Result<Reply, Refusal> {
+pub async fn post(web: &WebConfig, post: JsonPost) -> Result<PostResponse, WebError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &post.headers {
-        let wrong = |_| Refusal::malformed(format!("`{name}` cannot be sent as a header."));
+        let wrong = |_| WebError::malformed(format!("`{name}` cannot be sent as a header."));
         let key = HeaderName::try_from(name).map_err(|_| wrong(()))?;
         let mut value = HeaderValue::try_from(value).map_err(|_| wrong(()))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }
-    let admitted = Guard::new(web).admit(&post.url).await?;
-    let response = exchange::send(&admitted, Question { headers, body: Some(post.body) }).await?;
+    let admitted = NetworkGuard::new(web).admit(&post.url).await?;
+    let response = exchange::send(
+        &admitted,
+        WebRequest {
+            headers,
+            body: Some(post.body),
+        },
+    )
+    .await?;
     let status = response.status().as_u16();
     let bytes = body::read(response, &web.bounds).await?;
-    Ok(Reply { status, text: String::from_utf8_lossy(&bytes).into_owned() })
+    Ok(PostResponse {
+        status,
+        text: String::from_utf8_lossy(&bytes).into_owned(),
+    })
 }
 
 /// The word of whoever owns this machine for a URL that stays on it; none if it leads elsewhere.
-pub fn loopback(url: &str) -> Option<Exception> {
-    let target = Target::parse(url).ok()?;
+pub fn loopback(url: &str) -> Option<PrivateHost> {
+    let target = UrlTarget::parse(url).ok()?;
     let address: Option<std::net::IpAddr> = target.host().trim_matches(['[', ']']).parse().ok();
-    let is_here = target.host() == "localhost" || address.is_some_and(|address| address.is_loopback());
-    format!("{}:{}", target.host(), target.port()).parse().ok().filter(|_| is_here)
+    let is_here =
+        target.host() == "localhost" || address.is_some_and(|address| address.is_loopback());
+    format!("{}:{}", target.host(), target.port())
+        .parse()
+        .ok()
+        .filter(|_| is_here)
 }
 
 #[cfg(test)]
@@ -61,7 +75,11 @@ mod tests {
 
     #[test]
     fn only_what_stays_on_this_machine_is_there() {
-        for url in ["http://localhost:9/x", "http://127.0.0.1:80", "http://[::1]:9/"] {
+        for url in [
+            "http://localhost:9/x",
+            "http://127.0.0.1:80",
+            "http://[::1]:9/",
+        ] {
             assert!(loopback(url).is_some(), "{url}");
         }
         for url in [

@@ -8,51 +8,58 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::refusal::Refusal;
+use super::error::WebError;
 
 /// Longer URLs carry something out rather than name something.
 const LONGEST: usize = 8_192;
 
 /// A URL that is well-formed and honest. Whether it may be reached is for the guard to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct UrlTarget {
     url: Url,
-    place: Place,
+    place: UrlHost,
     port: u16,
 }
 
 /// Where a URL leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum UrlHost {
     /// To whatever this name has as addresses: lower case, ASCII, without a dot at its end.
     Name(String),
     /// To this address.
     Address(IpAddr),
 }
 
-impl Target {
+impl UrlTarget {
     /// Reads a URL as a model or a server wrote it.
-    pub fn parse(text: &str) -> Result<Self, Refusal> {
+    pub fn parse(text: &str) -> Result<Self, WebError> {
         let text = text.trim_matches(|letter: char| letter.is_ascii_whitespace());
         refuse_misleading(text)?;
-        let mut url = Url::parse(text)
-            .map_err(|error| Refusal::malformed(format!("`{}` is not a URL: {error}.", brief(text))))?;
+        let mut url = Url::parse(text).map_err(|error| {
+            WebError::malformed(format!("`{}` is not a URL: {error}.", brief(text)))
+        })?;
         url.set_fragment(None);
-        let place =
-            place(&url).ok_or_else(|| Refusal::malformed("The URL names no host that could exist."))?;
-        if let Place::Name(name) = &place {
+        let place = place(&url)
+            .ok_or_else(|| WebError::malformed("The URL names no host that could exist."))?;
+        if let UrlHost::Name(name) = &place {
             // A dot at the end changes nothing for a resolver; with it a name would pass for another one.
             let named = url.set_host(Some(name));
-            named.map_err(|_| Refusal::malformed(format!("`{name}` is not the name of a host.")))?;
+            named
+                .map_err(|_| WebError::malformed(format!("`{name}` is not the name of a host.")))?;
         }
-        let port = url.port_or_known_default().ok_or_else(|| Refusal::malformed("The URL has no port."))?;
+        let port = url
+            .port_or_known_default()
+            .ok_or_else(|| WebError::malformed("The URL has no port."))?;
         Ok(Self { url, place, port })
     }
 
     /// Where this one's server says that it went.
-    pub fn follow(&self, location: &str) -> Result<Self, Refusal> {
+    pub fn follow(&self, location: &str) -> Result<Self, WebError> {
         let next = self.url.join(location.trim()).map_err(|error| {
-            Refusal::failed(format!("{} redirects to something that is no URL: {error}.", self.url))
+            WebError::failed(format!(
+                "{} redirects to something that is no URL: {error}.",
+                self.url
+            ))
         })?;
         Self::parse(next.as_str())
     }
@@ -61,7 +68,7 @@ impl Target {
         &self.url
     }
 
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &UrlHost {
         &self.place
     }
 
@@ -80,47 +87,72 @@ impl Target {
 }
 
 /// Refuses what a reader and a parser would take for different things.
-fn refuse_misleading(text: &str) -> Result<(), Refusal> {
+fn refuse_misleading(text: &str) -> Result<(), WebError> {
     if text.len() > LONGEST {
-        return Err(Refusal::malformed(format!("The URL is longer than {LONGEST} bytes.")));
+        return Err(WebError::malformed(format!(
+            "The URL is longer than {LONGEST} bytes."
+        )));
     }
     if text.chars().any(char::is_control) {
-        return Err(Refusal::malformed("There are control characters in the URL; leave them out."));
+        return Err(WebError::malformed(
+            "There are control characters in the URL; leave them out.",
+        ));
     }
     let (scheme, rest) = text.split_once(':').unwrap_or_default();
-    if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
-        let words = format!("`{}` is not a web address; write it whole, with https://.", brief(text));
-        return Err(Refusal::malformed(words));
+    if !["http", "https"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(scheme))
+    {
+        let words = format!(
+            "`{}` is not a web address; write it whole, with https://.",
+            brief(text)
+        );
+        return Err(WebError::malformed(words));
     }
     let before_query = rest.split(['?', '#']).next().unwrap_or_default();
     if before_query.contains('\\') {
-        return Err(Refusal::malformed("There is a backslash in the URL; write slashes."));
+        return Err(WebError::malformed(
+            "There is a backslash in the URL; write slashes.",
+        ));
     }
-    let Some(authority) = before_query.strip_prefix("//").filter(|rest| !rest.starts_with('/')) else {
-        return Err(Refusal::malformed("The URL must have two slashes and a host behind its scheme."));
+    let Some(authority) = before_query
+        .strip_prefix("//")
+        .filter(|rest| !rest.starts_with('/'))
+    else {
+        return Err(WebError::malformed(
+            "The URL must have two slashes and a host behind its scheme.",
+        ));
     };
-    if authority.split('/').next().is_some_and(|authority| authority.contains('@')) {
-        return Err(Refusal::malformed(
+    if authority
+        .split('/')
+        .next()
+        .is_some_and(|authority| authority.contains('@'))
+    {
+        return Err(WebError::malformed(
             "There is a name or a password before the host of the URL; leave both out.",
         ));
     }
     Ok(())
 }
 
-fn place(url: &Url) -> Option<Place> {
+fn place(url: &Url) -> Option<UrlHost> {
     Some(match url.host()? {
-        Host::Ipv4(address) => Place::Address(address.into()),
-        Host::Ipv6(address) => Place::Address(address.into()),
+        Host::Ipv4(address) => UrlHost::Address(address.into()),
+        Host::Ipv6(address) => UrlHost::Address(address.into()),
         Host::Domain(name) => {
             let name = name.strip_suffix('.').unwrap_or(name);
-            let is_name = name.len() <= 253 && name.split('.').all(|label| (1..=63).contains(&label.len()));
-            is_name.then(|| Place::Name(name.to_owned()))?
+            let is_name =
+                name.len() <= 253 && name.split('.').all(|label| (1..=63).contains(&label.len()));
+            is_name.then(|| UrlHost::Name(name.to_owned()))?
         }
     })
 }
 
 fn brief(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(80).collect()
+    text.chars()
+        .filter(|letter| !letter.is_control())
+        .take(80)
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,7 +175,7 @@ mod tests {
             ("http://[0:0:0:0:0:ffff:127.0.0.1]/", "[::ffff:7f00:1]"),
         ];
         for (text, host) in table {
-            assert_eq!(Target::parse(text).unwrap().host(), host, "{text}");
+            assert_eq!(UrlTarget::parse(text).unwrap().host(), host, "{text}");
         }
     }
 
@@ -166,13 +198,13 @@ mod tests {
             "http://a..b/",
         ];
         for text in table {
-            assert!(Target::parse(text).is_err(), "{text}");
+            assert!(UrlTarget::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_redirect_is_read_like_a_url() {
-        let here = Target::parse("https://a.example/x/y").unwrap();
+        let here = UrlTarget::parse("https://a.example/x/y").unwrap();
         let went = |location: &str| here.follow(location).map(|target| target.url().to_string());
         assert_eq!(went("../z#part").unwrap(), "https://a.example/z");
         assert_eq!(went("//b.example").unwrap(), "https://b.example/");

@@ -29,7 +29,9 @@ fn decoded(encoding: &'static Encoding, bytes: &[u8]) -> String {
 fn inside(bytes: &[u8]) -> Option<&'static Encoding> {
     let start = bytes.get(..EARLY.min(bytes.len()))?.to_ascii_lowercase();
     let start = String::from_utf8_lossy(&start).into_owned();
-    let (_, after) = start.split_once("<meta").and_then(|(_, meta)| meta.split_once("charset="))?;
+    let (_, after) = start
+        .split_once("<meta")
+        .and_then(|(_, meta)| meta.split_once("charset="))?;
     let label = after.trim_start_matches(['"', '\'', ' ']);
     let label = label.split(['"', '\'', ' ', ';', '>', '/']).next()?;
     Encoding::for_label(label.as_bytes())
@@ -38,7 +40,11 @@ fn inside(bytes: &[u8]) -> Option<&'static Encoding> {
 /// Text that breaks off in the middle of a letter is still UTF-8; anything else is old and western.
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let broken = String::from_utf8_lossy(bytes).matches('\u{fffd}').count();
-    if broken * 100 < bytes.len() && broken <= 3 { UTF_8 } else { WINDOWS_1252 }
+    if broken * 100 < bytes.len() && broken <= 3 {
+        UTF_8
+    } else {
+        WINDOWS_1252
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +59,10 @@ mod tests {
         assert_eq!(text(latin, None), "café “quoted” naïve résumé");
         assert_eq!(text(b"\xef\xbb\xbfcaf\xc3\xa9", Some("latin1")), "café");
         assert_eq!(text(b"\xff\xfeh\x00i\x00", None), "hi");
-        assert_eq!(text(b"<meta charset=\"shift_jis\">\x83\x65", None), "<meta charset=\"shift_jis\">テ");
+        assert_eq!(
+            text(b"<meta charset=\"shift_jis\">\x83\x65", None),
+            "<meta charset=\"shift_jis\">テ"
+        );
         let older = b"<META http-equiv=x content='text/html; charset=koi8-r'>\xd2";
         assert!(text(older, None).ends_with('р'));
         assert_eq!(text(b"ok", Some("no-such-charset")), "ok");

@@ -48,7 +48,8 @@ fn blocks(text: &str) -> Vec<&str> {
         loop {
             let paragraph = rest.get(end..).unwrap_or_default();
             end += paragraph.find("\n\n").map_or(paragraph.len(), |at| at + 2);
-            let is_heading = paragraph.trim_start().starts_with('#') && !paragraph.trim().is_empty();
+            let is_heading =
+                paragraph.trim_start().starts_with('#') && !paragraph.trim().is_empty();
             if !is_heading || end >= rest.len() {
                 break;
             }
@@ -66,10 +67,18 @@ fn blocks(text: &str) -> Vec<&str> {
 fn chosen(blocks: &[&str], wanted: &HashSet<u32>, limit: usize) -> Vec<usize> {
     let found: Vec<HashSet<u32>> = blocks
         .iter()
-        .map(|block| terms(block).into_iter().filter(|term| wanted.contains(term)).collect())
+        .map(|block| {
+            terms(block)
+                .into_iter()
+                .filter(|term| wanted.contains(term))
+                .collect()
+        })
         .collect();
     let mut spread: HashMap<u32, f64> = HashMap::new();
-    found.iter().flatten().for_each(|term| *spread.entry(*term).or_default() += 1.0);
+    found
+        .iter()
+        .flatten()
+        .for_each(|term| *spread.entry(*term).or_default() += 1.0);
     let weight = |term: &u32| 1.0 / spread.get(term).copied().unwrap_or(1.0).max(1.0);
     let mut ranked: Vec<(f64, usize)> = found
         .iter()
@@ -82,7 +91,9 @@ fn chosen(blocks: &[&str], wanted: &HashSet<u32>, limit: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = ranked
         .into_iter()
         .filter(|(_, at)| {
-            let length = blocks.get(*at).map_or(0, |block| block.chars().count() + GAP.len());
+            let length = blocks
+                .get(*at)
+                .map_or(0, |block| block.chars().count() + GAP.len());
             let fits = length <= left;
             left -= if fits { length } else { 0 };
             fits
@@ -104,7 +115,10 @@ mod tests {
     fn a_question_chooses_the_parts_of_a_long_text() {
         assert_eq!(excerpt(TEXT, "whatever", 10_000), TEXT);
         let about = excerpt(TEXT, "how often is a retry made?", 80);
-        assert_eq!(about, "[…]\n\n## Errors\n\nRetries are made three times, then it fails.\n\n[…]");
+        assert_eq!(
+            about,
+            "[…]\n\n## Errors\n\nRetries are made three times, then it fails.\n\n[…]"
+        );
         let two = excerpt(TEXT, "depth limit, retries", 130);
         assert!(
             two.contains("limited to 100") && two.contains("three times") && !two.contains("Many"),

@@ -11,51 +11,58 @@ use reqwest::{
 };
 
 use super::{
-    cache::Cache,
-    page::{Head, Page},
+    cache::PageCache,
+    page::{ResponseHead, WebPage},
 };
 use crate::web::{
-    Bounds, Web, body,
-    exchange::{self, Question},
-    guard::{Guard, Refusal},
-    target::Target,
+    WebBounds, WebConfig, body,
+    exchange::{self, WebRequest},
+    guard::{NetworkGuard, WebError},
+    target::UrlTarget,
 };
 
 const ACCEPTED: &str = "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, \
     application/json;q=0.9, */*;q=0.5";
 
 /// Fetches pages.
-pub(super) struct Fetcher {
-    pub guard: Guard,
-    pub bounds: Bounds,
-    cache: Cache,
+pub(super) struct PageFetcher {
+    pub guard: NetworkGuard,
+    pub bounds: WebBounds,
+    cache: PageCache,
 }
 
 /// What asking for a page led to.
 #[derive(Debug)]
-pub(super) enum Fetched {
+pub(super) enum FetchOutcome {
     /// This page.
-    Page(Arc<Page>),
+    Page(Arc<WebPage>),
     /// Another host has it.
     Elsewhere(String),
 }
 
 /// What one answer means.
 enum Step {
-    Arrived(Arc<Page>),
-    Moved(Target),
+    Arrived(Arc<WebPage>),
+    Moved(UrlTarget),
 }
 
-impl Fetcher {
-    pub fn new(web: &Web) -> Self {
-        Self { guard: Guard::new(web), bounds: web.bounds, cache: Cache::new(web.bounds.kept_bytes) }
+impl PageFetcher {
+    pub fn new(web: &WebConfig) -> Self {
+        Self {
+            guard: NetworkGuard::new(web),
+            bounds: web.bounds,
+            cache: PageCache::new(web.bounds.kept_bytes),
+        }
     }
 
     /// Fetches a page. How long that may take is for the caller to say.
-    pub async fn fetch(&self, start: &Target) -> Result<Fetched, Refusal> {
+    pub async fn fetch(&self, start: &UrlTarget) -> Result<FetchOutcome, WebError> {
         let kept = self.cache.find(start.url().as_str());
-        if let Some(page) = kept.as_ref().filter(|page| page.seen.elapsed() < self.bounds.fresh) {
-            return Ok(Fetched::Page(page.clone()));
+        if let Some(page) = kept
+            .as_ref()
+            .filter(|page| page.seen.elapsed() < self.bounds.fresh)
+        {
+            return Ok(FetchOutcome::Page(page.clone()));
         }
         let mut visited = vec![start.clone()];
         let mut here = start.clone();
@@ -63,10 +70,10 @@ impl Fetcher {
             match self.step(&here, kept.as_ref()).await? {
                 Step::Arrived(page) => {
                     self.cache.keep(start.url().as_str(), &page);
-                    return Ok(Fetched::Page(page));
+                    return Ok(FetchOutcome::Page(page));
                 }
                 Step::Moved(next) if next.host() != here.host() => {
-                    return Ok(Fetched::Elsewhere(next.url().to_string()));
+                    return Ok(FetchOutcome::Elsewhere(next.url().to_string()));
                 }
                 Step::Moved(next) => here = self.onward(&mut visited, next)?,
             }
@@ -74,43 +81,63 @@ impl Fetcher {
     }
 
     /// One question to one server.
-    async fn step(&self, here: &Target, kept: Option<&Arc<Page>>) -> Result<Step, Refusal> {
+    async fn step(&self, here: &UrlTarget, kept: Option<&Arc<WebPage>>) -> Result<Step, WebError> {
         let admitted = self.guard.admit_target(here.clone()).await?;
         let kept = kept.filter(|page| page.url == here.url().as_str());
-        let question = Question { headers: headers(kept), body: None };
+        let question = WebRequest {
+            headers: headers(kept),
+            body: None,
+        };
         let response = exchange::send(&admitted, question).await?;
         if let (StatusCode::NOT_MODIFIED, Some(page)) = (response.status(), kept) {
-            let page = Page { seen: Instant::now(), ..Page::clone(page) };
+            let page = WebPage {
+                seen: Instant::now(),
+                ..WebPage::clone(page)
+            };
             return Ok(Step::Arrived(Arc::new(page)));
         }
         if let Some(location) = location(&response) {
             return self.moved(here, &location).map(Step::Moved);
         }
-        let head = Head::of(&response);
+        let head = ResponseHead::of(&response);
         let bytes = body::read(response, &self.bounds).await?;
-        Ok(Step::Arrived(Arc::new(head.page(here.url().to_string(), bytes))))
+        Ok(Step::Arrived(Arc::new(
+            head.page(here.url().to_string(), bytes),
+        )))
     }
 
     /// Where a redirect leads, if that may be reached at all.
-    fn moved(&self, here: &Target, location: &str) -> Result<Target, Refusal> {
+    fn moved(&self, here: &UrlTarget, location: &str) -> Result<UrlTarget, WebError> {
         let refused = |why: &dyn std::fmt::Display| {
-            let shown: String = location.chars().filter(|letter| !letter.is_control()).take(200).collect();
-            Refusal::forbidden(format!("{} redirects to {shown}, which is not followed: {why}", here.url()))
+            let shown: String = location
+                .chars()
+                .filter(|letter| !letter.is_control())
+                .take(200)
+                .collect();
+            WebError::forbidden(format!(
+                "{} redirects to {shown}, which is not followed: {why}",
+                here.url()
+            ))
         };
         let next = here.follow(location).map_err(|refusal| refused(&refusal))?;
         if here.is_encrypted() && !next.is_encrypted() {
             return Err(refused(&"it is not encrypted, and this page is."));
         }
-        self.guard.read(next.url().as_str()).map_err(|refusal| refused(&refusal))
+        self.guard
+            .read(next.url().as_str())
+            .map_err(|refusal| refused(&refusal))
     }
 
-    fn onward(&self, visited: &mut Vec<Target>, next: Target) -> Result<Target, Refusal> {
+    fn onward(&self, visited: &mut Vec<UrlTarget>, next: UrlTarget) -> Result<UrlTarget, WebError> {
         if visited.contains(&next) {
-            return Err(Refusal::failed(format!("{} redirects in a circle.", next.url())));
+            return Err(WebError::failed(format!(
+                "{} redirects in a circle.",
+                next.url()
+            )));
         }
         if visited.len() > self.bounds.redirects {
             let most = self.bounds.redirects;
-            return Err(Refusal::failed(format!(
+            return Err(WebError::failed(format!(
                 "There are more than {most} redirects; the last is to {}.",
                 next.url()
             )));
@@ -120,13 +147,19 @@ impl Fetcher {
     }
 }
 
-fn headers(kept: Option<&Arc<Page>>) -> HeaderMap {
+fn headers(kept: Option<&Arc<WebPage>>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
     let Some(page) = kept else { return headers };
-    let validators = [(IF_NONE_MATCH, &page.validators.etag), (IF_MODIFIED_SINCE, &page.validators.modified)];
+    let validators = [
+        (IF_NONE_MATCH, &page.validators.etag),
+        (IF_MODIFIED_SINCE, &page.validators.modified),
+    ];
     for (name, value) in validators {
-        if let Some(value) = value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()) {
+        if let Some(value) = value
+            .as_deref()
+            .and_then(|value| HeaderValue::from_str(value).ok())
+        {
             headers.insert(name, value);
         }
     }

@@ -9,7 +9,7 @@ use reqwest::{
 
 /// An answer, read to its end.
 #[derive(Clone, Debug)]
-pub(super) struct Page {
+pub(super) struct WebPage {
     /// Where it was in the end.
     pub url: String,
     pub status: StatusCode,
@@ -20,40 +20,52 @@ pub(super) struct Page {
     pub bytes: Arc<[u8]>,
     /// When its server last said that it is as it is.
     pub seen: Instant,
-    pub validators: Validators,
+    pub validators: CacheValidators,
     /// Whether it may be given again.
     pub may_be_kept: bool,
 }
 
 /// What a server can compare its page with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Validators {
+pub(super) struct CacheValidators {
     pub etag: Option<String>,
     pub modified: Option<String>,
 }
 
 /// The head of an answer, before its body is read.
-pub(super) struct Head {
+pub(super) struct ResponseHead {
     status: StatusCode,
     headers: HeaderMap,
 }
 
-impl Head {
+impl ResponseHead {
     pub fn of(response: &Response) -> Self {
-        Self { status: response.status(), headers: response.headers().clone() }
+        Self {
+            status: response.status(),
+            headers: response.headers().clone(),
+        }
     }
 
-    pub fn page(self, url: String, bytes: Vec<u8>) -> Page {
-        let kind = self.text(CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
+    pub fn page(self, url: String, bytes: Vec<u8>) -> WebPage {
+        let kind = self
+            .text(CONTENT_TYPE)
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let (media_type, parameters) = kind.split_once(';').unwrap_or((&kind, ""));
-        let keeping = self.text(CACHE_CONTROL).unwrap_or_default().to_ascii_lowercase();
-        Page {
+        let keeping = self
+            .text(CACHE_CONTROL)
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        WebPage {
             url,
             media_type: media_type.trim().to_owned(),
             charset: charset(parameters),
             bytes: bytes.into(),
             seen: Instant::now(),
-            validators: Validators { etag: self.text(ETAG), modified: self.text(LAST_MODIFIED) },
+            validators: CacheValidators {
+                etag: self.text(ETAG),
+                modified: self.text(LAST_MODIFIED),
+            },
             may_be_kept: self.status == StatusCode::OK && !keeping.contains("no-store"),
             status: self.status,
         }
@@ -65,6 +77,8 @@ impl Head {
 }
 
 fn charset(parameters: &str) -> Option<String> {
-    let named = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("charset="))?;
+    let named = parameters
+        .split(';')
+        .find_map(|parameter| parameter.trim().strip_prefix("charset="))?;
     Some(named.trim_matches(['"', '\'', ' ']).to_owned())
 }

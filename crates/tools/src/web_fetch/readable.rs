@@ -2,7 +2,7 @@
 
 use dom_smoothie::{Config, Readability, ReadabilityError, TextMode};
 
-use super::clean::clean;
+use super::sanitize_html::clean;
 
 /// Pages of more elements are lists and tables rather than articles.
 const ELEMENTS: usize = 50_000;
@@ -12,21 +12,31 @@ const SMALLEST_SHARE: usize = 5;
 
 /// A page in words.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Readable {
+pub(super) struct ReadablePage {
     pub title: String,
     pub text: String,
 }
 
 /// Reads a page that was at this URL.
-pub(super) fn readable(html: &str, url: &str) -> Readable {
+pub(super) fn readable(html: &str, url: &str) -> ReadablePage {
     let html = clean(html);
-    let whole = parsed(&html, url).map(|page| whole(&page)).unwrap_or_default();
-    let Ok(article) = parsed(&html, url).and_then(|mut page| page.parse()) else { return whole };
+    let whole = parsed(&html, url)
+        .map(|page| whole(&page))
+        .unwrap_or_default();
+    let Ok(article) = parsed(&html, url).and_then(|mut page| page.parse()) else {
+        return whole;
+    };
     let text = tidy(&article.text_content);
     if text.len() * SMALLEST_SHARE < whole.text.len() {
-        return Readable { title: article.title, ..whole };
+        return ReadablePage {
+            title: article.title,
+            ..whole
+        };
     }
-    Readable { title: article.title, text }
+    ReadablePage {
+        title: article.title,
+        text,
+    }
 }
 
 fn parsed(html: &str, url: &str) -> Result<Readability, ReadabilityError> {
@@ -39,8 +49,11 @@ fn parsed(html: &str, url: &str) -> Result<Readability, ReadabilityError> {
     Readability::new(html, Some(url), Some(config))
 }
 
-fn whole(page: &Readability) -> Readable {
-    Readable { title: page.get_article_title().to_string(), text: tidy(&page.doc.md(None)) }
+fn whole(page: &Readability) -> ReadablePage {
+    ReadablePage {
+        title: page.get_article_title().to_string(),
+        text: tidy(&page.doc.md(None)),
+    }
 }
 
 /// Without the blank lines that empty elements leave behind.

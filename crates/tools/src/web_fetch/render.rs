@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use rooftree_protocol::ErrorCode;
 
-use super::{charset, page::Page, readable::readable};
-use crate::{place, tool::Media};
+use super::{charset, page::WebPage, readable::readable};
+use crate::{resolved_path, tool::ToolMedia};
 
 /// Models take pictures up to this size.
 const PICTURE_BYTES: usize = 5_000_000;
@@ -13,12 +13,21 @@ const PICTURE_BYTES: usize = 5_000_000;
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// What is text although its type does not begin with `text/`.
-const TEXTS: [&str; 9] =
-    ["json", "xml", "javascript", "ecmascript", "yaml", "x-yaml", "toml", "x-sh", "x-www-form-urlencoded"];
+const TEXTS: [&str; 9] = [
+    "json",
+    "xml",
+    "javascript",
+    "ecmascript",
+    "yaml",
+    "x-yaml",
+    "toml",
+    "x-sh",
+    "x-www-form-urlencoded",
+];
 
 /// How a page is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PageFormat {
     /// As something to read.
     Readable,
     /// As it was sent.
@@ -27,22 +36,35 @@ pub(super) enum Form {
 
 /// What can be made of a page.
 #[derive(Debug, Default)]
-pub(super) struct Rendered {
+pub(super) struct RenderedPage {
     pub title: String,
     pub text: String,
-    pub picture: Option<Media>,
+    pub picture: Option<ToolMedia>,
     pub failure: Option<ErrorCode>,
 }
 
 /// Renders a page. Takes time, so not where others wait.
-pub(super) fn render(page: &Page, form: Form) -> Rendered {
+pub(super) fn render(page: &WebPage, form: PageFormat) -> RenderedPage {
     match (kind(page), form) {
-        (Kind::Html, Form::Readable) => {
-            let read = readable(&charset::text(&page.bytes, page.charset.as_deref()), &page.url);
-            Rendered { title: read.title, text: read.text, ..Rendered::default() }
+        (Kind::Html, PageFormat::Readable) => {
+            let read = readable(
+                &charset::text(&page.bytes, page.charset.as_deref()),
+                &page.url,
+            );
+            RenderedPage {
+                title: read.title,
+                text: read.text,
+                ..RenderedPage::default()
+            }
         }
-        (Kind::Json, Form::Readable) => Rendered { text: pretty(&text_of(page)), ..Rendered::default() },
-        (Kind::Html | Kind::Json | Kind::Text, _) => Rendered { text: text_of(page), ..Rendered::default() },
+        (Kind::Json, PageFormat::Readable) => RenderedPage {
+            text: pretty(&text_of(page)),
+            ..RenderedPage::default()
+        },
+        (Kind::Html | Kind::Json | Kind::Text, _) => RenderedPage {
+            text: text_of(page),
+            ..RenderedPage::default()
+        },
         (Kind::Picture(media_type), _) => picture(page, media_type),
         (Kind::Binary(media_type), _) => binary(page, &media_type),
     }
@@ -57,7 +79,7 @@ enum Kind {
 }
 
 /// What the bytes are. A server's word counts for text; what is no text, the bytes tell.
-fn kind(page: &Page) -> Kind {
+fn kind(page: &WebPage) -> Kind {
     let bytes: &[u8] = &page.bytes;
     let found = infer::get(bytes).map(|found| found.mime_type());
     if let Some(picture) = PICTURES.into_iter().find(|picture| found == Some(*picture)) {
@@ -65,18 +87,28 @@ fn kind(page: &Page) -> Kind {
     }
     let named = page.media_type.as_str();
     let is_text = named.starts_with("text/") || TEXTS.iter().any(|text| ends_in(named, text));
-    let is_unnamed = matches!(named, "" | "application/octet-stream" | "binary/octet-stream");
-    let holds_nul =
-        bytes.iter().take(8_192).any(|byte| *byte == 0) && page.charset.is_none() && !has_mark(bytes);
+    let is_unnamed = matches!(
+        named,
+        "" | "application/octet-stream" | "binary/octet-stream"
+    );
+    let holds_nul = bytes.iter().take(8_192).any(|byte| *byte == 0)
+        && page.charset.is_none()
+        && !has_mark(bytes);
     if holds_nul || !(is_text || is_unnamed || named == "application/xhtml+xml") {
-        let name = if is_unnamed { found.unwrap_or("application/octet-stream") } else { named };
+        let name = if is_unnamed {
+            found.unwrap_or("application/octet-stream")
+        } else {
+            named
+        };
         return Kind::Binary(name.to_owned());
     }
     match found {
         Some(other) if !other.starts_with("text/") => return Kind::Binary(other.to_owned()),
         _ => {}
     }
-    if matches!(named, "text/html" | "application/xhtml+xml") || (is_unnamed && looks_like_html(bytes)) {
+    if matches!(named, "text/html" | "application/xhtml+xml")
+        || (is_unnamed && looks_like_html(bytes))
+    {
         Kind::Html
     } else if ends_in(named, "json") {
         Kind::Json
@@ -87,7 +119,9 @@ fn kind(page: &Page) -> Kind {
 
 /// `application/json` and `application/geo+json` alike.
 fn ends_in(named: &str, end: &str) -> bool {
-    named.strip_suffix(end).is_some_and(|before| before.ends_with(['/', '+']))
+    named
+        .strip_suffix(end)
+        .is_some_and(|before| before.ends_with(['/', '+']))
 }
 
 /// UTF-16 is text and full of zeros.
@@ -96,32 +130,45 @@ fn has_mark(bytes: &[u8]) -> bool {
 }
 
 fn looks_like_html(bytes: &[u8]) -> bool {
-    let start = bytes.get(..bytes.len().min(256)).unwrap_or_default().trim_ascii_start().to_ascii_lowercase();
+    let start = bytes
+        .get(..bytes.len().min(256))
+        .unwrap_or_default()
+        .trim_ascii_start()
+        .to_ascii_lowercase();
     start.starts_with(b"<!doctype html") || start.starts_with(b"<html")
 }
 
-fn text_of(page: &Page) -> String {
+fn text_of(page: &WebPage) -> String {
     charset::text(&page.bytes, page.charset.as_deref())
 }
 
 /// JSON on one line is for machines; JSON somebody has laid out stays as it is.
 fn pretty(text: &str) -> String {
     let is_laid_out = text.trim().lines().nth(1).is_some();
-    let value = serde_json::from_str::<serde_json::Value>(text).ok().filter(|_| !is_laid_out);
+    let value = serde_json::from_str::<serde_json::Value>(text)
+        .ok()
+        .filter(|_| !is_laid_out);
     let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
     pretty.map_or(Cow::Borrowed(text), Cow::Owned).into_owned()
 }
 
-fn picture(page: &Page, media_type: &'static str) -> Rendered {
+fn picture(page: &WebPage, media_type: &'static str) -> RenderedPage {
     if page.bytes.len() > PICTURE_BYTES {
         return binary(page, media_type);
     }
-    let picture = Media { media_type: media_type.to_owned(), bytes: page.bytes.to_vec() };
-    Rendered { text: "[a picture]".to_owned(), picture: Some(picture), ..Rendered::default() }
+    let picture = ToolMedia {
+        media_type: media_type.to_owned(),
+        bytes: page.bytes.to_vec(),
+    };
+    RenderedPage {
+        text: "[a picture]".to_owned(),
+        picture: Some(picture),
+        ..RenderedPage::default()
+    }
 }
 
-fn binary(page: &Page, media_type: &str) -> Rendered {
-    let size = place::size(page.bytes.len() as u64);
+fn binary(page: &WebPage, media_type: &str) -> RenderedPage {
+    let size = resolved_path::size(page.bytes.len() as u64);
     let hint = if media_type == "application/pdf" {
         "WebFetch does not read PDF; look for the same as a web page"
     } else {
@@ -129,5 +176,9 @@ fn binary(page: &Page, media_type: &str) -> Rendered {
     };
     let shown: String = media_type.chars().take(80).collect();
     let text = format!("This is {shown} ({size}), not text. {hint}.");
-    Rendered { text, failure: Some(ErrorCode::ToolFailed), ..Rendered::default() }
+    RenderedPage {
+        text,
+        failure: Some(ErrorCode::ToolFailed),
+        ..RenderedPage::default()
+    }
 }

@@ -4,14 +4,19 @@ use std::fmt::Write;
 
 use rooftree_protocol::CallId;
 
-use super::{Backend, Hit, Wish};
-use crate::web::outside::{line, marked};
+use super::{SearchBackend, WebSearchHit, WebSearchRequest};
+use crate::web::untrusted_text::{line, marked};
 
 /// Characters of one excerpt.
 const EXCERPT: usize = 600;
 
 /// The hits as a list.
-pub(super) fn words(backend: Backend, wish: &Wish, hits: &[Hit], call: &CallId) -> String {
+pub(super) fn words(
+    backend: SearchBackend,
+    wish: &WebSearchRequest,
+    hits: &[WebSearchHit],
+    call: &CallId,
+) -> String {
     let query = line(&wish.query);
     let service = backend.title();
     if hits.is_empty() {
@@ -19,7 +24,13 @@ pub(super) fn words(backend: Backend, wish: &Wish, hits: &[Hit], call: &CallId) 
     }
     let mut list = String::new();
     for (at, hit) in hits.iter().enumerate() {
-        let _ = write!(list, "{}. {}\n   {}\n", at + 1, line(&hit.title), line(&hit.url));
+        let _ = write!(
+            list,
+            "{}. {}\n   {}\n",
+            at + 1,
+            line(&hit.title),
+            line(&hit.url)
+        );
         if !hit.date.is_empty() {
             let _ = writeln!(list, "   {}", line(&hit.date));
         }
@@ -29,5 +40,9 @@ pub(super) fn words(backend: Backend, wish: &Wish, hits: &[Hit], call: &CallId) 
             let _ = writeln!(list, "   {excerpt}");
         }
     }
-    marked(call, &format!("{service}, {} found for: {query}", hits.len()), &list)
+    marked(
+        call,
+        &format!("{service}, {} found for: {query}", hits.len()),
+        &list,
+    )
 }

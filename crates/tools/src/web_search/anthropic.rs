@@ -5,14 +5,14 @@ use rooftree_protocol::Usage;
 use serde_json::{Value, json};
 
 use super::{
-    Hit, Wish,
-    wire::{Request, add_excerpt, count, field, list},
+    WebSearchHit, WebSearchRequest,
+    wire::{BackendRequest, add_excerpt, count, field, list},
 };
 
 /// The model has to say something about what it found, or nothing is quoted.
 const TOKENS: u32 = 2_000;
 
-pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
+pub(super) fn request(wish: &WebSearchRequest, model: &str, key: &str) -> BackendRequest {
     let mut tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 1});
     // It takes one list or the other; the list of what is wanted says more.
     let (name, domains) = match wish.allowed.as_slice() {
@@ -30,9 +30,16 @@ pub(super) fn request(wish: &Wish, model: &str, key: &str) -> Request {
     });
     let headers = vec![
         (HeaderName::from_static("x-api-key"), key.to_owned()),
-        (HeaderName::from_static("anthropic-version"), "2023-06-01".to_owned()),
+        (
+            HeaderName::from_static("anthropic-version"),
+            "2023-06-01".to_owned(),
+        ),
     ];
-    Request { path: "/v1/messages".to_owned(), headers, body: Some(body) }
+    BackendRequest {
+        path: "/v1/messages".to_owned(),
+        headers,
+        body: Some(body),
+    }
 }
 
 /// The wire counts what the cache gave and took apart from the rest.
@@ -46,24 +53,35 @@ pub(super) fn usage(answer: &Value) -> Usage {
     ]
     .map(|place| count(answer, place));
     let input = fresh + cache_read + cache_write;
-    Usage { input, output, cache_read, cache_write, searches, ..Usage::default() }
+    Usage {
+        input,
+        output,
+        cache_read,
+        cache_write,
+        searches,
+        ..Usage::default()
+    }
 }
 
-pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
+pub(super) fn hits(answer: &Value) -> Option<Vec<WebSearchHit>> {
     let content = answer.get("content")?.as_array()?;
-    let mut hits: Vec<Hit> = content
+    let mut hits: Vec<WebSearchHit> = content
         .iter()
         .filter(|block| field(block, "type") == "web_search_tool_result")
         .flat_map(|block| list(block, "content"))
-        .map(|result| Hit {
+        .map(|result| WebSearchHit {
             title: field(result, "title"),
             url: field(result, "url"),
             date: field(result, "page_age"),
-            ..Hit::default()
+            ..WebSearchHit::default()
         })
         .collect();
     for citation in content.iter().flat_map(|block| list(block, "citations")) {
-        add_excerpt(&mut hits, &field(citation, "url"), &field(citation, "cited_text"));
+        add_excerpt(
+            &mut hits,
+            &field(citation, "url"),
+            &field(citation, "cited_text"),
+        );
     }
     Some(hits)
 }

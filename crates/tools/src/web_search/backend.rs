@@ -6,7 +6,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 /// A search service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
+pub enum SearchBackend {
     /// One's own, or somebody's open one.
     SearXng,
     /// Brave Search.
@@ -23,10 +23,17 @@ pub enum Backend {
     Google,
 }
 
-impl Backend {
+impl SearchBackend {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::SearXng, Self::Brave, Self::Tavily, Self::Exa, Self::Anthropic, Self::OpenAi, Self::Google];
+    pub const ALL: [Self; 7] = [
+        Self::SearXng,
+        Self::Brave,
+        Self::Tavily,
+        Self::Exa,
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::Google,
+    ];
 
     /// Those whose keys are for searching, in the order they are looked for. Having a model's key is
     /// no wish to search with it.
@@ -95,13 +102,22 @@ impl Backend {
     }
 }
 
-impl FromStr for Backend {
+impl FromStr for SearchBackend {
     type Err = Problem;
 
     fn from_str(text: &str) -> Result<Self, Problem> {
-        Self::ALL.into_iter().find(|backend| backend.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
-            Problem::new(ErrorCode::InvalidConfig, format!("there is no search service `{text}`"))
-                .fix(format!("known ones: {}", Self::ALL.map(Self::name).join(", ")))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|backend| backend.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| {
+                Problem::new(
+                    ErrorCode::InvalidConfig,
+                    format!("there is no search service `{text}`"),
+                )
+                .fix(format!(
+                    "known ones: {}",
+                    Self::ALL.map(Self::name).join(", ")
+                ))
+            })
     }
 }

@@ -5,18 +5,18 @@ use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
 use super::{
-    Hit, Wish, domains,
-    wire::{Request, field},
+    WebSearchHit, WebSearchRequest, domains,
+    wire::{BackendRequest, field},
 };
 
-pub(super) fn request(wish: &Wish, key: &str) -> Request {
+pub(super) fn request(wish: &WebSearchRequest, key: &str) -> BackendRequest {
     let query = Serializer::new(String::new())
         .append_pair("q", &domains::in_words(wish))
         .append_pair("count", &wish.count.to_string())
         .append_pair("text_decorations", "false")
         .finish();
     let header = HeaderName::from_static("x-subscription-token");
-    Request {
+    BackendRequest {
         path: format!("/res/v1/web/search?{query}"),
         headers: vec![(header, key.to_owned())],
         body: None,
@@ -24,17 +24,17 @@ pub(super) fn request(wish: &Wish, key: &str) -> Request {
 }
 
 /// Without any hit there is no `web` at all.
-pub(super) fn hits(answer: &Value) -> Option<Vec<Hit>> {
+pub(super) fn hits(answer: &Value) -> Option<Vec<WebSearchHit>> {
     let Some(web) = answer.get("web") else {
         return answer.get("type").is_some().then(Vec::new);
     };
     let results = web.get("results")?.as_array()?;
-    let hit = |result: &Value| Hit {
+    let hit = |result: &Value| WebSearchHit {
         title: field(result, "title"),
         url: field(result, "url"),
         excerpt: field(result, "description"),
         date: field(result, "age"),
-        ..Hit::default()
+        ..WebSearchHit::default()
     };
     Some(results.iter().map(hit).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rooftree_process::{Ending, is_alive};
+use rooftree_process::{ExitReason, is_alive};
 use rooftree_protocol::{ErrorCode, SessionId};
 use rooftree_tools::ProcessEvent;
 use serde_json::json;
@@ -10,8 +10,17 @@ use serde_json::json;
 use crate::desk::{Desk, call};
 
 async fn start(desk: &Desk, command: &str) -> String {
-    let text = desk.done("Bash", json!({"command": command, "run_in_background": true})).await;
-    text.split_whitespace().find(|word| word.starts_with("prc_")).unwrap().trim_end_matches('.').to_owned()
+    let text = desk
+        .done(
+            "Bash",
+            json!({"command": command, "run_in_background": true}),
+        )
+        .await;
+    text.split_whitespace()
+        .find(|word| word.starts_with("prc_"))
+        .unwrap()
+        .trim_end_matches('.')
+        .to_owned()
 }
 
 /// Looks until the text is there; gives all that was seen.
@@ -27,7 +36,11 @@ async fn look_until(desk: &Desk, id: &str, wanted: &str) -> String {
 #[tokio::test]
 async fn each_look_shows_what_is_new() {
     let desk = Desk::new();
-    let id = start(&desk, "echo first; until test -e go; do sleep 0.01; done; echo second; exit 4").await;
+    let id = start(
+        &desk,
+        "echo first; until test -e go; do sleep 0.01; done; echo second; exit 4",
+    )
+    .await;
     look_until(&desk, &id, "first").await;
     let quiet = desk.done("exec_poll", json!({"bash_id": id})).await;
     assert_eq!(quiet, format!("[nothing new]\n[{id} is still running]"));
@@ -41,15 +54,31 @@ async fn a_task_is_stopped_with_everything_it_started() {
     let desk = Desk::new();
     let mut events = desk.processes.events();
     let id = start(&desk, "setsid sleep 1000 & echo up; wait").await;
-    let Some(ProcessEvent::Started { identity, command, .. }) = events.recv().await else {
+    let Some(ProcessEvent::Started {
+        identity, command, ..
+    }) = events.recv().await
+    else {
         panic!("not started")
     };
     assert!(is_alive(identity) && command.starts_with("setsid"));
     look_until(&desk, &id, "up").await;
-    assert_eq!(desk.done("kill_task", json!({"task_id": id})).await, format!("Task \"{id}\" was stopped."));
+    assert_eq!(
+        desk.done("kill_task", json!({"task_id": id})).await,
+        format!("Task \"{id}\" was stopped.")
+    );
     assert!(!is_alive(identity));
-    assert!(matches!(events.recv().await, Some(ProcessEvent::Ended { ending: Ending::Cancelled, .. })));
-    assert!(desk.done("BashOutput", json!({"task_id": id})).await.contains("was stopped"));
+    assert!(matches!(
+        events.recv().await,
+        Some(ProcessEvent::Ended {
+            ending: ExitReason::Cancelled,
+            ..
+        })
+    ));
+    assert!(
+        desk.done("BashOutput", json!({"task_id": id}))
+            .await
+            .contains("was stopped")
+    );
 }
 
 #[tokio::test]
@@ -58,7 +87,10 @@ async fn a_task_that_has_ended_is_not_stopped_again() {
     let id = start(&desk, "exit 5").await;
     look_until(&desk, &id, "exit code 5").await;
     let text = desk.done("TaskStop", json!({"task_id": id})).await;
-    assert_eq!(text, format!("Task \"{id}\" is already completed: it ended with exit code 5."));
+    assert_eq!(
+        text,
+        format!("Task \"{id}\" is already completed: it ended with exit code 5.")
+    );
 }
 
 #[tokio::test]
@@ -72,7 +104,11 @@ async fn a_task_of_another_session_is_not_there() {
         assert_eq!(output.failure, Some(ErrorCode::TaskNotFound));
         assert_eq!(output.text(), format!("Task \"{id}\" not found."));
     }
-    assert!(desk.done("BashOutput", json!({"task_id": id})).await.contains("is still running"));
+    assert!(
+        desk.done("BashOutput", json!({"task_id": id}))
+            .await
+            .contains("is still running")
+    );
 }
 
 #[tokio::test]
@@ -82,9 +118,19 @@ async fn all_tasks_of_a_session_end_together_and_no_more_than_the_limit_run() {
     for _ in 0..16 {
         start(&desk, "sleep 1000").await;
     }
-    let text = desk.failed("Bash", json!({"command": "sleep 1000", "run_in_background": true})).await;
-    assert!(text.contains("16 background processes are running"), "{text}");
-    desk.processes.stop_all(&desk.context.session).await;
+    let text = desk
+        .failed(
+            "Bash",
+            json!({"command": "sleep 1000", "run_in_background": true}),
+        )
+        .await;
+    assert!(
+        text.contains("16 background processes are running"),
+        "{text}"
+    );
+    desk.processes
+        .stop_session_processes(&desk.context.session)
+        .await;
     let mut started = Vec::new();
     while let Ok(event) = events.try_recv() {
         if let ProcessEvent::Started { identity, .. } = event {
@@ -100,8 +146,16 @@ async fn dropping_everything_ends_everything() {
     let desk = Desk::new();
     let mut events = desk.processes.events();
     start(&desk, "sleep 1000").await;
-    let Some(ProcessEvent::Started { identity, .. }) = events.recv().await else { panic!("not started") };
+    let Some(ProcessEvent::Started { identity, .. }) = events.recv().await else {
+        panic!("not started")
+    };
     drop(desk);
-    assert!(matches!(events.recv().await, Some(ProcessEvent::Ended { ending: Ending::Cancelled, .. })));
+    assert!(matches!(
+        events.recv().await,
+        Some(ProcessEvent::Ended {
+            ending: ExitReason::Cancelled,
+            ..
+        })
+    ));
     assert!(!is_alive(identity));
 }

@@ -21,18 +21,39 @@ async fn desk_with(content: &str) -> Desk {
 #[tokio::test]
 async fn a_new_file_is_written_with_the_directories_above_it() {
     let desk = Desk::new();
-    let output = desk.call("write_file", json!({"path": "new/deep/a.txt", "content": "one\ntwo\n"})).await;
-    assert_eq!(output.text(), "Wrote 2 lines to new/deep/a.txt (+2 −0 lines)");
+    let output = desk
+        .call(
+            "write_file",
+            json!({"path": "new/deep/a.txt", "content": "one\ntwo\n"}),
+        )
+        .await;
+    assert_eq!(
+        output.text(),
+        "Wrote 2 lines to new/deep/a.txt (+2 −0 lines)"
+    );
     assert_eq!(desk.content("new/deep/a.txt"), "one\ntwo\n");
-    assert!(output.diff.unwrap().contains("--- /dev/null\n+++ b/new/deep/a.txt\n@@ -0,0 +1,2 @@\n+one\n"));
+    assert!(
+        output
+            .diff
+            .unwrap()
+            .contains("--- /dev/null\n+++ b/new/deep/a.txt\n@@ -0,0 +1,2 @@\n+one\n")
+    );
     let note = &output.files[0];
     assert_eq!(
         (note.action, note.added, note.path.clone()),
         (FileAction::Changed, 2, desk.path("new/deep/a.txt"))
     );
     // What it has written it knows: no need to read it first.
-    desk.done("Edit", json!({"file_path": "new/deep/a.txt", "old_string": "one", "new_string": "1"})).await;
-    assert_eq!(fs::read_dir(desk.path("new/deep")).unwrap().count(), 1, "a temporary file was left");
+    desk.done(
+        "Edit",
+        json!({"file_path": "new/deep/a.txt", "old_string": "one", "new_string": "1"}),
+    )
+    .await;
+    assert_eq!(
+        fs::read_dir(desk.path("new/deep")).unwrap().count(),
+        1,
+        "a temporary file was left"
+    );
 }
 
 #[tokio::test]
@@ -41,17 +62,32 @@ async fn an_existing_file_is_overwritten_only_if_it_is_known() {
     desk.put("a.txt", "old");
     let write = json!({"file_path": "a.txt", "content": "new"});
     let text = desk.failed("Write", write.clone()).await;
-    assert!(text.contains("has not been read in this session") && text.contains("overwrite: true"), "{text}");
+    assert!(
+        text.contains("has not been read in this session") && text.contains("overwrite: true"),
+        "{text}"
+    );
     desk.done("Read", json!({"file_path": "a.txt"})).await;
     desk.put("a.txt", "changed by someone");
-    assert!(desk.failed("Write", write.clone()).await.contains("has changed since it was read"));
+    assert!(
+        desk.failed("Write", write.clone())
+            .await
+            .contains("has changed since it was read")
+    );
     assert_eq!(desk.content("a.txt"), "changed by someone");
     desk.done("Read", json!({"file_path": "a.txt"})).await;
     desk.done("Write", write).await;
     assert_eq!(desk.content("a.txt"), "new");
     desk.put("b.txt", "old");
-    desk.done("Write", json!({"file_path": "b.txt", "content": "new", "overwrite": "true"})).await;
-    desk.done("Write", json!({"file_path": "b.txt", "content": "er", "append": true})).await;
+    desk.done(
+        "Write",
+        json!({"file_path": "b.txt", "content": "new", "overwrite": "true"}),
+    )
+    .await;
+    desk.done(
+        "Write",
+        json!({"file_path": "b.txt", "content": "er", "append": true}),
+    )
+    .await;
     assert_eq!(desk.content("b.txt"), "newer");
 }
 
@@ -62,11 +98,33 @@ async fn writing_keeps_the_mode_and_goes_through_links() {
     fs::set_permissions(desk.path("script"), fs::Permissions::from_mode(0o750)).unwrap();
     std::os::unix::fs::symlink("script", desk.path("link")).unwrap();
     std::os::unix::fs::symlink("later", desk.path("dangling")).unwrap();
-    desk.done("Write", json!({"file_path": "link", "content": "b", "overwrite": true})).await;
-    desk.done("Write", json!({"file_path": "dangling", "content": "c"})).await;
-    assert!(fs::symlink_metadata(desk.path("link")).unwrap().is_symlink());
-    assert_eq!((desk.content("script").as_str(), desk.content("later").as_str()), ("b", "c"));
-    assert_eq!(fs::metadata(desk.path("script")).unwrap().permissions().mode() & 0o777, 0o750);
+    desk.done(
+        "Write",
+        json!({"file_path": "link", "content": "b", "overwrite": true}),
+    )
+    .await;
+    desk.done("Write", json!({"file_path": "dangling", "content": "c"}))
+        .await;
+    assert!(
+        fs::symlink_metadata(desk.path("link"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert_eq!(
+        (
+            desk.content("script").as_str(),
+            desk.content("later").as_str()
+        ),
+        ("b", "c")
+    );
+    assert_eq!(
+        fs::metadata(desk.path("script"))
+            .unwrap()
+            .permissions()
+            .mode()
+            & 0o777,
+        0o750
+    );
 }
 
 #[tokio::test]
@@ -74,16 +132,29 @@ async fn writing_where_no_file_can_be_is_refused() {
     let desk = Desk::new();
     desk.put("file", "x");
     fs::create_dir(desk.path("folder")).unwrap();
-    fs::File::create(desk.path("huge")).unwrap().set_len(20_000_000).unwrap();
+    fs::File::create(desk.path("huge"))
+        .unwrap()
+        .set_len(20_000_000)
+        .unwrap();
     assert!(
-        desk.failed("Write", json!({"file_path": "huge", "content": "x", "append": true}))
-            .await
-            .contains("too large")
+        desk.failed(
+            "Write",
+            json!({"file_path": "huge", "content": "x", "append": true})
+        )
+        .await
+        .contains("too large")
     );
-    for (path, words) in
-        [("folder", "is a directory"), ("file/below", "leads through a file"), ("/dev/null", "device")]
-    {
-        let text = desk.failed("Write", json!({"file_path": path, "content": "x", "overwrite": true})).await;
+    for (path, words) in [
+        ("folder", "is a directory"),
+        ("file/below", "leads through a file"),
+        ("/dev/null", "device"),
+    ] {
+        let text = desk
+            .failed(
+                "Write",
+                json!({"file_path": path, "content": "x", "overwrite": true}),
+            )
+            .await;
         assert!(text.contains(words), "{path}: {text}");
     }
 }
@@ -120,7 +191,10 @@ async fn an_edit_that_is_not_clear_changes_nothing() {
             json!({"file_path": "a.txt", "edits": [{"old_string": "b", "new_string": "x"}, {"old_string": "z", "new_string": "y"}]}),
             "edit 2 of 2: the text to replace was not found. Nothing was changed.",
         ),
-        (json!({"file_path": "a.txt", "edits": []}), "nothing to replace"),
+        (
+            json!({"file_path": "a.txt", "edits": []}),
+            "nothing to replace",
+        ),
     ];
     for (input, words) in table {
         let desk = desk_with("a\nb\na\n").await;
@@ -134,14 +208,25 @@ async fn an_edit_that_is_not_clear_changes_nothing() {
 async fn a_file_must_be_read_and_unchanged_to_be_edited() {
     let desk = Desk::new();
     desk.put("a.txt", "b");
-    assert!(desk.failed("Edit", edit("b", "x")).await.contains("has not been read"));
+    assert!(
+        desk.failed("Edit", edit("b", "x"))
+            .await
+            .contains("has not been read")
+    );
     desk.done("Read", json!({"file_path": "a.txt"})).await;
     desk.put("a.txt", "b!");
-    assert!(desk.failed("Edit", edit("b", "x")).await.contains("has changed since"));
     assert!(
-        desk.failed("Edit", json!({"file_path": "none", "old_string": "a", "new_string": "b"}))
+        desk.failed("Edit", edit("b", "x"))
             .await
-            .contains("does not exist")
+            .contains("has changed since")
+    );
+    assert!(
+        desk.failed(
+            "Edit",
+            json!({"file_path": "none", "old_string": "a", "new_string": "b"})
+        )
+        .await
+        .contains("does not exist")
     );
 }
 
@@ -163,21 +248,36 @@ async fn edits_made_at_the_same_time_do_not_lose_each_other() {
     for output in futures::future::join_all(edits).await {
         assert_eq!(output.failure, None, "{}", output.text());
     }
-    assert_eq!(desk.content("a.txt"), content.replace('<', "[").replace('>', "]"));
+    assert_eq!(
+        desk.content("a.txt"),
+        content.replace('<', "[").replace('>', "]")
+    );
 }
 
 #[tokio::test]
 async fn blocks_are_applied_to_whole_lines_or_not_at_all() {
     let desk = desk_with("max = 10\nx = 1\ny = 2\n").await;
-    let diff =
-        |search: &str, replace: &str| format!("<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n");
+    let diff = |search: &str, replace: &str| {
+        format!("<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n")
+    };
     let apply = |diff: String| json!({"file_path": "a.txt", "diff": diff});
-    desk.done("apply_diff", apply(diff("x = 1\n", "x = 3\n") + &diff("y = 2\n", ""))).await;
+    desk.done(
+        "apply_diff",
+        apply(diff("x = 1\n", "x = 3\n") + &diff("y = 2\n", "")),
+    )
+    .await;
     assert_eq!(desk.content("a.txt"), "max = 10\nx = 3\n");
-    let text = desk.failed("ApplyDiff", apply(diff("x = 3\n", "x = 4\n") + &diff("gone\n", "x\n"))).await;
+    let text = desk
+        .failed(
+            "ApplyDiff",
+            apply(diff("x = 3\n", "x = 4\n") + &diff("gone\n", "x\n")),
+        )
+        .await;
     assert!(text.contains("edit 2 of 2"), "{text}");
     assert!(
-        desk.failed("ApplyDiff", apply("no block".to_owned())).await.contains("no `<<<<<<< SEARCH` block")
+        desk.failed("ApplyDiff", apply("no block".to_owned()))
+            .await
+            .contains("no `<<<<<<< SEARCH` block")
     );
     assert_eq!(desk.content("a.txt"), "max = 10\nx = 3\n");
 }
@@ -185,9 +285,11 @@ async fn blocks_are_applied_to_whole_lines_or_not_at_all() {
 #[tokio::test]
 async fn a_preview_shows_the_diff_and_changes_nothing() {
     let desk = desk_with("a\nb\n").await;
-    let Ok((tool, input, context)) = desk.prepared("Edit", edit("b", "x")) else { panic!("refused") };
+    let Ok((tool, input, context)) = desk.prepared("Edit", edit("b", "x")) else {
+        panic!("refused")
+    };
     assert!(tool.preview(&input, &context).contains("-b\n+x\n"));
-    assert_eq!(tool.foresee(&input, &context), Ok(()));
+    assert_eq!(tool.preflight(&input, &context), Ok(()));
     assert_eq!(desk.content("a.txt"), "a\nb\n");
 }
 
@@ -199,17 +301,38 @@ async fn only_what_is_clearly_meant_is_deleted() {
     fs::create_dir(desk.path("empty")).unwrap();
     std::os::unix::fs::symlink("full", desk.path("link")).unwrap();
     assert!(
-        desk.failed("Delete", json!({"file_path": "full"})).await.contains("not empty. Give recursive: true")
+        desk.failed("Delete", json!({"file_path": "full"}))
+            .await
+            .contains("not empty. Give recursive: true")
     );
-    assert!(desk.failed("Delete", json!({"file_path": "."})).await.contains("working directory"));
-    assert!(desk.failed("Delete", json!({"file_path": ".."})).await.contains("working directory"));
     assert!(
-        desk.failed("rm", json!({"path": "c.txt"})).await.contains("does not exist. Did you mean b.txt?")
+        desk.failed("Delete", json!({"file_path": "."}))
+            .await
+            .contains("working directory")
+    );
+    assert!(
+        desk.failed("Delete", json!({"file_path": ".."}))
+            .await
+            .contains("working directory")
+    );
+    assert!(
+        desk.failed("rm", json!({"path": "c.txt"}))
+            .await
+            .contains("does not exist. Did you mean b.txt?")
     );
     desk.done("Delete", json!({"file_path": "empty"})).await;
-    desk.done("Delete", json!({"file_path": "link", "recursive": true})).await;
+    desk.done("Delete", json!({"file_path": "link", "recursive": true}))
+        .await;
     assert_eq!(desk.content("full/a.txt"), "x");
-    let output = desk.call("delete_file", json!({"file_path": "full", "recursive": true})).await;
-    assert_eq!((output.files[0].action, output.files[0].hash.clone()), (FileAction::Deleted, None));
+    let output = desk
+        .call(
+            "delete_file",
+            json!({"file_path": "full", "recursive": true}),
+        )
+        .await;
+    assert_eq!(
+        (output.files[0].action, output.files[0].hash.clone()),
+        (FileAction::Deleted, None)
+    );
     assert!(!desk.path("full").exists());
 }

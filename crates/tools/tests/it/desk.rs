@@ -11,8 +11,8 @@ use std::{
 
 use rooftree_protocol::{CallId, ErrorCode, PermissionMode, SessionId};
 use rooftree_tools::{
-    Judged, Policy, Processes, Reach, Rule, Tool, ToolContext, ToolOutput, Toolset, Verdict, builtin,
-    tool::FileViews, toolset::Found,
+    BackgroundProcesses, CallReach, PermissionRule, Policy, PolicyRequest, PolicyVerdict, Tool,
+    ToolContext, ToolOutput, Toolset, builtin, tool::FileViews, toolset::ToolLookup,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Desk {
     _directory: TempDir,
     pub tools: Toolset,
-    pub processes: Arc<Processes>,
+    pub processes: Arc<BackgroundProcesses>,
     pub context: ToolContext,
     /// What calls are judged by; everything is allowed at first.
     pub policy: Policy,
@@ -32,16 +32,28 @@ impl Desk {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let next = AtomicU64::new(1);
-        let processes = Arc::new(Processes::new(move || u128::from(next.fetch_add(1, Ordering::Relaxed))));
+        let processes = Arc::new(BackgroundProcesses::new(move || {
+            u128::from(next.fetch_add(1, Ordering::Relaxed))
+        }));
         let told = Arc::new(Mutex::new(String::new()));
         let context = context(&fs::canonicalize(directory.path()).unwrap(), told.clone());
-        let policy = Policy { mode: PermissionMode::Bypass, ..Policy::default() };
-        Self { tools: builtin(processes.clone()), processes, context, policy, told, _directory: directory }
+        let policy = Policy {
+            mode: PermissionMode::Bypass,
+            ..Policy::default()
+        };
+        Self {
+            tools: builtin(processes.clone()),
+            processes,
+            context,
+            policy,
+            told,
+            _directory: directory,
+        }
     }
 
     /// Adds a rule that refuses.
     pub fn deny(&mut self, rule: &str) {
-        self.policy.deny.push(Rule::parse(rule).unwrap());
+        self.policy.deny.push(PermissionRule::parse(rule).unwrap());
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -71,13 +83,22 @@ impl Desk {
         name: &str,
         input: Value,
     ) -> Result<(Arc<dyn Tool>, Value, ToolContext), Box<ToolOutput>> {
-        let failed = |words: String| Box::new(ToolOutput::failed(ErrorCode::InvalidArguments, words));
+        let failed =
+            |words: String| Box::new(ToolOutput::failed(ErrorCode::InvalidArguments, words));
         let (tool, input) = normalised(&self.tools, name, input).map_err(failed)?;
         let (reach, verdict) = judged(&*tool, &input, &self.context, &self.policy);
         match verdict {
-            Verdict::Allow(_) => Ok((tool, input, ToolContext { reach, ..self.context.clone() })),
-            Verdict::Ask(words) | Verdict::Deny(words) => {
-                let refusal = ToolOutput::failed(ErrorCode::ToolNotAllowed, format!("[denied] {words}"));
+            PolicyVerdict::Allow(_) => Ok((
+                tool,
+                input,
+                ToolContext {
+                    reach,
+                    ..self.context.clone()
+                },
+            )),
+            PolicyVerdict::Ask(words) | PolicyVerdict::Deny(words) => {
+                let refusal =
+                    ToolOutput::failed(ErrorCode::ToolNotAllowed, format!("[denied] {words}"));
                 Err(Box::new(refusal))
             }
         }
@@ -93,7 +114,11 @@ impl Desk {
     /// Calls a tool that is expected to fail; gives what the model reads.
     pub async fn failed(&self, name: &str, input: Value) -> String {
         let output = self.call(name, input.clone()).await;
-        assert!(output.failure.is_some(), "{name} {input}: {}", output.text());
+        assert!(
+            output.failure.is_some(),
+            "{name} {input}: {}",
+            output.text()
+        );
         output.text()
     }
 }
@@ -109,17 +134,27 @@ pub async fn call(tools: &Toolset, name: &str, input: Value, context: ToolContex
 }
 
 fn normalised(tools: &Toolset, name: &str, input: Value) -> Result<(Arc<dyn Tool>, Value), String> {
-    let Found::Tool(tool) = tools.find(name) else { panic!("there is no tool {name}") };
+    let ToolLookup::Tool(tool) = tools.find(name) else {
+        panic!("there is no tool {name}")
+    };
     let input = tool.normalise(name, input)?;
     // What is canonical stays as it is: hooks rewrite it and it is normalised again.
-    assert_eq!(tool.normalise(&tool.spec().name, input.clone()), Ok(input.clone()));
+    assert_eq!(
+        tool.normalise(&tool.spec().name, input.clone()),
+        Ok(input.clone())
+    );
     Ok((tool, input))
 }
 
 /// What the runtime does before a call: links followed once, and judged where they lead.
-fn judged(tool: &dyn Tool, input: &Value, context: &ToolContext, policy: &Policy) -> (Reach, Verdict) {
+fn judged(
+    tool: &dyn Tool,
+    input: &Value,
+    context: &ToolContext,
+    policy: &Policy,
+) -> (CallReach, PolicyVerdict) {
     let (name, subject) = (tool.spec().name.as_str(), tool.subject(input));
-    let judged = Judged {
+    let judged = PolicyRequest {
         tool: name,
         subject: subject.as_deref(),
         input: Some(input),
@@ -136,7 +171,7 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         session: SessionId::from_entropy(1),
         call: CallId::from_entropy(1),
         cwd: cwd.into(),
-        reach: Reach::default(),
+        reach: CallReach::default(),
         cancel: CancellationToken::new(),
         views: FileViews::default(),
         todos: Arc::new([]),
@@ -144,10 +179,10 @@ fn context(cwd: &Path, told: Arc<Mutex<String>>) -> ToolContext {
         progress: Arc::new(move |text| told.lock().unwrap().push_str(text)),
         caller: None,
         way_back: None,
-        ask: rooftree_tools::tool::nobody(),
+        ask: rooftree_tools::tool::no_inquirer(),
         blobs: Arc::new(|id| {
-            let bytes =
-                (id == "blb_long").then(|| format!("first\n{}\nlast\n", "x".repeat(5000)).into_bytes());
+            let bytes = (id == "blb_long")
+                .then(|| format!("first\n{}\nlast\n", "x".repeat(5000)).into_bytes());
             Box::pin(async move { bytes })
         }),
     }

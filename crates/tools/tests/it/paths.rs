@@ -8,8 +8,8 @@ use std::{
 
 use rooftree_protocol::PermissionMode;
 use rooftree_tools::{
-    Rule,
-    place::{LastLink, Pinned},
+    PermissionRule,
+    resolved_path::{LastLink, ResolvedPath},
 };
 use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
@@ -31,10 +31,14 @@ enum Expected {
 }
 
 fn corpus() -> Vec<(Expected, &'static str)> {
-    let lines = CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = CORPUS
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
-            let (expected, path) = line.split_once('\t').unwrap_or_else(|| panic!("no tab in {line:?}"));
+            let (expected, path) = line
+                .split_once('\t')
+                .unwrap_or_else(|| panic!("no tab in {line:?}"));
             let expected = match expected {
                 "works" => Expected::Works,
                 "makes" => Expected::Makes,
@@ -62,7 +66,13 @@ impl World {
         for directory in ["ws/dir/deep", "ws/.git/hooks", "outside/dir"] {
             fs::create_dir_all(root.join(directory)).unwrap();
         }
-        for file in ["a.txt", "dir/b.txt", "dir/deep/c.txt", ".git/config", ".git/hooks/pre-commit"] {
+        for file in [
+            "a.txt",
+            "dir/b.txt",
+            "dir/deep/c.txt",
+            ".git/config",
+            ".git/hooks/pre-commit",
+        ] {
             fs::write(workspace.join(file), "inside\n").unwrap();
         }
         for file in ["secret.txt", "dir/inner.txt", CANARY] {
@@ -76,8 +86,13 @@ impl World {
         let mut desk = Desk::new();
         desk.context.cwd = workspace.into();
         desk.policy.mode = PermissionMode::AcceptEdits;
-        desk.policy.allow.push(Rule::parse("Delete(**)").unwrap());
-        for rule in [format!("Read({}/**)", outside.display()), "Read(/etc/**)".into()] {
+        desk.policy
+            .allow
+            .push(PermissionRule::parse("Delete(**)").unwrap());
+        for rule in [
+            format!("Read({}/**)", outside.display()),
+            "Read(/etc/**)".into(),
+        ] {
             desk.deny(&rule);
         }
         Self { base, desk }
@@ -104,20 +119,31 @@ impl World {
             for entry in fs::read_dir(directory).unwrap().flatten() {
                 let metadata = entry.metadata().unwrap();
                 let content = fs::read_to_string(entry.path()).unwrap_or_default();
-                found.push((entry.path(), format!("{} {:o} {content}", metadata.ino(), metadata.mode())));
+                found.push((
+                    entry.path(),
+                    format!("{} {:o} {content}", metadata.ino(), metadata.mode()),
+                ));
                 directories.extend(metadata.is_dir().then(|| entry.path()));
             }
         }
-        found
-            .extend(fs::read_dir(self.base.path()).unwrap().flatten().map(|entry| (entry.path(), "".into())));
+        found.extend(
+            fs::read_dir(self.base.path())
+                .unwrap()
+                .flatten()
+                .map(|entry| (entry.path(), "".into())),
+        );
         found.sort();
         found
     }
 }
 
 fn links(workspace: &Path, outside: &Path) {
-    let absolute = |directory: &Path, name: &str| directory.join(name).to_string_lossy().into_owned();
-    let (inside_file, outside_file) = (absolute(workspace, "a.txt"), absolute(outside, "secret.txt"));
+    let absolute =
+        |directory: &Path, name: &str| directory.join(name).to_string_lossy().into_owned();
+    let (inside_file, outside_file) = (
+        absolute(workspace, "a.txt"),
+        absolute(outside, "secret.txt"),
+    );
     let table = [
         ("link-file", "a.txt"),
         ("link-dir", "dir"),
@@ -155,7 +181,9 @@ fn links(workspace: &Path, outside: &Path) {
 
 /// `{x*3}` as `xxx`.
 fn repeated(text: &str) -> String {
-    let Some((before, rest)) = text.split_once('{') else { return text.to_owned() };
+    let Some((before, rest)) = text.split_once('{') else {
+        return text.to_owned();
+    };
     let counted = rest.split_once('}').and_then(|(inner, after)| {
         let (piece, count) = inner.split_once('*')?;
         Some((piece.repeat(count.parse().ok()?), after))
@@ -200,10 +228,16 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     /// Makes a call as the runtime does; gives whether it worked and what it said.
     async fn call(&self, name: &str, more: Value) -> (bool, String) {
-        let key =
-            if matches!(name, "List" | "Glob" | "Grep" | "SemanticSearch") { "path" } else { "file_path" };
+        let key = if matches!(name, "List" | "Glob" | "Grep" | "SemanticSearch") {
+            "path"
+        } else {
+            "file_path"
+        };
         let mut input = json!({key: self.path});
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         let prepared = self.world.desk.prepared(name, input);
         let output = match prepared {
             Err(refusal) => *refusal,
@@ -224,7 +258,11 @@ impl Attempt<'_> {
             }
         };
         let said = format!("{}{}", output.text(), output.diff.unwrap_or_default());
-        assert!(!said.contains(SECRET) && !said.contains(CANARY), "{name} {:?}: {said}", self.path);
+        assert!(
+            !said.contains(SECRET) && !said.contains(CANARY),
+            "{name} {:?}: {said}",
+            self.path
+        );
         (output.failure.is_none(), said)
     }
 
@@ -234,24 +272,40 @@ impl Attempt<'_> {
         let list = self.call("List", json!({"all": true})).await;
         let glob = self.call("Glob", json!({"pattern": "**"})).await;
         let grep = self.call("Grep", json!({"pattern": "inside|SECRET"})).await;
-        self.call("SemanticSearch", json!({"query": "inside secret"})).await;
-        let edit = self.call("Edit", json!({"old_string": "inside", "new_string": "edited"})).await;
+        self.call("SemanticSearch", json!({"query": "inside secret"}))
+            .await;
+        let edit = self
+            .call(
+                "Edit",
+                json!({"old_string": "inside", "new_string": "edited"}),
+            )
+            .await;
         let diff = "<<<<<<< SEARCH\nedited\n=======\ndiffed\n>>>>>>> REPLACE\n";
         let diff = self.call("ApplyDiff", json!({"diff": diff})).await;
-        let write = self.call("Write", json!({"content": "written\n", "overwrite": true})).await;
+        let write = self
+            .call("Write", json!({"content": "written\n", "overwrite": true}))
+            .await;
         let (again, shown) = self.call("Read", json!({})).await;
         let gone = self.call("Delete", json!({"recursive": true})).await;
-        let what =
-            format!("{:?} {:?}: {said} {edit:?} {diff:?} {write:?} {gone:?}", self.expected, self.path);
+        let what = format!(
+            "{:?} {:?}: {said} {edit:?} {diff:?} {write:?} {gone:?}",
+            self.expected, self.path
+        );
         match self.expected {
             Expected::Works => {
-                assert!(read && said.contains("inside") && grep.0 && grep.1.contains("inside"), "{what}");
+                assert!(
+                    read && said.contains("inside") && grep.0 && grep.1.contains("inside"),
+                    "{what}"
+                );
                 assert!(
                     edit.0 && diff.0 && write.0 && again && shown.contains("written") && gone.0,
                     "{what}"
                 );
             }
-            Expected::Makes => assert!(!read && write.0 && shown.contains("written") && gone.0, "{what}"),
+            Expected::Makes => assert!(
+                !read && write.0 && shown.contains("written") && gone.0,
+                "{what}"
+            ),
             Expected::Lists => assert!(!read && list.0 && glob.0 && grep.0 && !write.0, "{what}"),
             Expected::Refused => assert!(!read && !edit.0 && !diff.0 && !write.0, "{what}"),
             Expected::Inside => {}
@@ -265,21 +319,37 @@ async fn no_path_leads_out_and_the_good_ones_work() {
     for (expected, written) in corpus() {
         let world = World::new();
         let path = world.path(written);
-        let place = Pinned::of(Path::new(&path), &world.desk.context.cwd, LastLink::Followed).real;
+        let place = ResolvedPath::of(
+            Path::new(&path),
+            &world.desk.context.cwd,
+            LastLink::Followed,
+        )
+        .real;
         if expected == Expected::Works && !place.exists() {
             fs::write(place, "inside\n").unwrap();
         }
-        Attempt { world: &world, expected, path }.run().await;
+        Attempt {
+            world: &world,
+            expected,
+            path,
+        }
+        .run()
+        .await;
     }
 }
 
 #[test]
 fn the_corpus_is_large_and_a_fifth_of_it_is_good() {
     let corpus = corpus();
-    let is_good =
-        |(expected, _): &&(Expected, &str)| !matches!(expected, Expected::Refused | Expected::Inside);
+    let is_good = |(expected, _): &&(Expected, &str)| {
+        !matches!(expected, Expected::Refused | Expected::Inside)
+    };
     let good = corpus.iter().filter(is_good).count();
-    assert!(corpus.len() >= 200 && good * 5 >= corpus.len(), "{good} of {}", corpus.len());
+    assert!(
+        corpus.len() >= 200 && good * 5 >= corpus.len(),
+        "{good} of {}",
+        corpus.len()
+    );
     let bad = corpus.len() - good;
     assert!(bad >= 100, "{bad} bad ones");
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use rooftree_tools::place::{LastLink, Pinned};
+use rooftree_tools::resolved_path::{LastLink, ResolvedPath};
 use tempfile::TempDir;
 
 /// A tree with links of every kind; nothing in it changes.
@@ -32,7 +32,9 @@ fn tree() -> &'static Path {
             ("a/loop-back", "../loop"),
             ("root", "/"),
         ];
-        links.iter().for_each(|(name, target)| symlink(target, root.join(name)).unwrap());
+        links
+            .iter()
+            .for_each(|(name, target)| symlink(target, root.join(name)).unwrap());
         (directory, root)
     };
     &TREE.get_or_init(make).1
@@ -40,7 +42,9 @@ fn tree() -> &'static Path {
 
 fn is_plain(path: &Path) -> bool {
     path.is_absolute()
-        && path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
+        && path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)))
 }
 
 const NAMES: [&str; 17] = [
@@ -72,7 +76,7 @@ proptest! {
 
     #[test]
     fn a_path_is_pinned_to_what_the_kernel_would_open(path in paths()) {
-        let pinned = Pinned::of(Path::new(&path), tree(), LastLink::Followed);
+        let pinned = ResolvedPath::of(Path::new(&path), tree(), LastLink::Followed);
         prop_assert!(is_plain(&pinned.real) && is_plain(&pinned.written), "{:?}", pinned);
         // Where the kernel finds nothing, what is pinned is a place without links all the same.
         if let Ok(there) = fs::metadata(&pinned.written) {
@@ -80,21 +84,21 @@ proptest! {
             prop_assert_eq!((there.dev(), there.ino()), (opened.dev(), opened.ino()));
             prop_assert_eq!(fs::canonicalize(&pinned.real).unwrap(), pinned.real.clone());
         }
-        let again = Pinned::of(&pinned.real, tree(), LastLink::Followed);
+        let again = ResolvedPath::of(&pinned.real, tree(), LastLink::Followed);
         prop_assert_eq!(again.real, pinned.real, "following links twice leads no further");
     }
 
     #[test]
     fn any_bytes_are_pinned_to_a_plain_path(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         for last in [LastLink::Followed, LastLink::Kept] {
-            let pinned = Pinned::of_bytes(&bytes, tree(), last);
+            let pinned = ResolvedPath::of_bytes(&bytes, tree(), last);
             prop_assert!(is_plain(&pinned.real) && is_plain(&pinned.written), "{:?}", pinned);
         }
     }
 
     #[test]
     fn a_link_to_be_deleted_stays_in_its_directory(path in paths()) {
-        let pinned = Pinned::of(Path::new(&path), tree(), LastLink::Kept);
+        let pinned = ResolvedPath::of(Path::new(&path), tree(), LastLink::Kept);
         prop_assert!(is_plain(&pinned.real), "{:?}", pinned);
         if let (Some(parent), Ok(_)) = (pinned.written.parent(), fs::symlink_metadata(&pinned.written)) {
             prop_assert_eq!(pinned.real.parent().unwrap(), fs::canonicalize(parent).unwrap());

@@ -7,7 +7,10 @@ use std::{
 };
 
 use rooftree_protocol::{Confinement, PermissionMode, Reading};
-use rooftree_tools::{Confining, FileScope, Judged, Known, Policy, Rule, Tool, ToolContext, Verdict};
+use rooftree_tools::{
+    FileScope, LazyPrivatePlaces, PermissionRule, Policy, PolicyRequest, PolicyVerdict,
+    SandboxConfig, Tool, ToolContext,
+};
 use serde_json::Value;
 
 use crate::desk::Desk;
@@ -81,7 +84,10 @@ impl Tree {
             ("link-own", "../../own"),
             ("link-other", "../other/hunter2.txt"),
             ("../.ssh/hunter2-linked", "../dotfiles/ssh/hunter2-linked"),
-            ("../../own/hunter2-settings", "../home/dotfiles/own/hunter2-settings"),
+            (
+                "../../own/hunter2-settings",
+                "../home/dotfiles/own/hunter2-settings",
+            ),
         ];
         for (link, target) in links {
             symlink(target, cwd.join(link)).unwrap();
@@ -93,34 +99,53 @@ impl Tree {
         }
         fs::hard_link(cwd.join("public.txt"), cwd.join("hard-public.txt")).unwrap();
         desk.context.cwd = cwd.as_path().into();
-        Self { desk, top, home, own, cwd }
+        Self {
+            desk,
+            top,
+            home,
+            own,
+            cwd,
+        }
     }
 
     fn filled(&self, text: &str) -> String {
-        let places =
-            [("{home}", &self.home), ("{own}", &self.own), ("{cwd}", &self.cwd), ("{top}", &self.top)];
-        places
-            .iter()
-            .fold(text.to_owned(), |text, (name, path)| text.replace(name, &path.display().to_string()))
+        let places = [
+            ("{home}", &self.home),
+            ("{own}", &self.own),
+            ("{cwd}", &self.cwd),
+            ("{top}", &self.top),
+        ];
+        places.iter().fold(text.to_owned(), |text, (name, path)| {
+            text.replace(name, &path.display().to_string())
+        })
     }
 
     fn scope(&self, reading: Reading) -> FileScope {
         let own = [self.own.clone()];
         let readable = vec![self.home.join("granted")];
-        let confining = Confining {
-            confinement: Confinement { readable, reading, ..Confinement::default() },
-            known: Known::at(&self.home, &own),
+        let confining = SandboxConfig {
+            confinement: Confinement {
+                readable,
+                reading,
+                ..Confinement::default()
+            },
+            known: LazyPrivatePlaces::at(&self.home, &own),
             private: own.into(),
             shared: [self.own.join("skills/one")].into(),
-            ..Confining::default()
+            ..SandboxConfig::default()
         };
         confining.file_scope(&self.cwd)
     }
 
     /// What a call brings out under a policy and within a scope.
-    async fn output(&self, tool: &dyn Tool, input: &Value, (policy, scope): (&Policy, FileScope)) -> String {
+    async fn output(
+        &self,
+        tool: &dyn Tool,
+        input: &Value,
+        (policy, scope): (&Policy, FileScope),
+    ) -> String {
         let subject = tool.subject(input);
-        let judged = Judged {
+        let judged = PolicyRequest {
             tool: &tool.spec().name,
             subject: subject.as_deref(),
             input: Some(input),
@@ -129,14 +154,23 @@ impl Tree {
         };
         let reach = policy.reach_within(&judged, scope);
         match policy.judge_at(&judged, &reach) {
-            Verdict::Allow(_) => {
-                let context = ToolContext { reach, ..self.desk.context.clone() };
+            PolicyVerdict::Allow(_) => {
+                let context = ToolContext {
+                    reach,
+                    ..self.desk.context.clone()
+                };
                 let output = tool.run(input.clone(), context).await;
                 format!("{} {}", output.text(), output.diff.unwrap_or_default())
             }
-            Verdict::Ask(words) => format!("[ask] {}", words.replace("hunter2", "…").replace("public", "…")),
-            Verdict::Deny(words) => {
-                format!("[deny] {}", words.replace("hunter2", "…").replace("public", "…"))
+            PolicyVerdict::Ask(words) => format!(
+                "[ask] {}",
+                words.replace("hunter2", "…").replace("public", "…")
+            ),
+            PolicyVerdict::Deny(words) => {
+                format!(
+                    "[deny] {}",
+                    words.replace("hunter2", "…").replace("public", "…")
+                )
             }
         }
     }
@@ -156,35 +190,59 @@ fn mode(name: &str) -> (PermissionMode, Reading) {
 
 /// The text that asks for something is not what came out of it.
 fn answered(output: &str, input: &Value) -> String {
-    let asked = input.as_object().unwrap().values().filter_map(Value::as_str);
-    asked.fold(output.to_owned(), |text, asked| text.replace(&format!("`{asked}`"), "…").replace(asked, "…"))
+    let asked = input
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(Value::as_str);
+    asked.fold(output.to_owned(), |text, asked| {
+        text.replace(&format!("`{asked}`"), "…").replace(asked, "…")
+    })
 }
 
 #[tokio::test]
 async fn r2_d19_every_line_of_the_corpus_is_kept_or_shown_and_every_control_brings_it_out() {
     let (mut kept, mut shown, mut wrong) = (0, 0, Vec::new());
     for line in CORPUS.lines().filter(|line| !line.starts_with('#')) {
-        let [expected, class, mode_and_rule, name, input] = line.split('\t').collect::<Vec<_>>()[..] else {
+        let [expected, class, mode_and_rule, name, input] =
+            line.split('\t').collect::<Vec<_>>()[..]
+        else {
             panic!("{line}");
         };
         let tree = Tree::new();
         let (mode_name, rule) = mode_and_rule.split_once('+').unwrap_or((mode_and_rule, ""));
         let (mode, reading) = mode(mode_name);
         let rules = Some(rule).filter(|rule| !rule.is_empty());
-        let allow = rules.map(|rule| Rule::parse(&tree.filled(rule)).unwrap()).into_iter().collect();
-        let policy = Policy { mode, allow, ..Policy::default() };
-        let rooftree_tools::toolset::Found::Tool(tool) = tree.desk.tools.find(name) else { panic!("{name}") };
+        let allow = rules
+            .map(|rule| PermissionRule::parse(&tree.filled(rule)).unwrap())
+            .into_iter()
+            .collect();
+        let policy = Policy {
+            mode,
+            allow,
+            ..Policy::default()
+        };
+        let rooftree_tools::toolset::ToolLookup::Tool(tool) = tree.desk.tools.find(name) else {
+            panic!("{name}")
+        };
         let input: Value = serde_json::from_str(&tree.filled(input)).unwrap();
         let input = tool.normalise(name, input).unwrap();
-        let found = tree.output(tool.as_ref(), &input, (&policy, tree.scope(reading))).await;
-        let open = Policy { mode: PermissionMode::Bypass, ..Policy::default() };
+        let found = tree
+            .output(tool.as_ref(), &input, (&policy, tree.scope(reading)))
+            .await;
+        let open = Policy {
+            mode: PermissionMode::Bypass,
+            ..Policy::default()
+        };
         match expected {
             "kept" => {
                 kept += 1;
                 if answered(&found, &input).contains("hunter2") {
                     wrong.push(format!("{class}: {line}\n{found}"));
                 }
-                let control = tree.output(tool.as_ref(), &input, (&open, FileScope::default())).await;
+                let control = tree
+                    .output(tool.as_ref(), &input, (&open, FileScope::default()))
+                    .await;
                 let changes = class == "change" && !control.starts_with('[');
                 let control = answered(&control, &input);
                 if !changes && !control.contains("hunter2") {
@@ -201,7 +259,10 @@ async fn r2_d19_every_line_of_the_corpus_is_kept_or_shown_and_every_control_brin
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    assert!(kept >= 60 && shown * 3 >= kept, "{kept} kept, {shown} shown");
+    assert!(
+        kept >= 60 && shown * 3 >= kept,
+        "{kept} kept, {shown} shown"
+    );
 }
 
 #[test]
@@ -218,27 +279,46 @@ fn r2_d19_private_places_of_other_homes_and_processes_need_a_rule_in_every_mode(
         "/proc/self/environ",
         "/proc/kcore",
     ];
-    let free = ["/etc/hosts", "/usr/share/doc/x", "/proc/cpuinfo", "/opt/tool/readme"];
-    for mode in [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::Auto, PermissionMode::Bypass] {
-        let policy = Policy { mode, ..Policy::default() };
+    let free = [
+        "/etc/hosts",
+        "/usr/share/doc/x",
+        "/proc/cpuinfo",
+        "/opt/tool/readme",
+    ];
+    for mode in [
+        PermissionMode::Plan,
+        PermissionMode::Ask,
+        PermissionMode::Auto,
+        PermissionMode::Bypass,
+    ] {
+        let policy = Policy {
+            mode,
+            ..Policy::default()
+        };
         let judged = |path: &str| {
             let about = judged_read(path, &tree.cwd);
-            policy.judge_at(&about, &policy.reach_within(&about, tree.scope(Reading::AsCommands)))
+            policy.judge_at(
+                &about,
+                &policy.reach_within(&about, tree.scope(Reading::AsCommands)),
+            )
         };
         for path in private {
             assert!(
-                matches!(judged(path), Verdict::Ask(words) if words.contains("private place")),
+                matches!(judged(path), PolicyVerdict::Ask(words) if words.contains("private place")),
                 "{path} {mode:?}"
             );
         }
         for path in free {
-            assert!(matches!(judged(path), Verdict::Allow(_)), "{path} {mode:?}");
+            assert!(
+                matches!(judged(path), PolicyVerdict::Allow(_)),
+                "{path} {mode:?}"
+            );
         }
     }
 }
 
-fn judged_read<'a>(path: &'a str, cwd: &'a Path) -> Judged<'a> {
-    Judged {
+fn judged_read<'a>(path: &'a str, cwd: &'a Path) -> PolicyRequest<'a> {
+    PolicyRequest {
         tool: "Read",
         subject: Some(path),
         input: None,
@@ -253,16 +333,38 @@ async fn s_l2_list_does_not_tell_where_links_to_denied_or_private_files_lead() {
     symlink(".env", tree.cwd.join("dot")).unwrap();
     symlink(tree.cwd.join("sub"), tree.cwd.join("through")).unwrap();
     symlink("through/public.txt", tree.cwd.join("twice")).unwrap();
-    let deny = vec![Rule::parse("Read(.env)").unwrap(), Rule::parse("Read(sub/public.txt)").unwrap()];
-    let policy = Policy { deny, ..Policy::default() };
-    let rooftree_tools::toolset::Found::Tool(tool) = tree.desk.tools.find("List") else { panic!() };
+    let deny = vec![
+        PermissionRule::parse("Read(.env)").unwrap(),
+        PermissionRule::parse("Read(sub/public.txt)").unwrap(),
+    ];
+    let policy = Policy {
+        deny,
+        ..Policy::default()
+    };
+    let rooftree_tools::toolset::ToolLookup::Tool(tool) = tree.desk.tools.find("List") else {
+        panic!()
+    };
     let input = serde_json::json!({"path": "."});
-    let listed = tree.output(tool.as_ref(), &input, (&policy, tree.scope(Reading::AsCommands))).await;
-    for name in ["dot", "twice", "link-key", "link-abs", "chain-1", "link-dir", "link-own"] {
-        assert!(listed.contains(&format!("{name} → [not shown]")), "{name}: {listed}");
+    let listed = tree
+        .output(
+            tool.as_ref(),
+            &input,
+            (&policy, tree.scope(Reading::AsCommands)),
+        )
+        .await;
+    for name in [
+        "dot", "twice", "link-key", "link-abs", "chain-1", "link-dir", "link-own",
+    ] {
+        assert!(
+            listed.contains(&format!("{name} → [not shown]")),
+            "{name}: {listed}"
+        );
     }
     assert!(listed.contains("link-sub → sub"), "{listed}");
-    assert!(!listed.contains(".env") && !listed.contains("hunter2-key"), "{listed}");
+    assert!(
+        !listed.contains(".env") && !listed.contains("hunter2-key"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -274,9 +376,15 @@ fn s_a6_own_directories_are_recognised_behind_links() {
     fs::remove_dir_all(tree.home.join(".config")).unwrap();
     symlink("dotfiles/config", tree.home.join(".config")).unwrap();
     symlink(&tree.own, tree.top.join("linked-own")).unwrap();
-    let own = [tree.home.join(".config/rooftree"), tree.top.join("linked-own")];
-    let confining =
-        Confining { known: Known::at(&tree.home, &own), private: own.into(), ..Confining::default() };
+    let own = [
+        tree.home.join(".config/rooftree"),
+        tree.top.join("linked-own"),
+    ];
+    let confining = SandboxConfig {
+        known: LazyPrivatePlaces::at(&tree.home, &own),
+        private: own.into(),
+        ..SandboxConfig::default()
+    };
     let guarded = [
         dotfiles.join("config/rooftree/config.toml"),
         dotfiles.join("config/rooftree/hooks.json"),
@@ -286,13 +394,25 @@ fn s_a6_own_directories_are_recognised_behind_links() {
         dotfiles.join("own/hunter2-settings"),
     ];
     for path in guarded {
-        assert!(confining.guards(&path, &dotfiles), "{}", path.display());
+        assert!(
+            confining.is_own_path(&path, &dotfiles),
+            "{}",
+            path.display()
+        );
     }
-    for path in [dotfiles.join("config/other/x"), dotfiles.join("vimrc"), tree.cwd.join("a.txt")] {
-        assert!(!confining.guards(&path, &dotfiles), "{}", path.display());
+    for path in [
+        dotfiles.join("config/other/x"),
+        dotfiles.join("vimrc"),
+        tree.cwd.join("a.txt"),
+    ] {
+        assert!(
+            !confining.is_own_path(&path, &dotfiles),
+            "{}",
+            path.display()
+        );
     }
     assert!(
-        !confining.guards(&tree.own.join("agents/a.md"), &tree.own),
+        !confining.is_own_path(&tree.own.join("agents/a.md"), &tree.own),
         "who works there changes what is there"
     );
 }
@@ -303,36 +423,72 @@ fn r1_d4_a_session_in_a_copy_changes_nothing_outside_of_it_in_any_mode() {
     let copy = tree.own.join("workspaces/task-1");
     fs::create_dir_all(&copy).unwrap();
     let own = [tree.own.clone()];
-    let confining = Confining {
-        known: Known::at(&tree.home, &own),
+    let confining = SandboxConfig {
+        known: LazyPrivatePlaces::at(&tree.home, &own),
         private: own.into(),
         copy: Some((tree.cwd.clone(), copy.clone())),
-        ..Confining::default()
+        ..SandboxConfig::default()
     };
     let original = tree.cwd.join("public.txt").display().to_string();
-    for mode in
-        [PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Auto, PermissionMode::Bypass]
-    {
-        let policy = Policy { mode, ..Policy::default() };
+    for mode in [
+        PermissionMode::Ask,
+        PermissionMode::AcceptEdits,
+        PermissionMode::Auto,
+        PermissionMode::Bypass,
+    ] {
+        let policy = Policy {
+            mode,
+            ..Policy::default()
+        };
         let judged = |tool: &'static str, path: &str, effect| {
-            let about = Judged { tool, subject: Some(path), input: None, effect, cwd: &copy };
-            policy.judge_at(&about, &policy.reach_within(&about, confining.file_scope(&copy)))
+            let about = PolicyRequest {
+                tool,
+                subject: Some(path),
+                input: None,
+                effect,
+                cwd: &copy,
+            };
+            policy.judge_at(
+                &about,
+                &policy.reach_within(&about, confining.file_scope(&copy)),
+            )
         };
         use rooftree_protocol::Effect::{LocalMutation, ReadOnly};
         for tool in ["Write", "Edit", "ApplyDiff", "NotebookEdit", "Delete"] {
             let said = judged(tool, &original, LocalMutation);
             let here = copy.join("public.txt").display().to_string();
             assert!(
-                matches!(&said, Verdict::Deny(words) if words.contains(&here)),
+                matches!(&said, PolicyVerdict::Deny(words) if words.contains(&here)),
                 "{tool} {mode:?} {said:?}"
             );
         }
-        assert!(matches!(judged("Read", &original, ReadOnly), Verdict::Ask(_)), "{mode:?}");
+        assert!(
+            matches!(judged("Read", &original, ReadOnly), PolicyVerdict::Ask(_)),
+            "{mode:?}"
+        );
         let elsewhere = tree.home.join("other/new.txt").display().to_string();
-        assert!(matches!(judged("Write", &elsewhere, LocalMutation), Verdict::Ask(_)), "{mode:?}");
-        assert!(matches!(judged("Read", "public.txt", ReadOnly), Verdict::Allow(_)), "{mode:?}");
+        assert!(
+            matches!(
+                judged("Write", &elsewhere, LocalMutation),
+                PolicyVerdict::Ask(_)
+            ),
+            "{mode:?}"
+        );
+        assert!(
+            matches!(
+                judged("Read", "public.txt", ReadOnly),
+                PolicyVerdict::Allow(_)
+            ),
+            "{mode:?}"
+        );
         if mode >= PermissionMode::AcceptEdits {
-            assert!(matches!(judged("Write", "public.txt", LocalMutation), Verdict::Allow(_)), "{mode:?}");
+            assert!(
+                matches!(
+                    judged("Write", "public.txt", LocalMutation),
+                    PolicyVerdict::Allow(_)
+                ),
+                "{mode:?}"
+            );
         }
     }
 }

@@ -10,9 +10,9 @@ use std::{
 
 use rooftree_protocol::HostPattern;
 use rooftree_tools::{
-    Web,
-    proxy::{Proxy, Refused},
-    web::{Resolver, guard::Guard},
+    WebConfig,
+    proxy::{ProxyRefusals, SandboxProxy},
+    web::{HostResolver, guard::NetworkGuard},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -25,18 +25,22 @@ use crate::web::{Site, html, names, web};
 /// A proxy that listens where a test can reach it.
 struct Way {
     address: String,
-    refused: Refused,
+    refused: ProxyRefusals,
     answering: JoinHandle<()>,
 }
 
 impl Way {
-    async fn new(hosts: &[&str], web: &Web) -> Self {
+    async fn new(hosts: &[&str], web: &WebConfig) -> Self {
         let hosts: Vec<HostPattern> = hosts.iter().map(|host| host.parse().unwrap()).collect();
-        let refused = Refused::default();
-        let proxy = Proxy::new(&hosts, Guard::new(web), refused.clone());
+        let refused = ProxyRefusals::default();
+        let proxy = SandboxProxy::new(&hosts, NetworkGuard::new(web), refused.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        Self { address, refused, answering: tokio::spawn(async move { proxy.answer(listener).await }) }
+        Self {
+            address,
+            refused,
+            answering: tokio::spawn(async move { proxy.answer(listener).await }),
+        }
     }
 
     /// Says something, and all that is answered.
@@ -56,11 +60,15 @@ impl Drop for Way {
 }
 
 /// A server that is `site.test` and `cdn.site.test`, and a web that may reach both on loopback.
-async fn site() -> (Site, Web) {
+async fn site() -> (Site, WebConfig) {
     let site = Site::answering(|asked| html(&format!("hello {}", asked.headers["host"]))).await;
-    let table: [(&str, &[&str]); 3] =
-        [("site.test", &["127.0.0.1"]), ("cdn.site.test", &["127.0.0.1"]), ("other.test", &["127.0.0.1"])];
-    let allowed = ["site.test", "cdn.site.test", "other.test"].map(|host| format!("{host}:{}", site.port()));
+    let table: [(&str, &[&str]); 3] = [
+        ("site.test", &["127.0.0.1"]),
+        ("cdn.site.test", &["127.0.0.1"]),
+        ("other.test", &["127.0.0.1"]),
+    ];
+    let allowed =
+        ["site.test", "cdn.site.test", "other.test"].map(|host| format!("{host}:{}", site.port()));
     let web = web(&allowed, names(&table));
     (site, web)
 }
@@ -71,13 +79,21 @@ async fn a_host_of_the_list_is_reached_in_plain_text_and_through_a_tunnel() {
     let port = site.port();
     let way = Way::new(&["site.test", "*.site.test"], &web).await;
     for host in ["site.test", "cdn.site.test", "SITE.test."] {
-        let plain =
-            way.ask(&format!("GET http://{host}:{port}/page?a HTTP/1.1\r\nHost: evil.test\r\n\r\n")).await;
+        let plain = way
+            .ask(&format!(
+                "GET http://{host}:{port}/page?a HTTP/1.1\r\nHost: evil.test\r\n\r\n"
+            ))
+            .await;
         let named = host.trim_end_matches('.').to_lowercase();
         assert!(plain.ends_with(&format!("hello {named}:{port}")), "{plain}");
-        let tunnel = format!("CONNECT {host}:{port} HTTP/1.1\r\n\r\nGET /in HTTP/1.1\r\nhost: inner\r\n\r\n");
+        let tunnel = format!(
+            "CONNECT {host}:{port} HTTP/1.1\r\n\r\nGET /in HTTP/1.1\r\nhost: inner\r\n\r\n"
+        );
         let heard = way.ask(&tunnel).await;
-        assert!(heard.starts_with("HTTP/1.1 200") && heard.ends_with("hello inner"), "{heard}");
+        assert!(
+            heard.starts_with("HTTP/1.1 200") && heard.ends_with("hello inner"),
+            "{heard}"
+        );
     }
     assert_eq!(site.asked()[0].line, "GET /page?a");
     assert!(way.refused.news().is_empty());
@@ -88,14 +104,22 @@ async fn a_host_that_is_not_on_the_list_is_refused_by_name_with_the_setting_that
     let (site, web) = site().await;
     let port = site.port();
     let way = Way::new(&["site.test"], &web).await;
-    for request in ["GET http://other.test:{}/ HTTP/1.1\r\n\r\n", "CONNECT cdn.site.test:{} HTTP/1.1\r\n\r\n"]
-    {
+    for request in [
+        "GET http://other.test:{}/ HTTP/1.1\r\n\r\n",
+        "CONNECT cdn.site.test:{} HTTP/1.1\r\n\r\n",
+    ] {
         let heard = way.ask(&request.replace("{}", &port.to_string())).await;
-        assert!(heard.starts_with("HTTP/1.1 403") && heard.contains("[sandbox] network"), "{heard}");
+        assert!(
+            heard.starts_with("HTTP/1.1 403") && heard.contains("[sandbox] network"),
+            "{heard}"
+        );
     }
     let noted = way.refused.news();
     assert_eq!(noted.len(), 2);
-    assert!(noted[0].starts_with("[network: other.test is not on the list"), "{noted:?}");
+    assert!(
+        noted[0].starts_with("[network: other.test is not on the list"),
+        "{noted:?}"
+    );
     assert!(noted[1].contains("[\"cdn.site.test\", …]"), "{noted:?}");
     assert!(site.asked().is_empty());
 }
@@ -104,14 +128,22 @@ async fn a_host_that_is_not_on_the_list_is_refused_by_name_with_the_setting_that
 async fn names_that_are_not_on_the_list_are_not_looked_up() {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
-    let resolver: Resolver = Arc::new(move |_| {
+    let resolver: HostResolver = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Err(std::io::Error::other("no such name")) })
     });
     let way = Way::new(&["listed.example"], &web(&[], resolver)).await;
-    assert!(way.ask("CONNECT secret.evil.example:443 HTTP/1.1\r\n\r\n").await.starts_with("HTTP/1.1 403"));
+    assert!(
+        way.ask("CONNECT secret.evil.example:443 HTTP/1.1\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 403")
+    );
     assert_eq!(count.load(Ordering::Relaxed), 0);
-    assert!(way.ask("CONNECT listed.example:443 HTTP/1.1\r\n\r\n").await.starts_with("HTTP/1.1 502"));
+    assert!(
+        way.ask("CONNECT listed.example:443 HTTP/1.1\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 502")
+    );
     assert_eq!(count.load(Ordering::Relaxed), 1);
 }
 
@@ -133,12 +165,21 @@ const NEVER: [(&str, &str); 12] = [
 
 #[tokio::test]
 async fn a_list_does_not_reach_what_is_not_public() {
-    let table: [(&str, &[&str]); 2] =
-        [("inside.example", &["10.1.2.3"]), ("cloud.example", &["169.254.169.254"])];
-    let way = Way::new(&["*", "inside.example", "127.0.0.1"], &web(&[], names(&table))).await;
+    let table: [(&str, &[&str]); 2] = [
+        ("inside.example", &["10.1.2.3"]),
+        ("cloud.example", &["169.254.169.254"]),
+    ];
+    let way = Way::new(
+        &["*", "inside.example", "127.0.0.1"],
+        &web(&[], names(&table)),
+    )
+    .await;
     for (line, status) in NEVER {
         let heard = way.ask(&format!("{line} HTTP/1.1\r\n\r\n")).await;
-        assert!(heard.starts_with(&format!("HTTP/1.1 {status}")), "{line}: {heard}");
+        assert!(
+            heard.starts_with(&format!("HTTP/1.1 {status}")),
+            "{line}: {heard}"
+        );
     }
     // Two of them are others in another spelling.
     assert_eq!(way.refused.news().len(), NEVER.len() - 2);
@@ -146,8 +187,12 @@ async fn a_list_does_not_reach_what_is_not_public() {
 
 #[tokio::test]
 async fn what_is_no_request_to_a_proxy_is_told_so() {
-    let way = Way::new(&["*"], &Web::default()).await;
-    for said in ["GET / HTTP/1.1\r\n\r\n", "CONNECT a.test HTTP/1.1\r\n\r\n", "\u{5}\u{1}\0\r\n\r\n"] {
+    let way = Way::new(&["*"], &WebConfig::default()).await;
+    for said in [
+        "GET / HTTP/1.1\r\n\r\n",
+        "CONNECT a.test HTTP/1.1\r\n\r\n",
+        "\u{5}\u{1}\0\r\n\r\n",
+    ] {
         let heard = way.ask(said).await;
         assert!(heard.starts_with("HTTP/1.1 400"), "{said:?}: {heard}");
     }
@@ -170,10 +215,22 @@ async fn curl_goes_through_it_and_shows_why_not() {
         ("other.test", &["--proxytunnel"][..], "403"),
     ] {
         let mut curl = tokio::process::Command::new("curl");
-        curl.args(["-sS", "-m", "30", "--noproxy", "", "-x", &way.address, &site.url(host, "/")]);
+        curl.args([
+            "-sS",
+            "-m",
+            "30",
+            "--noproxy",
+            "",
+            "-x",
+            &way.address,
+            &site.url(host, "/"),
+        ]);
         let output = curl.args(options).output().await.unwrap();
-        let said =
-            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert!(said.contains(wanted), "{host} {options:?}: {said}");
     }
 }

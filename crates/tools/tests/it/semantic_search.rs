@@ -16,7 +16,10 @@ async fn hits(desk: &Desk, input: Value) -> Vec<String> {
         .map(|line| {
             let mut words = line.split(' ');
             let path = words.next().unwrap().rsplit_once(':').unwrap().0;
-            let name = words.nth(1).filter(|word| !word.starts_with('(')).unwrap_or_default();
+            let name = words
+                .nth(1)
+                .filter(|word| !word.starts_with('('))
+                .unwrap_or_default();
             format!("{path} {name}").trim_end().to_owned()
         })
         .collect()
@@ -30,20 +33,44 @@ async fn found(desk: &Desk, query: &str) -> Vec<String> {
 async fn plain_questions_find_the_function_that_is_meant() {
     let desk = planted::project();
     let table = [
-        ("where are retries handled", "src/net/client.rs send_with_backoff"),
-        ("how do we verify a password", "src/auth/login.py check_credentials"),
-        ("delete an expired session", "src/auth/sessions.py purge_stale"),
-        ("limit how many requests a user may send", "src/net/throttle.go Allow"),
-        ("parse the configuration file", "src/settings/load.rs read_settings"),
-        ("calculate the total price of a shopping cart with tax", "web/cart.js grandTotal"),
+        (
+            "where are retries handled",
+            "src/net/client.rs send_with_backoff",
+        ),
+        (
+            "how do we verify a password",
+            "src/auth/login.py check_credentials",
+        ),
+        (
+            "delete an expired session",
+            "src/auth/sessions.py purge_stale",
+        ),
+        (
+            "limit how many requests a user may send",
+            "src/net/throttle.go Allow",
+        ),
+        (
+            "parse the configuration file",
+            "src/settings/load.rs read_settings",
+        ),
+        (
+            "calculate the total price of a shopping cart with tax",
+            "web/cart.js grandTotal",
+        ),
         ("compress old log files", "src/ops/rotate.rs gzip_rotated"),
         ("convert between currencies", "web/money.ts exchange"),
-        ("send a mail when an order is shipped", "src/shop/notify.py on_shipped"),
+        (
+            "send a mail when an order is shipped",
+            "src/shop/notify.py on_shipped",
+        ),
         ("HTTPServer shutdown", "src/net/server.rs HTTPServer"),
     ];
     for (query, expected) in table {
         let best = found(&desk, query).await;
-        assert!(best.iter().take(3).any(|hit| hit == expected), "{query}: {best:#?}");
+        assert!(
+            best.iter().take(3).any(|hit| hit == expected),
+            "{query}: {best:#?}"
+        );
     }
 }
 
@@ -54,9 +81,14 @@ async fn a_hit_says_where_it_is_what_it_is_and_shows_its_lines() {
         "src/a.rs",
         "use x;\n\n/// Tries again after a while.\npub fn retry_later(n: u32) {\n    wait(n);\n}\n",
     );
-    let text = desk.done("SemanticSearch", json!({"query": "retry later frobnicate"})).await;
+    let text = desk
+        .done("SemanticSearch", json!({"query": "retry later frobnicate"}))
+        .await;
     let (head, rest) = text.split_once('\n').unwrap();
-    assert!(head.starts_with("src/a.rs:3-6 function retry_later (score "), "{text}");
+    assert!(
+        head.starts_with("src/a.rs:3-6 function retry_later (score "),
+        "{text}"
+    );
     assert_eq!(
         rest,
         "  3: /// Tries again after a while.\n  4: pub fn retry_later(n: u32) {\n  5:     wait(n);\n  6: }\n[no file has `frobnicate`]"
@@ -70,12 +102,21 @@ async fn an_identifier_typed_as_it_is_written_comes_first() {
         "a.ts",
         "// load user, load profile, load user profile data\nfunction other() {\n  load(user.profile)\n}\n",
     );
-    desk.put("b.ts", "export function loadUserProfile(id) {\n  return 1\n}\n");
+    desk.put(
+        "b.ts",
+        "export function loadUserProfile(id) {\n  return 1\n}\n",
+    );
     desk.put("c.py", "def load_user_profile(id):\n    return 1\n");
     for query in ["loadUserProfile", "load_user_profile", "LoadUserProfile()"] {
         let best = found(&desk, query).await;
-        assert!(best[0].starts_with("b.ts") || best[0].starts_with("c.py"), "{query}: {best:?}");
-        assert!(best[1].starts_with("b.ts") || best[1].starts_with("c.py"), "{query}: {best:?}");
+        assert!(
+            best[0].starts_with("b.ts") || best[0].starts_with("c.py"),
+            "{query}: {best:?}"
+        );
+        assert!(
+            best[1].starts_with("b.ts") || best[1].starts_with("c.py"),
+            "{query}: {best:?}"
+        );
     }
 }
 
@@ -83,12 +124,32 @@ async fn an_identifier_typed_as_it_is_written_comes_first() {
 async fn a_search_can_be_narrowed_by_place_kind_and_number() {
     let desk = planted::project();
     let inside = hits(&desk, json!({"query": "send request", "path": "src/net"})).await;
-    assert!(!inside.is_empty() && inside.iter().all(|hit| hit.starts_with("src/net/")), "{inside:?}");
-    let file = hits(&desk, json!({"query": "send request", "path": "src/net/client.rs"})).await;
-    assert!(!file.is_empty() && file.iter().all(|hit| hit.starts_with("src/net/client.rs")), "{file:?}");
-    let headings = desk.done("SemanticSearch", json!({"query": "retries", "kind": "heading"})).await;
+    assert!(
+        !inside.is_empty() && inside.iter().all(|hit| hit.starts_with("src/net/")),
+        "{inside:?}"
+    );
+    let file = hits(
+        &desk,
+        json!({"query": "send request", "path": "src/net/client.rs"}),
+    )
+    .await;
+    assert!(
+        !file.is_empty() && file.iter().all(|hit| hit.starts_with("src/net/client.rs")),
+        "{file:?}"
+    );
+    let headings = desk
+        .done(
+            "SemanticSearch",
+            json!({"query": "retries", "kind": "heading"}),
+        )
+        .await;
     assert!(headings.starts_with("docs/operations.md:"), "{headings}");
-    assert_eq!(hits(&desk, json!({"query": "request", "limit": 2})).await.len(), 2);
+    assert_eq!(
+        hits(&desk, json!({"query": "request", "limit": 2}))
+            .await
+            .len(),
+        2
+    );
 }
 
 #[tokio::test]
@@ -103,7 +164,10 @@ async fn what_ignore_files_name_and_links_lead_to_is_not_found() {
     desk.put("src/needle.rs", "fn needle_here() {}\n");
     std::os::unix::fs::symlink(outside.path(), desk.path("link")).unwrap();
     assert_eq!(found(&desk, "needle").await, ["src/needle.rs needle_here"]);
-    assert_eq!(hits(&desk, json!({"query": "needle", "path": "target"})).await, Vec::<String>::new());
+    assert_eq!(
+        hits(&desk, json!({"query": "needle", "path": "target"})).await,
+        Vec::<String>::new()
+    );
 }
 
 #[tokio::test]
@@ -122,28 +186,56 @@ async fn a_path_outside_is_searched_by_itself() {
 async fn odd_files_do_not_disturb_a_search() {
     let desk = Desk::new();
     desk.put("latin.rs", b"// caf\xe9 needle\nfn needle_latin() {}\n");
-    desk.put("giant.js", format!("var needle = '{}'\n", "x needle ".repeat(100_000)));
+    desk.put(
+        "giant.js",
+        format!("var needle = '{}'\n", "x needle ".repeat(100_000)),
+    );
     desk.put("huge.txt", "needle ".repeat(400_000));
     desk.put("binary", b"needle\0needle\n");
     desk.put("empty.rs", "");
     desk.put("Cargo.lock", "needle\n");
     let best = found(&desk, "needle").await;
     assert_eq!(best[0], "latin.rs needle_latin");
-    assert!(best.iter().all(|hit| hit.starts_with("latin.rs") || hit.starts_with("giant.js")), "{best:?}");
-    let text = desk.done("SemanticSearch", json!({"query": "needle"})).await;
+    assert!(
+        best.iter()
+            .all(|hit| hit.starts_with("latin.rs") || hit.starts_with("giant.js")),
+        "{best:?}"
+    );
+    let text = desk
+        .done("SemanticSearch", json!({"query": "needle"}))
+        .await;
     assert!(text.len() < 2000, "{} bytes", text.len());
 }
 
 #[tokio::test]
 async fn nothing_found_and_nothing_there_are_said() {
     let desk = Desk::new();
-    let nothing = "Nothing here is about `retries`. Other words may find it; Grep finds exact text.";
-    assert_eq!(desk.done("SemanticSearch", json!({"query": "retries"})).await, nothing);
+    let nothing =
+        "Nothing here is about `retries`. Other words may find it; Grep finds exact text.";
+    assert_eq!(
+        desk.done("SemanticSearch", json!({"query": "retries"}))
+            .await,
+        nothing
+    );
     desk.put("a.rs", "fn other() {}\n");
-    assert_eq!(desk.done("SemanticSearch", json!({"query": "retries"})).await, nothing);
-    assert!(desk.done("SemanticSearch", json!({"query": "what is it"})).await.starts_with("Nothing here"));
-    let missing = desk.failed("SemanticSearch", json!({"query": "a", "path": "none"})).await;
+    assert_eq!(
+        desk.done("SemanticSearch", json!({"query": "retries"}))
+            .await,
+        nothing
+    );
+    assert!(
+        desk.done("SemanticSearch", json!({"query": "what is it"}))
+            .await
+            .starts_with("Nothing here")
+    );
+    let missing = desk
+        .failed("SemanticSearch", json!({"query": "a", "path": "none"}))
+        .await;
     assert!(missing.contains("none does not exist"), "{missing}");
     desk.context.cancel.cancel();
-    assert_eq!(desk.failed("SemanticSearch", json!({"query": "other"})).await, "[cancelled]");
+    assert_eq!(
+        desk.failed("SemanticSearch", json!({"query": "other"}))
+            .await,
+        "[cancelled]"
+    );
 }

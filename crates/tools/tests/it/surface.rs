@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rooftree_protocol::Effect;
-use rooftree_tools::toolset::Found;
+use rooftree_tools::toolset::ToolLookup;
 use serde_json::json;
 
 use crate::desk::Desk;
@@ -12,7 +12,9 @@ const PAGE: &str = include_str!("../../../../docs/tools.md");
 
 #[test]
 fn the_default_set_is_small_enough_for_a_first_request() {
-    let bytes = serde_json::to_string(&Desk::new().tools.specs()).unwrap().len();
+    let bytes = serde_json::to_string(&Desk::new().tools.specs())
+        .unwrap()
+        .len();
     println!("all tool specs together: {bytes} bytes");
     assert!(bytes <= 9 * 1024, "{bytes} bytes");
 }
@@ -45,9 +47,16 @@ fn no_name_means_two_tools() {
     let desk = Desk::new();
     let mut names = BTreeSet::new();
     for tool in desk.tools.iter() {
-        for name in tool.aliases().iter().copied().chain([tool.spec().name.as_str()]) {
+        for name in tool
+            .aliases()
+            .iter()
+            .copied()
+            .chain([tool.spec().name.as_str()])
+        {
             assert!(names.insert(name.to_lowercase()), "{name}");
-            let Found::Tool(found) = desk.tools.find(&name.to_uppercase()) else { panic!("{name}") };
+            let ToolLookup::Tool(found) = desk.tools.find(&name.to_uppercase()) else {
+                panic!("{name}")
+            };
             assert_eq!(found.spec().name, tool.spec().name);
         }
     }
@@ -71,9 +80,15 @@ fn effects_are_what_the_policy_counts_on() {
 fn the_page_about_tools_names_every_tool_argument_and_alias() {
     for tool in Desk::new().tools.iter() {
         let name = &tool.spec().name;
-        let section = PAGE.split("\n## ").find(|section| section.starts_with(&format!("{name}\n")));
+        let section = PAGE
+            .split("\n## ")
+            .find(|section| section.starts_with(&format!("{name}\n")));
         let section = section.unwrap_or_else(|| panic!("docs/tools.md has no section on {name}"));
-        let arguments = tool.spec().input_schema["properties"].as_object().unwrap().keys().cloned();
+        let arguments = tool.spec().input_schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned();
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
         for word in arguments.chain(aliases) {
             assert!(

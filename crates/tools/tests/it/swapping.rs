@@ -11,7 +11,7 @@ use std::{
 };
 
 use rooftree_protocol::PermissionMode;
-use rooftree_tools::Rule;
+use rooftree_tools::PermissionRule;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -29,7 +29,13 @@ struct Arena {
 impl Arena {
     fn new() -> Self {
         let (mut desk, outside) = (Desk::new(), tempfile::tempdir().unwrap());
-        for name in ["read.txt", "write.txt", "edit.txt", "delete.txt", "tree/a.txt"] {
+        for name in [
+            "read.txt",
+            "write.txt",
+            "edit.txt",
+            "delete.txt",
+            "tree/a.txt",
+        ] {
             desk.put(&format!("dir/{name}"), "inside one\n");
             let other = outside.path().join(name);
             fs::create_dir_all(other.parent().unwrap()).unwrap();
@@ -38,8 +44,13 @@ impl Arena {
         fs::write(outside.path().join("canary-name"), SECRET).unwrap();
         std::os::unix::fs::symlink(outside.path(), desk.path("link")).unwrap();
         desk.policy.mode = PermissionMode::AcceptEdits;
-        desk.policy.allow.push(Rule::parse("Delete(dir/**)").unwrap());
-        desk.deny(&format!("Read({}/**)", fs::canonicalize(outside.path()).unwrap().display()));
+        desk.policy
+            .allow
+            .push(PermissionRule::parse("Delete(dir/**)").unwrap());
+        desk.deny(&format!(
+            "Read({}/**)",
+            fs::canonicalize(outside.path()).unwrap().display()
+        ));
         Self { desk, outside }
     }
 
@@ -62,21 +73,43 @@ fn collect(directory: &Path, files: &mut Vec<(PathBuf, String)>) {
 
 /// The directory becomes the link and the link the directory, in one step.
 fn swap(desk: &Desk) {
-    renameat_with(CWD, desk.path("dir"), CWD, desk.path("link"), RenameFlags::EXCHANGE).unwrap();
+    renameat_with(
+        CWD,
+        desk.path("dir"),
+        CWD,
+        desk.path("link"),
+        RenameFlags::EXCHANGE,
+    )
+    .unwrap();
 }
 
 fn changes() -> [(&'static str, Value); 7] {
     [
-        ("Write", json!({"file_path": "dir/write.txt", "content": "harm", "overwrite": true})),
-        ("Write", json!({"file_path": "dir/write.txt", "content": "harm", "append": true})),
-        ("Write", json!({"file_path": "dir/new/deep.txt", "content": "harm"})),
-        ("Edit", json!({"file_path": "dir/edit.txt", "old_string": "one", "new_string": "two"})),
+        (
+            "Write",
+            json!({"file_path": "dir/write.txt", "content": "harm", "overwrite": true}),
+        ),
+        (
+            "Write",
+            json!({"file_path": "dir/write.txt", "content": "harm", "append": true}),
+        ),
+        (
+            "Write",
+            json!({"file_path": "dir/new/deep.txt", "content": "harm"}),
+        ),
+        (
+            "Edit",
+            json!({"file_path": "dir/edit.txt", "old_string": "one", "new_string": "two"}),
+        ),
         (
             "ApplyDiff",
             json!({"file_path": "dir/edit.txt", "diff": "<<<<<<< SEARCH\ninside one\n=======\nx\n>>>>>>> REPLACE\n"}),
         ),
         ("Delete", json!({"file_path": "dir/delete.txt"})),
-        ("Delete", json!({"file_path": "dir/tree", "recursive": true})),
+        (
+            "Delete",
+            json!({"file_path": "dir/tree", "recursive": true}),
+        ),
     ]
 }
 
@@ -95,7 +128,10 @@ fn looks() -> [(&'static str, Value); 6] {
 async fn what_became_a_link_after_it_was_judged_is_not_touched() {
     let arena = Arena::new();
     let before = arena.snapshot();
-    arena.desk.done("Read", json!({"file_path": "dir/edit.txt"})).await;
+    arena
+        .desk
+        .done("Read", json!({"file_path": "dir/edit.txt"}))
+        .await;
     for (name, input) in changes() {
         let Ok((tool, input, context)) = arena.desk.prepared(name, input) else {
             panic!("{name} is refused")
@@ -103,8 +139,15 @@ async fn what_became_a_link_after_it_was_judged_is_not_touched() {
         swap(&arena.desk);
         let output = tool.run(input.clone(), context).await;
         swap(&arena.desk);
-        assert!(output.text().contains("through a link"), "{name} {input}: {}", output.text());
-        assert!(output.failure.is_some() && output.diff.is_none(), "{name} {input}");
+        assert!(
+            output.text().contains("through a link"),
+            "{name} {input}: {}",
+            output.text()
+        );
+        assert!(
+            output.failure.is_some() && output.diff.is_none(),
+            "{name} {input}"
+        );
     }
     assert_eq!(arena.snapshot(), before);
     for (name, input) in looks() {
@@ -114,7 +157,10 @@ async fn what_became_a_link_after_it_was_judged_is_not_touched() {
         swap(&arena.desk);
         let text = tool.run(input.clone(), context).await.text();
         swap(&arena.desk);
-        assert!(!text.contains(SECRET) && !text.contains("canary-name"), "{name} {input}: {text}");
+        assert!(
+            !text.contains(SECRET) && !text.contains("canary-name"),
+            "{name} {input}: {text}"
+        );
     }
 }
 
@@ -124,8 +170,14 @@ async fn what_was_a_link_when_it_was_judged_is_judged_by_where_it_leads() {
     swap(&arena.desk);
     for (name, input) in changes().into_iter().chain(looks()) {
         let text = arena.desk.failed(name, input).await;
-        assert!(text.contains("denied") || text.contains("A rule denies"), "{name}: {text}");
-        assert!(!text.contains(SECRET) && !text.contains("canary-name"), "{name}: {text}");
+        assert!(
+            text.contains("denied") || text.contains("A rule denies"),
+            "{name}: {text}"
+        );
+        assert!(
+            !text.contains(SECRET) && !text.contains("canary-name"),
+            "{name}: {text}"
+        );
     }
 }
 
@@ -134,10 +186,23 @@ async fn a_call_that_was_judged_by_one_path_touches_no_other() {
     let desk = Desk::new();
     desk.put("a.txt", "one\n");
     desk.put("b.txt", "two\n");
-    let Ok((tool, _, context)) = desk.prepared("Read", json!({"file_path": "a.txt"})) else { panic!() };
-    let text = tool.run(json!({"file_path": "b.txt"}), context.clone()).await.text();
-    assert_eq!(text, "b.txt is not what this call was allowed to touch, so nothing was done.");
-    assert!(tool.run(json!({"file_path": "a.txt"}), context).await.text().contains("one"));
+    let Ok((tool, _, context)) = desk.prepared("Read", json!({"file_path": "a.txt"})) else {
+        panic!()
+    };
+    let text = tool
+        .run(json!({"file_path": "b.txt"}), context.clone())
+        .await
+        .text();
+    assert_eq!(
+        text,
+        "b.txt is not what this call was allowed to touch, so nothing was done."
+    );
+    assert!(
+        tool.run(json!({"file_path": "a.txt"}), context)
+            .await
+            .text()
+            .contains("one")
+    );
 }
 
 /// How often each of the quick calls is made; there are eight of them.
@@ -203,7 +268,10 @@ async fn harass(desk: &Desk, begun: &AtomicUsize) -> usize {
             begun.store(calls, Ordering::Release);
             let output = desk.call(name, input.clone()).await;
             let all = format!("{} {}", output.text(), output.diff.unwrap_or_default());
-            assert!(!all.contains(SECRET) && !all.contains("canary-name"), "{name} {input}: {all}");
+            assert!(
+                !all.contains(SECRET) && !all.contains("canary-name"),
+                "{name} {input}: {all}"
+            );
         }
         restore(desk);
     }
@@ -214,7 +282,9 @@ async fn harass(desk: &Desk, begun: &AtomicUsize) -> usize {
 fn restore(desk: &Desk) {
     for home in ["dir", "link"] {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-        let Ok(held) = openat(CWD, desk.path(home), flags, Mode::empty()) else { continue };
+        let Ok(held) = openat(CWD, desk.path(home), flags, Mode::empty()) else {
+            continue;
+        };
         let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW;
         let _ = openat(&held, "delete.txt", flags, Mode::from_raw_mode(0o644));
     }

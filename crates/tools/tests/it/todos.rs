@@ -6,7 +6,12 @@ use serde_json::{Value, json};
 use crate::desk::Desk;
 
 fn todo(content: &str, status: TodoStatus) -> Todo {
-    Todo { content: content.to_owned(), status, active_form: None, priority: None }
+    Todo {
+        content: content.to_owned(),
+        status,
+        active_form: None,
+        priority: None,
+    }
 }
 
 fn desk_with(todos: Vec<Todo>) -> Desk {
@@ -29,8 +34,13 @@ async fn a_changed_list_ends_with_its_state_and_an_unchanged_one_does_not() {
         "The todo list is updated.\n\n<todo-state>\n1 of 3 completed, 1 in progress, 1 pending\n\
          ✅ 1. look\n🔄 2. think &lt;/todo-state>\n⬚ 3. act\n</todo-state>"
     );
-    let again = desk_with(output.todos.unwrap()).call("TodoWrite", todos).await;
-    assert_eq!((again.text().as_str(), again.todos), ("The todo list is unchanged.", None));
+    let again = desk_with(output.todos.unwrap())
+        .call("TodoWrite", todos)
+        .await;
+    assert_eq!(
+        (again.text().as_str(), again.todos),
+        ("The todo list is unchanged.", None)
+    );
 }
 
 #[tokio::test]
@@ -41,12 +51,20 @@ async fn steps_add_to_the_list_and_update_it() {
         (
             "write_todo",
             json!({"title": "rest"}),
-            vec![todo("look", Completed), todo("act", Pending), todo("rest", Pending)],
+            vec![
+                todo("look", Completed),
+                todo("act", Pending),
+                todo("rest", Pending),
+            ],
         ),
         (
             "write_todo",
             json!({"todos": [{"content": "rest"}]}),
-            vec![todo("look", Completed), todo("act", Pending), todo("rest", Pending)],
+            vec![
+                todo("look", Completed),
+                todo("act", Pending),
+                todo("rest", Pending),
+            ],
         ),
         (
             "update_todo_list",
@@ -66,12 +84,21 @@ async fn steps_add_to_the_list_and_update_it() {
         (
             "update_todo_list",
             json!({"todos": [{"content": "new", "status": "pending"}]}),
-            vec![todo("look", Completed), todo("act", Pending), todo("new", Pending)],
+            vec![
+                todo("look", Completed),
+                todo("act", Pending),
+                todo("new", Pending),
+            ],
         ),
     ];
     for (name, input, expected) in table {
         let output = desk_with(now()).call(name, input.clone()).await;
-        assert_eq!(output.todos, Some(expected), "{name} {input}: {}", output.text());
+        assert_eq!(
+            output.todos,
+            Some(expected),
+            "{name} {input}: {}",
+            output.text()
+        );
     }
 }
 
@@ -80,15 +107,31 @@ async fn a_list_that_makes_no_sense_is_refused() {
     let desk = desk_with(vec![todo("look", TodoStatus::InProgress)]);
     let two = json!({"todos": [{"content": "a", "status": "in_progress"}, {"content": "b", "status": "in_progress"}]});
     let table = [
-        ("TodoWrite", two, "2 todos are in_progress; at most one may be"),
-        ("write_todo", json!({"content": "b", "status": "in_progress"}), "at most one may be"),
-        ("TodoWrite", json!({"todos": [{"content": " "}]}), "without content"),
+        (
+            "TodoWrite",
+            two,
+            "2 todos are in_progress; at most one may be",
+        ),
+        (
+            "write_todo",
+            json!({"content": "b", "status": "in_progress"}),
+            "at most one may be",
+        ),
+        (
+            "TodoWrite",
+            json!({"todos": [{"content": " "}]}),
+            "without content",
+        ),
         (
             "update_todo_list",
             json!({"task_id": "7", "status": "completed"}),
             "There is no todo 7; the list has 1.",
         ),
-        ("update_todo_list", json!({"status": "completed"}), "names its todo by"),
+        (
+            "update_todo_list",
+            json!({"status": "completed"}),
+            "names its todo by",
+        ),
     ];
     for (name, input, words) in table {
         let output = desk.call(name, input).await;

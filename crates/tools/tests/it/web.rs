@@ -9,8 +9,9 @@ use std::{
 
 use rooftree_protocol::CallId;
 use rooftree_tools::{
-    Processes, SemanticSearch, Service, ToolOutput, Toolset, Web, builtin_with,
-    web::{Bounds, Resolver},
+    BackgroundProcesses, SearchService, SemanticSearchTool, ToolOutput, Toolset, WebConfig,
+    builtin_with,
+    web::{HostResolver, WebBounds},
 };
 use serde_json::Value;
 use tokio::{
@@ -46,7 +47,10 @@ impl Site {
         Self::at("127.0.0.1:0", answer).await
     }
 
-    pub async fn at(address: &str, answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static) -> Self {
+    pub async fn at(
+        address: &str,
+        answer: impl Fn(&Asked) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -56,7 +60,11 @@ impl Site {
                 tokio::spawn(serve(stream, seen.clone(), answer.clone()));
             }
         });
-        Self { address, asked, listening }
+        Self {
+            address,
+            asked,
+            listening,
+        }
     }
 
     pub fn port(&self) -> u16 {
@@ -83,11 +91,17 @@ impl Drop for Site {
 const PAUSE: &[u8] = b"<pause>";
 
 async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Vec<Asked>>>, answer: Answering) {
-    let Some(asked) = read(&mut stream).await else { return };
+    let Some(asked) = read(&mut stream).await else {
+        return;
+    };
     seen.lock().unwrap().push(asked.clone());
     let answer = answer(&asked);
     let is_whole = !answer.ends_with(PAUSE);
-    let sent = if is_whole { answer.as_slice() } else { &answer[..answer.len() - PAUSE.len()] };
+    let sent = if is_whole {
+        answer.as_slice()
+    } else {
+        &answer[..answer.len() - PAUSE.len()]
+    };
     let _ = stream.write_all(sent).await;
     if is_whole {
         let _ = stream.shutdown().await;
@@ -114,18 +128,27 @@ async fn read(stream: &mut TcpStream) -> Option<Asked> {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
         .collect();
-    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let length = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().unwrap());
     while bytes.len() < head + 4 + length {
         stream.read_buf(&mut bytes).await.ok()?;
     }
     let body = String::from_utf8_lossy(&bytes[head + 4..]).into_owned();
-    Some(Asked { line, headers, body })
+    Some(Asked {
+        line,
+        headers,
+        body,
+    })
 }
 
 /// A whole answer.
 pub fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
-    let head = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    );
     [head.as_bytes(), body].concat()
 }
 
@@ -143,34 +166,49 @@ pub fn unfinished(start: &str) -> Vec<u8> {
 }
 
 /// Names and their addresses, in the order in which they are given; the last one stays.
-pub fn names(table: &[(&str, &[&str])]) -> Resolver {
+pub fn names(table: &[(&str, &[&str])]) -> HostResolver {
     let table: HashMap<String, Vec<IpAddr>> = table
         .iter()
-        .map(|(name, given)| ((*name).to_owned(), given.iter().map(|text| text.parse().unwrap()).collect()))
+        .map(|(name, given)| {
+            (
+                (*name).to_owned(),
+                given.iter().map(|text| text.parse().unwrap()).collect(),
+            )
+        })
         .collect();
     let table = Arc::new(Mutex::new(table));
     Arc::new(move |host| {
         let mut table = table.lock().unwrap();
-        let given =
-            table.get_mut(&host).map(|given| if given.len() > 1 { given.remove(0) } else { given[0] });
+        let given = table.get_mut(&host).map(|given| {
+            if given.len() > 1 {
+                given.remove(0)
+            } else {
+                given[0]
+            }
+        });
         Box::pin(async move {
-            given.map(|address| vec![address]).ok_or_else(|| std::io::Error::other("no such name"))
+            given
+                .map(|address| vec![address])
+                .ok_or_else(|| std::io::Error::other("no such name"))
         })
     })
 }
 
 /// A web in which these hosts are allowed although they are on loopback.
-pub fn web(allowed: &[String], resolver: Resolver) -> Web {
-    Web {
+pub fn web(allowed: &[String], resolver: HostResolver) -> WebConfig {
+    WebConfig {
         allow_private: allowed.iter().map(|text| text.parse().unwrap()).collect(),
         resolver,
-        ..Web::default()
+        ..WebConfig::default()
     }
 }
 
 /// The same web with a shorter patience.
-pub fn hasty(web: Web, time: Duration) -> Web {
-    Web { bounds: Bounds { time, ..web.bounds }, ..web }
+pub fn hasty(web: WebConfig, time: Duration) -> WebConfig {
+    WebConfig {
+        bounds: WebBounds { time, ..web.bounds },
+        ..web
+    }
 }
 
 /// Tools on a web of one's own.
@@ -180,14 +218,17 @@ pub struct Surfer {
 }
 
 impl Surfer {
-    pub fn new(web: &Web) -> Self {
+    pub fn new(web: &WebConfig) -> Self {
         Self::searching(web, None)
     }
 
-    pub fn searching(web: &Web, service: Option<Service>) -> Self {
+    pub fn searching(web: &WebConfig, service: Option<SearchService>) -> Self {
         let desk = Desk::new();
-        let processes = Arc::new(Processes::new(|| 1));
-        Self { tools: builtin_with(processes, SemanticSearch::new(None), web, service), desk }
+        let processes = Arc::new(BackgroundProcesses::new(|| 1));
+        Self {
+            tools: builtin_with(processes, SemanticSearchTool::new(None), web, service),
+            desk,
+        }
     }
 
     pub fn cancel(&self) {
@@ -210,7 +251,11 @@ impl Surfer {
 
     pub async fn failed(&self, name: &str, input: Value) -> String {
         let output = self.call(name, input.clone()).await;
-        assert!(output.failure.is_some(), "{name} {input}: {}", output.text());
+        assert!(
+            output.failure.is_some(),
+            "{name} {input}: {}",
+            output.text()
+        );
         output.text()
     }
 }

@@ -11,10 +11,10 @@ use std::{
 use futures::FutureExt;
 use proptest::prelude::*;
 use rooftree_tools::{
-    Web,
+    WebConfig,
     web::{
-        Resolver,
-        guard::{Admitted, Guard, Refusal, passes},
+        HostResolver,
+        guard::{AdmittedUrl, NetworkGuard, WebError, passes},
     },
 };
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::web::{Site, Surfer, html, moved, names, web};
 const CORPUS: &str = include_str!("../corpora/urls.txt");
 
 /// Names as the corpus explains them.
-fn corpus_names() -> Resolver {
+fn corpus_names() -> HostResolver {
     Arc::new(|host| {
         let spelled = |end: &str| host.strip_suffix(end).map(str::to_owned);
         let address = if let Some(name) = spelled(".nip.io").or_else(|| spelled(".sslip.io")) {
@@ -73,7 +73,9 @@ fn unescaped(text: &str) -> String {
 }
 
 fn corpus() -> Vec<(&'static str, String, Option<&'static str>)> {
-    let lines = CORPUS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = CORPUS
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| {
             let mut columns = line.split('\t');
@@ -85,10 +87,20 @@ fn corpus() -> Vec<(&'static str, String, Option<&'static str>)> {
 
 #[tokio::test]
 async fn every_url_of_the_corpus_is_judged_right() {
-    let guard = Guard::new(&Web { resolver: corpus_names(), ..Web::default() });
+    let guard = NetworkGuard::new(&WebConfig {
+        resolver: corpus_names(),
+        ..WebConfig::default()
+    });
     let corpus = corpus();
-    let benign = corpus.iter().filter(|(verdict, ..)| *verdict == "allow").count();
-    assert!(corpus.len() >= 300 && benign * 5 >= corpus.len(), "{benign} of {} are benign", corpus.len());
+    let benign = corpus
+        .iter()
+        .filter(|(verdict, ..)| *verdict == "allow")
+        .count();
+    assert!(
+        corpus.len() >= 300 && benign * 5 >= corpus.len(),
+        "{benign} of {} are benign",
+        corpus.len()
+    );
     let mut wrong = Vec::new();
     for (verdict, url, host) in &corpus {
         match (guard.admit(url).await, *verdict) {
@@ -97,15 +109,28 @@ async fn every_url_of_the_corpus_is_judged_right() {
             (said, _) => wrong.push(format!("{verdict} {url:?}: {said:?}")),
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[tokio::test]
 async fn a_metadata_service_cannot_be_allowed() {
-    let hosts =
-        ["169.254.169.254", "[fd00:ec2::254]", "100.100.100.200", "metadata.google.internal", "mine.test"];
+    let hosts = [
+        "169.254.169.254",
+        "[fd00:ec2::254]",
+        "100.100.100.200",
+        "metadata.google.internal",
+        "mine.test",
+    ];
     let allowed = hosts.map(str::to_owned);
-    let guard = Guard::new(&web(&allowed, names(&[("mine.test", &["169.254.169.254"])])));
+    let guard = NetworkGuard::new(&web(
+        &allowed,
+        names(&[("mine.test", &["169.254.169.254"])]),
+    ));
     for host in hosts {
         let refusal = guard.admit(&format!("http://{host}/")).await.unwrap_err();
         assert!(refusal.to_string().contains("never reached"), "{refusal}");
@@ -115,53 +140,94 @@ async fn a_metadata_service_cannot_be_allowed() {
 #[tokio::test]
 async fn a_host_of_ones_own_is_reached_when_it_is_allowed_and_only_then() {
     let resolver = names(&[("localhost", &["127.0.0.1"]), ("nas.lan", &["192.168.1.9"])]);
-    let guard = Guard::new(&web(&["localhost:3000".into(), "nas.lan".into()], resolver));
-    for url in ["http://localhost:3000/", "https://nas.lan/", "http://nas.lan:5000/"] {
+    let guard = NetworkGuard::new(&web(&["localhost:3000".into(), "nas.lan".into()], resolver));
+    for url in [
+        "http://localhost:3000/",
+        "https://nas.lan/",
+        "http://nas.lan:5000/",
+    ] {
         assert!(guard.admit(url).await.is_ok(), "{url}");
     }
-    let refusal = guard.admit("http://localhost:3001/").await.unwrap_err().to_string();
-    assert!(refusal.contains("allow_private = [\"localhost:3001\"]"), "{refusal}");
+    let refusal = guard
+        .admit("http://localhost:3001/")
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refusal.contains("allow_private = [\"localhost:3001\"]"),
+        "{refusal}"
+    );
 }
 
 #[tokio::test]
 async fn one_bad_address_among_good_ones_is_enough() {
-    let resolver: Resolver = Arc::new(|_| {
+    let resolver: HostResolver = Arc::new(|_| {
         let both = ["93.184.216.34", "10.0.0.1"].map(|text| text.parse().unwrap());
         Box::pin(async move { Ok(both.to_vec()) })
     });
-    assert!(Guard::new(&Web { resolver, ..Web::default() }).admit("http://two.example/").await.is_err());
+    assert!(
+        NetworkGuard::new(&WebConfig {
+            resolver,
+            ..WebConfig::default()
+        })
+        .admit("http://two.example/")
+        .await
+        .is_err()
+    );
 }
 
 #[tokio::test]
 async fn a_name_that_changes_its_address_is_connected_to_where_it_was_checked() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
-    let resolver: Resolver = Arc::new(move |_| {
+    let resolver: HostResolver = Arc::new(move |_| {
         // Checked at 127.0.0.2; whoever resolves again gets the secret at 127.0.0.1.
         let first = count.fetch_add(1, Ordering::SeqCst) == 0;
         Box::pin(async move { Ok(vec![IpAddr::from([127, 0, 0, if first { 2 } else { 1 }])]) })
     });
     let open = Site::at("127.0.0.2:0", |_| html("<p>checked</p>")).await;
-    let secret = Site::at(&format!("127.0.0.1:{}", open.port()), |_| html("<p>secret</p>")).await;
+    let secret = Site::at(&format!("127.0.0.1:{}", open.port()), |_| {
+        html("<p>secret</p>")
+    })
+    .await;
     let surfer = Surfer::new(&web(&[format!("rebind.test:{}", open.port())], resolver));
-    let text = surfer.done("WebFetch", json!({"url": open.url("rebind.test", "/")})).await;
-    assert!(text.contains("checked") && !text.contains("secret"), "{text}");
+    let text = surfer
+        .done("WebFetch", json!({"url": open.url("rebind.test", "/")}))
+        .await;
+    assert!(
+        text.contains("checked") && !text.contains("secret"),
+        "{text}"
+    );
     assert_eq!((asked.load(Ordering::SeqCst), secret.asked().len()), (1, 0));
 }
 
 #[tokio::test]
 async fn a_name_that_turns_private_between_redirects_is_refused() {
-    let site =
-        Site::answering(|asked| if asked.line == "GET /" { moved("/next") } else { html("secret") }).await;
+    let site = Site::answering(|asked| {
+        if asked.line == "GET /" {
+            moved("/next")
+        } else {
+            html("secret")
+        }
+    })
+    .await;
     let resolver = names(&[("turn.test", &["127.0.0.1", "169.254.169.254"])]);
     let surfer = Surfer::new(&web(&[format!("turn.test:{}", site.port())], resolver));
-    let text = surfer.failed("WebFetch", json!({"url": site.url("turn.test", "/")})).await;
-    assert!(text.contains("never reached") && site.asked().len() == 1, "{text}");
+    let text = surfer
+        .failed("WebFetch", json!({"url": site.url("turn.test", "/")}))
+        .await;
+    assert!(
+        text.contains("never reached") && site.asked().len() == 1,
+        "{text}"
+    );
 }
 
 /// Judges without a network.
-fn judged(url: &str) -> Result<Admitted, Refusal> {
-    let guard = Guard::new(&Web { resolver: corpus_names(), ..Web::default() });
+fn judged(url: &str) -> Result<AdmittedUrl, WebError> {
+    let guard = NetworkGuard::new(&WebConfig {
+        resolver: corpus_names(),
+        ..WebConfig::default()
+    });
     // These names are known at once.
     guard.admit(url).now_or_never().unwrap()
 }
@@ -229,8 +295,10 @@ fn fuzz_the_url_guard() {
         "\u{ff0e}",
     ];
     let corpus = include_str!("../corpora/urls.txt");
-    let seeds: Vec<&[u8]> =
-        corpus.lines().filter_map(|line| Some(line.split_once('\t')?.1.as_bytes())).collect();
+    let seeds: Vec<&[u8]> = corpus
+        .lines()
+        .filter_map(|line| Some(line.split_once('\t')?.1.as_bytes()))
+        .collect();
     rooftree_testkit::fuzz::run(&seeds, &WORDS, |input| {
         passes(input);
     });

@@ -3,27 +3,39 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_protocol::Usage;
-use rooftree_tools::{Backend, Charge, Key, Service, Web};
+use rooftree_tools::{KeyLookup, SearchBackend, SearchService, UsagePricer, WebConfig};
 use serde_json::{Value, json};
 
 use crate::web::{Asked, Site, Surfer, answer, hasty, unfinished};
 
 const KEY: &str = "tvly-canary-0123456789";
 
-fn service(backend: Backend, site: &Site) -> Option<Service> {
+fn service(backend: SearchBackend, site: &Site) -> Option<SearchService> {
     let base_url = format!("http://127.0.0.1:{}/", site.port());
-    let key: Key = Arc::new(|| Some(KEY.to_owned()));
-    Some(Service { backend, base_url, model: "m-1".into(), key, charge: None })
+    let key: KeyLookup = Arc::new(|| Some(KEY.to_owned()));
+    Some(SearchService {
+        backend,
+        base_url,
+        model: "m-1".into(),
+        key,
+        charge: None,
+    })
 }
 
 fn said(body: Value) -> Vec<u8> {
-    answer("200 OK", "content-type: application/json\r\n", body.to_string())
+    answer(
+        "200 OK",
+        "content-type: application/json\r\n",
+        body.to_string(),
+    )
 }
 
 /// Searches with a service; gives what the model reads and what the service was asked.
-async fn searched(backend: Backend, body: Value, input: Value) -> (String, Asked) {
+async fn searched(backend: SearchBackend, body: Value, input: Value) -> (String, Asked) {
     let site = Site::answering(move |_| said(body.clone())).await;
-    let text = Surfer::searching(&Web::default(), service(backend, &site)).done("WebSearch", input).await;
+    let text = Surfer::searching(&WebConfig::default(), service(backend, &site))
+        .done("WebSearch", input)
+        .await;
     let asked = site.asked();
     assert_eq!(asked.len(), 1);
     assert!(!text.contains(KEY), "{text}");
@@ -43,8 +55,11 @@ async fn searxng_is_asked_for_json() {
         "answers": [], "corrections": [], "infoboxes": [], "suggestions": [], "unresponsive_engines": []
     });
     let input = json!({"query": "tokio runtime", "blocked_domains": ["spam.example"]});
-    let (text, asked) = searched(Backend::SearXng, body, input).await;
-    assert_eq!(asked.line, "GET /search?q=tokio+runtime+-site%3Aspam.example&format=json");
+    let (text, asked) = searched(SearchBackend::SearXng, body, input).await;
+    assert_eq!(
+        asked.line,
+        "GET /search?q=tokio+runtime+-site%3Aspam.example&format=json"
+    );
     assert!(
         text.contains("1. Tokio\n   https://tokio.rs/\n   An asynchronous runtime.")
             && !text.contains("Spam"),
@@ -64,18 +79,32 @@ async fn brave_is_asked_with_its_token() {
             {"type": "search_result", "title": "Elsewhere", "url": "https://blog.example/", "description": "x"}
         ]}
     });
-    let input = json!({"query": "serde", "num_results": 5, "allowed_domains": "docs.rs, crates.io"});
-    let (text, asked) = searched(Backend::Brave, body, input).await;
+    let input =
+        json!({"query": "serde", "num_results": 5, "allowed_domains": "docs.rs, crates.io"});
+    let (text, asked) = searched(SearchBackend::Brave, body, input).await;
     let (path, query) = asked.line.split_once('?').unwrap();
     assert_eq!(path, "GET /res/v1/web/search");
-    assert_eq!(query, "q=serde+%28site%3Adocs.rs+OR+site%3Acrates.io%29&count=5&text_decorations=false");
+    assert_eq!(
+        query,
+        "q=serde+%28site%3Adocs.rs+OR+site%3Acrates.io%29&count=5&text_decorations=false"
+    );
     assert_eq!(asked.headers["x-subscription-token"], KEY);
     assert!(
-        text.contains("March 1, 2026") && text.contains("A framework") && !text.contains("Elsewhere"),
+        text.contains("March 1, 2026")
+            && text.contains("A framework")
+            && !text.contains("Elsewhere"),
         "{text}"
     );
-    let (nothing, _) = searched(Backend::Brave, json!({"type": "search"}), json!({"query": "zzz"})).await;
-    assert!(nothing.contains("Brave Search found nothing for: zzz"), "{nothing}");
+    let (nothing, _) = searched(
+        SearchBackend::Brave,
+        json!({"type": "search"}),
+        json!({"query": "zzz"}),
+    )
+    .await;
+    assert!(
+        nothing.contains("Brave Search found nothing for: zzz"),
+        "{nothing}"
+    );
 }
 
 #[tokio::test]
@@ -85,13 +114,16 @@ async fn tavily_is_asked_with_a_bearer_token() {
         "results": [{"title": "Bees", "url": "https://bees.example/a", "content": "They dance.", "score": 0.98, "raw_content": null}]
     });
     let input = json!({"query": "bees", "count": 99, "include_domains": ["bees.example"]});
-    let (text, asked) = searched(Backend::Tavily, body, input).await;
+    let (text, asked) = searched(SearchBackend::Tavily, body, input).await;
     assert_eq!(
         (asked.line.as_str(), asked.headers["authorization"].as_str()),
         ("POST /search", &*format!("Bearer {KEY}"))
     );
     let body: Value = serde_json::from_str(&asked.body).unwrap();
-    assert_eq!(body, json!({"query": "bees", "max_results": 20, "include_domains": ["bees.example"]}));
+    assert_eq!(
+        body,
+        json!({"query": "bees", "max_results": 20, "include_domains": ["bees.example"]})
+    );
     assert!(text.contains("They dance."), "{text}");
 }
 
@@ -103,14 +135,23 @@ async fn exa_is_asked_for_highlights() {
                      "author": null, "score": 0.2, "highlights": ["one part", "another part"], "highlightScores": [0.5, 0.4]}],
         "costDollars": {"total": 0.005}
     });
-    let (text, asked) =
-        searched(Backend::Exa, body, json!({"query": "a", "count": 3, "blocked_domains": ["b.example"]}))
-            .await;
-    assert_eq!((asked.line.as_str(), asked.headers["x-api-key"].as_str()), ("POST /search", KEY));
+    let (text, asked) = searched(
+        SearchBackend::Exa,
+        body,
+        json!({"query": "a", "count": 3, "blocked_domains": ["b.example"]}),
+    )
+    .await;
+    assert_eq!(
+        (asked.line.as_str(), asked.headers["x-api-key"].as_str()),
+        ("POST /search", KEY)
+    );
     let body: Value = serde_json::from_str(&asked.body).unwrap();
     let expected = json!({"query": "a", "numResults": 3, "contents": {"highlights": true}, "excludeDomains": ["b.example"]});
     assert_eq!(body, expected);
-    assert!(text.contains("one part … another part") && text.contains("2026-01-02"), "{text}");
+    assert!(
+        text.contains("one part … another part") && text.contains("2026-01-02"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -128,16 +169,23 @@ async fn a_model_of_anthropic_searches_with_their_tool() {
         ],
         "usage": {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": 1}}
     });
-    let input =
-        json!({"query": "bees", "allowed_domains": ["bees.example"], "blocked_domains": ["a.example"]});
-    let (text, asked) = searched(Backend::Anthropic, body, input).await;
-    assert_eq!((asked.line.as_str(), asked.headers["x-api-key"].as_str()), ("POST /v1/messages", KEY));
+    let input = json!({"query": "bees", "allowed_domains": ["bees.example"], "blocked_domains": ["a.example"]});
+    let (text, asked) = searched(SearchBackend::Anthropic, body, input).await;
+    assert_eq!(
+        (asked.line.as_str(), asked.headers["x-api-key"].as_str()),
+        ("POST /v1/messages", KEY)
+    );
     assert_eq!(asked.headers["anthropic-version"], "2023-06-01");
     let sent: Value = serde_json::from_str(&asked.body).unwrap();
     let tool = json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 1, "allowed_domains": ["bees.example"]});
-    assert_eq!((&sent["model"], &sent["tools"]), (&json!("m-1"), &json!([tool])));
+    assert_eq!(
+        (&sent["model"], &sent["tools"]),
+        (&json!("m-1"), &json!([tool]))
+    );
     assert!(
-        text.contains("1. Bees\n   https://bees.example/\n   April 30, 2026\n   Bees dance to tell"),
+        text.contains(
+            "1. Bees\n   https://bees.example/\n   April 30, 2026\n   Bees dance to tell"
+        ),
         "{text}"
     );
 }
@@ -154,15 +202,24 @@ async fn a_model_of_openai_searches_with_their_tool() {
              "annotations": [{"type": "url_citation", "start_index": 28, "end_index": 41, "url": "https://bees.example/", "title": "Bees"}]}]}
         ]
     });
-    let (text, asked) = searched(Backend::OpenAi, body, json!({"query": "bees"})).await;
+    let (text, asked) = searched(SearchBackend::OpenAi, body, json!({"query": "bees"})).await;
     assert_eq!(
         (asked.line.as_str(), asked.headers["authorization"].as_str()),
         ("POST /v1/responses", &*format!("Bearer {KEY}"))
     );
     let sent: Value = serde_json::from_str(&asked.body).unwrap();
-    assert_eq!((&sent["tools"], &sent["store"]), (&json!([{"type": "web_search"}]), &json!(false)));
-    assert!(text.contains("1. Bees\n   https://bees.example/\n   Bees dance. They turn left"), "{text}");
-    assert!(text.contains("2. more.example\n   https://more.example/x"), "{text}");
+    assert_eq!(
+        (&sent["tools"], &sent["store"]),
+        (&json!([{"type": "web_search"}]), &json!(false))
+    );
+    assert!(
+        text.contains("1. Bees\n   https://bees.example/\n   Bees dance. They turn left"),
+        "{text}"
+    );
+    assert!(
+        text.contains("2. more.example\n   https://more.example/x"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -176,10 +233,17 @@ async fn a_model_of_google_is_grounded_in_its_search() {
             "groundingSupports": [{"segment": {"startIndex": 0, "endIndex": 11, "text": "Bees dance."}, "groundingChunkIndices": [0]}]
         }
     }]});
-    let (text, asked) =
-        searched(Backend::Google, body, json!({"query": "bees", "blocked_domains": ["spam.example"]})).await;
+    let (text, asked) = searched(
+        SearchBackend::Google,
+        body,
+        json!({"query": "bees", "blocked_domains": ["spam.example"]}),
+    )
+    .await;
     assert_eq!(
-        (asked.line.as_str(), asked.headers["x-goog-api-key"].as_str()),
+        (
+            asked.line.as_str(),
+            asked.headers["x-goog-api-key"].as_str()
+        ),
         ("POST /v1beta/models/m-1:generateContent", KEY)
     );
     assert!(
@@ -196,14 +260,23 @@ async fn a_model_of_google_is_grounded_in_its_search() {
 
 #[tokio::test]
 async fn without_a_service_it_says_what_to_set_up() {
-    let surfer = Surfer::new(&Web::default());
+    let surfer = Surfer::new(&WebConfig::default());
     let text = surfer.failed("web_search", json!({"query": "x"})).await;
-    for word in
-        ["SEARXNG_URL", "BRAVE_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY", "[search]", "rooftree auth set"]
-    {
+    for word in [
+        "SEARXNG_URL",
+        "BRAVE_API_KEY",
+        "TAVILY_API_KEY",
+        "EXA_API_KEY",
+        "[search]",
+        "rooftree auth set",
+    ] {
         assert!(text.contains(word), "{word} in {text}");
     }
-    for input in [json!({"query": " "}), json!({"query": "x", "allowed_domains": ["a b"]}), json!({})] {
+    for input in [
+        json!({"query": " "}),
+        json!({"query": "x", "allowed_domains": ["a b"]}),
+        json!({}),
+    ] {
         surfer.failed("WebSearch", input).await;
     }
 }
@@ -212,24 +285,39 @@ async fn without_a_service_it_says_what_to_set_up() {
 async fn what_a_service_complains_about_is_told_without_the_key() {
     let table = [
         (
-            Backend::Tavily,
+            SearchBackend::Tavily,
             "401 Unauthorized",
             format!("{{\"detail\":{{\"error\":\"Unauthorized: bad key {KEY}\"}}}}"),
             "is its key right?",
         ),
-        (Backend::SearXng, "403 Forbidden", "Forbidden".to_owned(), "search.formats"),
         (
-            Backend::Brave,
+            SearchBackend::SearXng,
+            "403 Forbidden",
+            "Forbidden".to_owned(),
+            "search.formats",
+        ),
+        (
+            SearchBackend::Brave,
             "429 Too Many Requests",
             "{\"type\":\"ErrorResponse\"}".to_owned(),
             "its limit is reached",
         ),
-        (Backend::Exa, "200 OK", "<html>".to_owned(), "its answer is not JSON"),
-        (Backend::Exa, "200 OK", "{}".to_owned(), "no list of results"),
+        (
+            SearchBackend::Exa,
+            "200 OK",
+            "<html>".to_owned(),
+            "its answer is not JSON",
+        ),
+        (
+            SearchBackend::Exa,
+            "200 OK",
+            "{}".to_owned(),
+            "no list of results",
+        ),
     ];
     for (backend, status, body, words) in table {
         let site = Site::answering(move |_| answer(status, "", &body)).await;
-        let text = Surfer::searching(&Web::default(), service(backend, &site))
+        let text = Surfer::searching(&WebConfig::default(), service(backend, &site))
             .failed("WebSearch", json!({"query": "x"}))
             .await;
         assert!(text.contains(words) && !text.contains("canary"), "{text}");
@@ -239,43 +327,64 @@ async fn what_a_service_complains_about_is_told_without_the_key() {
 #[tokio::test]
 async fn a_missing_key_and_a_silent_service_are_told() {
     let site = Site::answering(|_| unfinished("HTTP/1.1 200 OK\r\n")).await;
-    let keyless = Service { key: Arc::new(|| None), ..service(Backend::Exa, &site).unwrap() };
-    let text =
-        Surfer::searching(&Web::default(), Some(keyless)).failed("WebSearch", json!({"query": "x"})).await;
-    assert!(
-        text.contains("EXA_API_KEY") && text.contains("rooftree auth set exa") && site.asked().is_empty(),
-        "{text}"
-    );
-    let web = hasty(Web::default(), Duration::from_millis(300));
-    let text = Surfer::searching(&web, service(Backend::Exa, &site))
+    let keyless = SearchService {
+        key: Arc::new(|| None),
+        ..service(SearchBackend::Exa, &site).unwrap()
+    };
+    let text = Surfer::searching(&WebConfig::default(), Some(keyless))
         .failed("WebSearch", json!({"query": "x"}))
         .await;
-    assert!(text.contains("Exa did not answer within 0.3 seconds"), "{text}");
+    assert!(
+        text.contains("EXA_API_KEY")
+            && text.contains("rooftree auth set exa")
+            && site.asked().is_empty(),
+        "{text}"
+    );
+    let web = hasty(WebConfig::default(), Duration::from_millis(300));
+    let text = Surfer::searching(&web, service(SearchBackend::Exa, &site))
+        .failed("WebSearch", json!({"query": "x"}))
+        .await;
+    assert!(
+        text.contains("Exa did not answer within 0.3 seconds"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn a_service_is_never_a_metadata_service() {
-    let service = Service {
-        backend: Backend::SearXng,
+    let service = SearchService {
+        backend: SearchBackend::SearXng,
         base_url: "http://169.254.169.254".into(),
         model: String::new(),
         key: Arc::new(|| None),
         charge: None,
     };
-    let text =
-        Surfer::searching(&Web::default(), Some(service)).failed("WebSearch", json!({"query": "x"})).await;
+    let text = Surfer::searching(&WebConfig::default(), Some(service))
+        .failed("WebSearch", json!({"query": "x"}))
+        .await;
     assert!(text.contains("never reached"), "{text}");
 }
 
 #[test]
 fn a_service_is_found_in_variables() {
     let found = |set: &'static [&str]| {
-        Service::from_variables(move |name| set.contains(&name).then(|| format!("value of {name}")))
+        SearchService::from_variables(move |name| {
+            set.contains(&name).then(|| format!("value of {name}"))
+        })
     };
-    assert_eq!(found(&["EXA_API_KEY", "BRAVE_API_KEY"]).unwrap().backend, Backend::Brave);
+    assert_eq!(
+        found(&["EXA_API_KEY", "BRAVE_API_KEY"]).unwrap().backend,
+        SearchBackend::Brave
+    );
     let own = found(&["EXA_API_KEY", "SEARXNG_URL"]).unwrap();
-    assert_eq!((own.backend, own.base_url.as_str()), (Backend::SearXng, "value of SEARXNG_URL"));
-    assert_eq!((found(&["TAVILY_API_KEY"]).unwrap().key)().unwrap(), "value of TAVILY_API_KEY");
+    assert_eq!(
+        (own.backend, own.base_url.as_str()),
+        (SearchBackend::SearXng, "value of SEARXNG_URL")
+    );
+    assert_eq!(
+        (found(&["TAVILY_API_KEY"]).unwrap().key)().unwrap(),
+        "value of TAVILY_API_KEY"
+    );
     assert!(found(&[]).is_none());
     assert!(!format!("{:?}", found(&["TAVILY_API_KEY"])).contains("value of TAVILY"));
 }
@@ -289,19 +398,39 @@ async fn what_a_model_used_up_is_counted_with_its_searches() {
     let google = json!({"candidates": [{"groundingMetadata": {"webSearchQueries": ["a", "b"]}}],
         "usageMetadata": {"promptTokenCount": 10, "toolUsePromptTokenCount": 5, "cachedContentTokenCount": 5,
         "candidatesTokenCount": 7}});
-    let table = [(Backend::Anthropic, anthropic), (Backend::OpenAi, openai), (Backend::Google, google)];
+    let table = [
+        (SearchBackend::Anthropic, anthropic),
+        (SearchBackend::OpenAi, openai),
+        (SearchBackend::Google, google),
+    ];
     for (backend, body) in table {
         let site = Site::answering(move |_| said(body.clone())).await;
-        let charge: Charge = Arc::new(|usage| Usage { cost_usd: usage.searches as f64, ..usage });
-        let service = Service { charge: Some(charge), ..service(backend, &site).unwrap() };
-        let found = Surfer::searching(&Web::default(), Some(service));
-        let usage = found.call("WebSearch", json!({"query": "x"})).await.usage.unwrap();
-        let counted = (usage.input, usage.output, usage.cache_read, usage.searches, usage.cost_usd);
+        let charge: UsagePricer = Arc::new(|usage| Usage {
+            cost_usd: usage.searches as f64,
+            ..usage
+        });
+        let service = SearchService {
+            charge: Some(charge),
+            ..service(backend, &site).unwrap()
+        };
+        let found = Surfer::searching(&WebConfig::default(), Some(service));
+        let usage = found
+            .call("WebSearch", json!({"query": "x"}))
+            .await
+            .usage
+            .unwrap();
+        let counted = (
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.searches,
+            usage.cost_usd,
+        );
         assert_eq!(counted, (15, 7, 5, 2, 2.0), "{backend:?}");
     }
     let body = json!({"type": "search"});
     let site = Site::answering(move |_| said(body.clone())).await;
-    let found = Surfer::searching(&Web::default(), service(Backend::Brave, &site));
+    let found = Surfer::searching(&WebConfig::default(), service(SearchBackend::Brave, &site));
     assert_eq!(
         found.call("WebSearch", json!({"query": "x"})).await.usage,
         None,

@@ -3,22 +3,22 @@
 use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
-use rooftree_providers::{Rules, Workplace};
+use rooftree_providers::{CallRules, Workplace};
 use rooftree_runtime::{Clock, Definitions, SystemClock, peers};
-use rooftree_tools::{Processes, Rule, SemanticSearch, Tool, Toolset};
+use rooftree_tools::{BackgroundProcesses, PermissionRule, SemanticSearchTool, Tool, Toolset};
 use serde::Serialize;
 
-use super::Here;
-use crate::{assemble, minds, web::Online};
+use super::AgentsContext;
+use crate::{assemble, configured_models, web::WebAccess};
 
 /// All of it.
 #[derive(Serialize)]
-pub struct Effective {
+pub struct EffectiveAgent {
     name: String,
-    model: Sourced,
-    permission_mode: Sourced,
-    max_turns: Sourced,
-    tools: Vec<Judged>,
+    model: SourcedValue,
+    permission_mode: SourcedValue,
+    max_turns: SourcedValue,
+    tools: Vec<ToolAvailability>,
     /// Whom it may ask.
     asks: Vec<String>,
     /// Who may ask it.
@@ -32,14 +32,14 @@ pub struct Effective {
 
 /// A value and where it comes from.
 #[derive(Serialize)]
-struct Sourced {
+struct SourcedValue {
     value: String,
     from: String,
 }
 
 /// A tool, and why an agent has it or has it not.
 #[derive(Serialize)]
-struct Judged {
+struct ToolAvailability {
     tool: String,
     has: bool,
     because: String,
@@ -47,24 +47,36 @@ struct Judged {
 
 /// The tools there are.
 pub fn tools() -> Toolset {
-    let processes = Arc::new(Processes::new(|| SystemClock.entropy()));
-    assemble::tools(&processes, SemanticSearch::new(None), Online::default())
+    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
+    assemble::tools(
+        &processes,
+        SemanticSearchTool::new(None),
+        WebAccess::default(),
+    )
 }
 
 /// Works it out.
-pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
+pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent {
     let definitions = &here.household.definitions;
-    let asks_it = |other: &Arc<AgentDefinition>| asks(other, definitions).contains(&definition.name);
+    let asks_it =
+        |other: &Arc<AgentDefinition>| asks(other, definitions).contains(&definition.name);
     let asked_by = definitions.iter().filter(asks_it);
-    Effective {
+    EffectiveAgent {
         name: definition.name.clone(),
         model: model(here, definition),
         permission_mode: permission_mode(here, definition),
         max_turns: max_turns(here, definition),
-        tools: tools().iter().map(|tool| judged(tool, definition)).collect(),
+        tools: tools()
+            .iter()
+            .map(|tool| judged(tool, definition))
+            .collect(),
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
-        missing: here.household.surroundings.current().missing(definition, definitions),
+        missing: here
+            .household
+            .surroundings
+            .current()
+            .missing(definition, definitions),
         unenforced: unenforced(here, definition),
         limits: definition.limits.clone(),
     }
@@ -72,79 +84,137 @@ pub fn of(here: &Here, definition: &AgentDefinition) -> Effective {
 
 /// Whom it may ask: nobody, if it has no tool to ask with.
 fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
-    if !tools().scoped(&definition.tools).capable(&definition.capabilities).names().contains(&"Task") {
+    if !tools()
+        .scoped(&definition.tools)
+        .capable(&definition.capabilities)
+        .names()
+        .contains(&"Task")
+    {
         return Vec::new();
     }
-    peers(definition, definitions).iter().map(|peer| peer.name.clone()).collect()
+    peers(definition, definitions)
+        .iter()
+        .map(|peer| peer.name.clone())
+        .collect()
 }
 
 /// What a model that is a program of its own cannot be held to. Opening it starts nothing.
-fn unenforced(here: &Here, definition: &AgentDefinition) -> Vec<String> {
-    let default = || here.minds.resolve(&minds::default_name(&here.settings)?).ok().map(|found| found.choice);
+fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
+    let default = || {
+        here.minds
+            .resolve(&configured_models::default_name(&here.settings)?)
+            .ok()
+            .map(|found| found.choice)
+    };
     let choice = definition.model.clone().or_else(default);
-    let Some(Ok(model)) = choice.map(|choice| here.minds.catalog.open(&choice)) else { return Vec::new() };
+    let Some(Ok(model)) = choice.map(|choice| here.minds.catalog.open(&choice)) else {
+        return Vec::new();
+    };
     let mode = here.settings.mode.unwrap_or_default();
     let mode = definition.permission_mode.map_or(mode, |own| own.min(mode));
-    let written = |rules: &[Rule]| rules.iter().map(ToString::to_string).collect();
-    let rules = Rules { allow: written(&here.settings.allow), deny: written(&here.settings.deny) };
-    let workplace = Workplace { mode, rules, ..Workplace::default() };
-    model
-        .provider
-        .unenforced(&tools().scoped(&definition.tools).capable(&definition.capabilities).names(), &workplace)
+    let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
+    let rules = CallRules {
+        allow: written(&here.settings.allow),
+        deny: written(&here.settings.deny),
+    };
+    let workplace = Workplace {
+        mode,
+        rules,
+        ..Workplace::default()
+    };
+    model.provider.unenforced(
+        &tools()
+            .scoped(&definition.tools)
+            .capable(&definition.capabilities)
+            .names(),
+        &workplace,
+    )
 }
 
-fn sourced(value: impl ToString, from: &str) -> Sourced {
-    Sourced { value: value.to_string(), from: from.to_owned() }
+fn sourced(value: impl ToString, from: &str) -> SourcedValue {
+    SourcedValue {
+        value: value.to_string(),
+        from: from.to_owned(),
+    }
 }
 
-fn model(here: &Here, definition: &AgentDefinition) -> Sourced {
+fn model(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     if let Some(model) = &definition.model {
         return sourced(model, "its definition");
     }
-    match minds::default_name(&here.settings) {
+    match configured_models::default_name(&here.settings) {
         Some(name) => {
-            let choice = here.minds.resolve(&name).map_or(name, |resolved| resolved.choice.to_string());
+            let choice = here
+                .minds
+                .resolve(&name)
+                .map_or(name, |resolved| resolved.choice.to_string());
             sourced(choice, "the default; asked by another agent, that one's")
         }
         None => sourced("none", "neither its definition nor the settings name one"),
     }
 }
 
-fn permission_mode(here: &Here, definition: &AgentDefinition) -> Sourced {
+fn permission_mode(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     let own = here.settings.mode.unwrap_or_default();
     let word = |mode| {
-        serde_json::to_value(mode).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+        serde_json::to_value(mode)
+            .ok()
+            .and_then(|word| word.as_str().map(str::to_owned))
+            .unwrap_or_default()
     };
     match definition.permission_mode {
-        Some(mode) if mode <= own => {
-            sourced(word(mode), "its definition, which asks for no more than the settings permit")
-        }
-        Some(mode) => sourced(word(own), &format!("the settings; its definition would take {}", word(mode))),
+        Some(mode) if mode <= own => sourced(
+            word(mode),
+            "its definition, which asks for no more than the settings permit",
+        ),
+        Some(mode) => sourced(
+            word(own),
+            &format!("the settings; its definition would take {}", word(mode)),
+        ),
         None => sourced(word(own), "the settings"),
     }
 }
 
-fn max_turns(here: &Here, definition: &AgentDefinition) -> Sourced {
+fn max_turns(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     let limits = &definition.limits;
     match (here.settings.max_turns, definition.max_turns) {
         (Some(turns), _) => sourced(turns, "the settings"),
         (None, Some(turns)) => sourced(turns, "its definition"),
-        (None, None) => {
-            sourced(limits.max_turns, &format!("the default; {} when another agent asks", limits.child_turns))
-        }
+        (None, None) => sourced(
+            limits.max_turns,
+            &format!(
+                "the default; {} when another agent asks",
+                limits.child_turns
+            ),
+        ),
     }
 }
 
-fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> Judged {
+fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailability {
     let name = tool.spec().name.clone();
     let scope = &definition.tools;
     if definition.memory.is_none() && name.starts_with("Memory") {
-        return Judged { tool: name, has: false, because: "it has no `memory`".to_owned() };
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: "it has no `memory`".to_owned(),
+        };
     }
-    if Toolset::new([tool.clone()]).capable(&definition.capabilities).names().is_empty() {
-        return Judged { tool: name, has: false, because: "its capabilities do not allow that".to_owned() };
+    if Toolset::new([tool.clone()])
+        .capable(&definition.capabilities)
+        .names()
+        .is_empty()
+    {
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: "its capabilities do not allow that".to_owned(),
+        };
     }
-    let (has, because) = match (scope.deny.iter().find(|glob| means(glob, tool)), &scope.allow) {
+    let (has, because) = match (
+        scope.deny.iter().find(|glob| means(glob, tool)),
+        &scope.allow,
+    ) {
         (Some(glob), _) => (false, format!("denied by `{glob}`")),
         (None, None) => (true, "all are allowed".to_owned()),
         (None, Some(allow)) => match allow.iter().find(|glob| means(glob, tool)) {
@@ -152,21 +222,30 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> Judged {
             None => (false, "not in its list".to_owned()),
         },
     };
-    Judged { tool: name, has, because }
+    ToolAvailability {
+        tool: name,
+        has,
+        because,
+    }
 }
 
 /// Whether a glob, or another name of it, means a tool: the toolset itself decides.
 fn means(glob: &str, tool: &Arc<dyn Tool>) -> bool {
-    !Toolset::new([tool.clone()]).scoped(&Scope::only([glob])).names().is_empty()
+    !Toolset::new([tool.clone()])
+        .scoped(&Scope::only([glob]))
+        .names()
+        .is_empty()
 }
 
-impl Effective {
+impl EffectiveAgent {
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.name);
-        for (label, value) in
-            [("model", &self.model), ("permission mode", &self.permission_mode), ("turns", &self.max_turns)]
-        {
+        for (label, value) in [
+            ("model", &self.model),
+            ("permission mode", &self.permission_mode),
+            ("turns", &self.max_turns),
+        ] {
             let _ = writeln!(text, "  {label:<16} {}  ({})", value.value, value.from);
         }
         let _ = writeln!(
@@ -179,7 +258,13 @@ impl Effective {
             let sign = if tool.has { '✓' } else { '✗' };
             let _ = writeln!(text, "  {sign} {:<16} {}", tool.tool, tool.because);
         }
-        let list = |names: &[String]| if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
+        let list = |names: &[String]| {
+            if names.is_empty() {
+                "nobody".to_owned()
+            } else {
+                names.join(", ")
+            }
+        };
         let _ = writeln!(text, "may ask       {}", list(&self.asks));
         let _ = writeln!(text, "asked by      {}", list(&self.asked_by));
         for words in &self.unenforced {

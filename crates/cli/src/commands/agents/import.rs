@@ -6,13 +6,15 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{Dialect, ErrorCode, Problem};
-use rooftree_runtime::definitions::{Knowledge, Library, Loaded, Severity, written};
+use rooftree_protocol::{AgentDialect, ErrorCode, Problem};
+use rooftree_runtime::definitions::{
+    DefinitionLibrary, LoadedDefinitions, LoaderContext, Severity, written,
+};
 
-use super::place::{Where, write_new};
+use super::location::{AgentFileLocation, write_new};
 use crate::{
-    environment::Environment, exit::Exit, household, minds::Minds, output, settings,
-    terminal::wording::counted, trust,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
+    project_agents, settings, terminal::run_text::counted, trust,
 };
 
 /// Options of `agents import`.
@@ -20,17 +22,17 @@ use crate::{
 pub struct Arguments {
     /// Whose agents they are
     #[arg(value_enum, value_name = "PROGRAM")]
-    program: Program,
+    program: AgentImportSource,
     /// A file, or a directory of files
     #[arg(value_name = "PATH")]
     path: PathBuf,
     #[command(flatten)]
-    place: Where,
+    place: AgentFileLocation,
 }
 
 /// Programs whose agents can be taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Program {
+enum AgentImportSource {
     Claude,
     Opencode,
     Emdash,
@@ -44,20 +46,28 @@ enum Program {
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let path = environment.cwd.join(&arguments.path);
     if !path.exists() {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("there is no {}", path.display())));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("there is no {}", path.display()),
+        ));
     }
     let loaded = read(arguments.program, &path, environment)?;
     for found in &loaded.diagnostics {
-        output::mention(environment, &found.to_string());
+        output::print_note(environment, &found.to_string());
     }
     let directory = arguments.place.directory(environment);
     let mut made = 0;
-    let mut failed = loaded.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    let mut failed = loaded
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .count();
     for definition in &loaded.definitions {
-        let made_file = trust::with_own_file(environment, &household::places(environment), || {
-            let path = write_new(&directory, &definition.name, &written(definition))?;
-            Ok((path.clone(), path))
-        });
+        let made_file =
+            trust::with_own_file(environment, &project_agents::places(environment), || {
+                let path = write_new(&directory, &definition.name, &written(definition))?;
+                Ok((path.clone(), path))
+            });
         match made_file {
             Ok(path) => {
                 made += 1;
@@ -65,49 +75,74 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
             }
             Err(problem) => {
                 failed += 1;
-                output::mention(environment, &format!("{}: {}", definition.name, problem.message));
+                output::print_note(
+                    environment,
+                    &format!("{}: {}", definition.name, problem.message),
+                );
             }
         }
     }
-    output::mention(environment, &format!("imported {}", counted(made, "agent")));
+    output::print_note(environment, &format!("imported {}", counted(made, "agent")));
     if made == 0 && failed == 0 {
         let looked = below(arguments.program, &path);
-        output::mention(environment, &format!("looked for files with agents in {}", looked.display()));
+        output::print_note(
+            environment,
+            &format!("looked for files with agents in {}", looked.display()),
+        );
     }
-    Ok(if failed == 0 && made > 0 { Exit::DONE } else { Exit::CONFIG })
+    Ok(if failed == 0 && made > 0 {
+        Exit::DONE
+    } else {
+        Exit::CONFIG
+    })
 }
 
-fn read(program: Program, path: &Path, environment: &Environment) -> Result<Loaded, Problem> {
+fn read(
+    program: AgentImportSource,
+    path: &Path,
+    environment: &Environment,
+) -> Result<LoadedDefinitions, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(Minds::of(environment, &settings)?);
-    let library = household::library(environment, &settings, &minds);
+    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let library = project_agents::library(environment, &settings, &minds);
     // Keys stay where they are: what is written names the variable, not what is in it.
     let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
     // A model that cannot be had here is still the one that was meant.
     let naming = library.knowledge.naming.clone();
-    let naming =
-        Arc::new(move |name: &str| naming(name).or_else(|problem| name.parse().map_err(|_| problem)));
-    let knowledge = Knowledge { variables, naming, ..library.knowledge.clone() };
-    let library = Library { knowledge, ..library };
+    let naming = Arc::new(move |name: &str| {
+        naming(name).or_else(|problem| name.parse().map_err(|_| problem))
+    });
+    let knowledge = LoaderContext {
+        variables,
+        naming,
+        ..library.knowledge.clone()
+    };
+    let library = DefinitionLibrary {
+        knowledge,
+        ..library
+    };
     let dialect = match program {
-        Program::Claude | Program::Opencode => Dialect::Fourmis,
-        Program::Emdash => Dialect::Emdash,
-        Program::Koda => Dialect::Koda,
-        Program::Assistant => Dialect::Assistant,
-        Program::Goose => return Ok(library.import_goose(path)),
-        Program::Daycare => return Ok(library.import_daycare(path)),
+        AgentImportSource::Claude | AgentImportSource::Opencode => AgentDialect::Fourmis,
+        AgentImportSource::Emdash => AgentDialect::Emdash,
+        AgentImportSource::Koda => AgentDialect::Koda,
+        AgentImportSource::Assistant => AgentDialect::Assistant,
+        AgentImportSource::Goose => return Ok(library.import_goose(path)),
+        AgentImportSource::Daycare => return Ok(library.import_daycare(path)),
     };
     Ok(library.load_files(&[below(program, path)], Some(dialect)))
 }
 
 /// Where a program keeps its agents below a project's directory; the path itself if it names them already.
-fn below(program: Program, path: &Path) -> PathBuf {
+fn below(program: AgentImportSource, path: &Path) -> PathBuf {
     let usual: &[&str] = match program {
-        Program::Claude => &[".claude/agents"],
-        Program::Opencode => &[".opencode/agent", ".opencode/agents", "opencode.json"],
-        Program::Emdash => &[".emdash/agents"],
+        AgentImportSource::Claude => &[".claude/agents"],
+        AgentImportSource::Opencode => &[".opencode/agent", ".opencode/agents", "opencode.json"],
+        AgentImportSource::Emdash => &[".emdash/agents"],
         _ => &[],
     };
-    let found = usual.iter().map(|name| path.join(name)).find(|path| path.exists());
+    let found = usual
+        .iter()
+        .map(|name| path.join(name))
+        .find(|path| path.exists());
     found.unwrap_or_else(|| path.to_owned())
 }

@@ -6,21 +6,21 @@ use clap::Args;
 use rooftree_protocol::{AgentDefinition, Problem, Timestamp};
 use rooftree_runtime::{
     Clock, SystemClock,
-    definitions::{Hidden, READ_ONLY},
+    definitions::{READ_ONLY, ShadowedDefinition},
 };
 use rooftree_store::{SessionFilter, Store};
 use serde::Serialize;
 
-use super::{Here, mode, source};
+use super::{AgentsContext, mode, source};
 use crate::{
-    commands::sessions::to_read,
+    commands::sessions::open_read_only,
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed, Output},
+    human_format::{ago, place},
+    listing::{self, ListFormat, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::model,
-    wording::{ago, place},
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::model,
 };
 
 /// Options of `agents list`.
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// An agent, and when it was last at work.
@@ -42,7 +42,7 @@ struct Row {
     used_at: Option<Timestamp>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.definition.name.clone()
     }
@@ -50,22 +50,30 @@ impl Listed for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let here = Here::look(environment)?;
-    let store = to_read(environment)?;
+    let here = AgentsContext::look(environment)?;
+    let store = open_read_only(environment)?;
     let mut rows = Vec::new();
     for definition in here.household.definitions.all() {
         if arguments.all || !definition.hidden {
             let used_at = used_at(store.as_deref(), &definition.name).await?;
-            rows.push(Row { definition: Arc::new(super::show::without_secrets(&definition)), used_at });
+            rows.push(Row {
+                definition: Arc::new(super::show::without_secrets(&definition)),
+                used_at,
+            });
         }
     }
-    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
-    if arguments.output.format == Format::Table {
+    listing::print(
+        &rows,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
+    if arguments.output.format == ListFormat::Table {
         for hidden in here.household.definitions.hidden() {
-            output::mention(environment, &overridden(&hidden));
+            output::print_note(environment, &overridden(&hidden));
         }
         for remark in &here.household.remarks {
-            output::mention(environment, remark);
+            output::print_note(environment, remark);
         }
     }
     Ok(Exit::DONE)
@@ -73,26 +81,43 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 async fn used_at(store: Option<&dyn Store>, agent: &str) -> Result<Option<Timestamp>, Problem> {
     let Some(store) = store else { return Ok(None) };
-    let filter = SessionFilter { agent: Some(agent.to_owned()), limit: 1, ..SessionFilter::default() };
-    let found = store.sessions(filter).await.map_err(|error| error.problem())?;
+    let filter = SessionFilter {
+        agent: Some(agent.to_owned()),
+        limit: 1,
+        ..SessionFilter::default()
+    };
+    let found = store
+        .sessions(filter)
+        .await
+        .map_err(|error| error.problem())?;
     Ok(found.first().map(|session| session.updated_at))
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[Row]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("NAME", Give::Stiff),
-        ("SOURCE", Give::Stiff),
-        ("MODEL", Give::Soft),
-        ("TOOLS", Give::Soft),
-        ("MODE", Give::Spare),
-        ("USED", Give::Spare),
-        ("WHAT FOR", Give::Soft),
+    let mut table = TextTable::new([
+        ("NAME", ColumnShrink::Stiff),
+        ("SOURCE", ColumnShrink::Stiff),
+        ("MODEL", ColumnShrink::Soft),
+        ("TOOLS", ColumnShrink::Soft),
+        ("MODE", ColumnShrink::Spare),
+        ("USED", ColumnShrink::Spare),
+        ("WHAT FOR", ColumnShrink::Soft),
     ]);
-    for Row { definition, used_at } in rows {
-        let icon = definition.look.get("icon").and_then(|icon| icon.as_str()).unwrap_or("·");
-        let model =
-            definition.model.as_ref().map_or("(default)".to_owned(), |choice| model(&choice.to_string()));
+    for Row {
+        definition,
+        used_at,
+    } in rows
+    {
+        let icon = definition
+            .look
+            .get("icon")
+            .and_then(|icon| icon.as_str())
+            .unwrap_or("·");
+        let model = definition
+            .model
+            .as_ref()
+            .map_or("(default)".to_owned(), |choice| model(&choice.to_string()));
         table.row([
             format!("{icon} {}", definition.name),
             source(definition).to_owned(),
@@ -109,8 +134,11 @@ fn table(rows: &[Row]) -> Table {
 /// The tools in few words: `all`, `none`, `read-only 5`, `Read Glob…4`.
 fn tools(definition: &AgentDefinition) -> String {
     let scope = &definition.tools;
-    let less =
-        if scope.deny.is_empty() { String::new() } else { format!(" without {}", scope.deny.join(" ")) };
+    let less = if scope.deny.is_empty() {
+        String::new()
+    } else {
+        format!(" without {}", scope.deny.join(" "))
+    };
     let names = match scope.allow.as_deref() {
         None => "all".to_owned(),
         Some([]) => return "none".to_owned(),
@@ -119,14 +147,29 @@ fn tools(definition: &AgentDefinition) -> String {
         }
         Some(names @ ([_] | [_, _])) => names.join(" "),
         Some(names) => {
-            format!("{}…{}", names.iter().take(2).cloned().collect::<Vec<_>>().join(" "), names.len())
+            format!(
+                "{}…{}",
+                names.iter().take(2).cloned().collect::<Vec<_>>().join(" "),
+                names.len()
+            )
         }
     };
     names + &less
 }
 
-fn overridden(hidden: &Hidden) -> String {
-    let Hidden { by, what } = hidden;
-    let path = what.source.path.as_deref().map(|path| format!(" ({})", place(path))).unwrap_or_default();
-    format!("overridden: {} {} hides {} {}{path}", source(by), by.name, source(what), what.name)
+fn overridden(hidden: &ShadowedDefinition) -> String {
+    let ShadowedDefinition { by, what } = hidden;
+    let path = what
+        .source
+        .path
+        .as_deref()
+        .map(|path| format!(" ({})", place(path)))
+        .unwrap_or_default();
+    format!(
+        "overridden: {} {} hides {} {}{path}",
+        source(by),
+        by.name,
+        source(what),
+        what.name
+    )
 }

@@ -3,15 +3,15 @@
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::{
-    Sections,
+    PromptSections,
     definitions::written,
-    exposure::{self, Exposed},
+    exposure::{self, ExposedTools},
     memory, skill_tools,
 };
 use serde_json::json;
 
-use super::{Here, effective, mode, source};
-use crate::{environment::Environment, exit::Exit, output, wording::place};
+use super::{AgentsContext, effective, mode, source};
+use crate::{environment::Environment, exit::Exit, human_format::place, output};
 
 /// Options of `agents show`.
 #[derive(Args, Debug)]
@@ -26,13 +26,19 @@ pub struct Arguments {
     #[arg(long)]
     prompt: bool,
     /// How to print it
-    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
-    format: Form,
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
+    format: AgentShowFormat,
 }
 
 /// How an agent is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum AgentShowFormat {
     /// For people
     #[default]
     Text,
@@ -42,19 +48,23 @@ enum Form {
 
 /// Prints it.
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let here = Here::look(environment)?;
+    let here = AgentsContext::look(environment)?;
     let definition = here.household.definitions.find(&arguments.name)?;
     let text = if arguments.prompt {
         let prompt = prompt(&here, &definition, environment);
-        if arguments.format == Form::Json {
+        if arguments.format == AgentShowFormat::Json {
             output::json_page(&json!({ "prompt": prompt }))?
         } else {
             prompt + "\n"
         }
     } else if arguments.effective {
         let effective = effective::of(&here, &definition);
-        if arguments.format == Form::Json { output::json_page(&effective)? } else { effective.text() }
-    } else if arguments.format == Form::Json {
+        if arguments.format == AgentShowFormat::Json {
+            output::json_page(&effective)?
+        } else {
+            effective.text()
+        }
+    } else if arguments.format == AgentShowFormat::Json {
         output::json_page(&without_secrets(&definition))?
     } else {
         page(&definition)
@@ -63,16 +73,16 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     Ok(Exit::DONE)
 }
 
-fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) -> String {
+fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Environment) -> String {
     let household = &here.household;
     let surroundings = household.surroundings.current();
     let tools = skill_tools::needed(&effective::tools(), &surroundings);
-    let tools = rooftree_runtime::effective::tools(&tools, definition);
-    let exposed = Exposed::of(&tools, definition.exposure, &environment.calls());
+    let tools = rooftree_runtime::effective_rights::tools(&tools, definition);
+    let exposed = ExposedTools::of(&tools, definition.exposure, &environment.calls());
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
-    let sections = Sections {
+    let sections = PromptSections {
         definition,
         tools: &specs,
         exposed: exposed.as_ref(),
@@ -81,16 +91,25 @@ fn prompt(here: &Here, definition: &AgentDefinition, environment: &Environment) 
         memory,
         cwd: &environment.cwd,
         // The real id is a secret of the installation; this one stands for it.
-        mark: &rooftree_runtime::Mark::derived(b"shown"),
+        mark: &rooftree_runtime::MessageMark::derived(b"shown"),
         denied: rooftree_tools::DeniedPaths::Nothing,
     };
     sections.text().to_string()
 }
 
 fn page(definition: &AgentDefinition) -> String {
-    let path =
-        definition.source.path.as_deref().map(|path| format!(" · {}", place(path))).unwrap_or_default();
-    let heading = format!("{} · {}{path} · {}\n\n", definition.name, source(definition), mode(definition));
+    let path = definition
+        .source
+        .path
+        .as_deref()
+        .map(|path| format!(" · {}", place(path)))
+        .unwrap_or_default();
+    let heading = format!(
+        "{} · {}{path} · {}\n\n",
+        definition.name,
+        source(definition),
+        mode(definition)
+    );
     heading + &written(&without_secrets(definition))
 }
 
@@ -98,7 +117,11 @@ fn page(definition: &AgentDefinition) -> String {
 pub fn without_secrets(definition: &AgentDefinition) -> AgentDefinition {
     let mut shown = definition.clone();
     for server in shown.mcp_servers.values_mut() {
-        server.env.values_mut().chain(server.headers.values_mut()).for_each(|value| *value = "…".into());
+        server
+            .env
+            .values_mut()
+            .chain(server.headers.values_mut())
+            .for_each(|value| *value = "…".into());
     }
     shown
 }

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{
-    Definitions, Surroundings,
-    definitions::{Diagnostic, Library, Loaded, Severity, Trust},
+    Definitions, ProjectContext,
+    definitions::{DefinitionLibrary, Diagnostic, LoadedDefinitions, ProjectTrust, Severity},
 };
 use serde_json::json;
 
 use crate::{
-    environment::Environment, exit::Exit, household, minds::Minds, output, settings,
-    terminal::wording::counted,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
+    project_agents, settings, terminal::run_text::counted,
 };
 
 /// Options of `agents validate`.
@@ -22,13 +22,19 @@ pub struct Arguments {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// How to print it
-    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
-    format: Form,
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
+    format: ValidateFormat,
 }
 
 /// How complaints are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum ValidateFormat {
     /// For people
     #[default]
     Text,
@@ -38,46 +44,65 @@ enum Form {
 
 /// Prints what is wrong. Files of a folder that is not trusted are read, but nothing they say is done.
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let paths: Vec<PathBuf> = arguments.paths.iter().map(|path| environment.cwd.join(path)).collect();
+    let paths: Vec<PathBuf> = arguments
+        .paths
+        .iter()
+        .map(|path| environment.cwd.join(path))
+        .collect();
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {
         let message = format!("there is no {}", missing.display());
-        return Err(
-            Problem::new(ErrorCode::InvalidArguments, message).fix("name files or directories of agents")
-        );
+        return Err(Problem::new(ErrorCode::InvalidArguments, message)
+            .fix("name files or directories of agents"));
     }
     check(&paths, environment, arguments.format)
 }
 
 /// Checks these files.
 pub fn files(paths: &[PathBuf], environment: &Environment) -> Result<Exit, Problem> {
-    check(paths, environment, Form::Text)
+    check(paths, environment, ValidateFormat::Text)
 }
 
-fn check(paths: &[PathBuf], environment: &Environment, format: Form) -> Result<Exit, Problem> {
+fn check(
+    paths: &[PathBuf],
+    environment: &Environment,
+    format: ValidateFormat,
+) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(Minds::of(environment, &settings)?);
-    let library = household::library(environment, &settings, &minds);
-    let places = library.places.clone().trusted(Trust::Given);
-    let library = Library { places, ..library };
-    let mut loaded = if paths.is_empty() { library.load() } else { library.load_files(paths, None) };
+    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let library = project_agents::library(environment, &settings, &minds);
+    let places = library.places.clone().trusted(ProjectTrust::Given);
+    let library = DefinitionLibrary { places, ..library };
+    let mut loaded = if paths.is_empty() {
+        library.load()
+    } else {
+        library.load_files(paths, None)
+    };
     let missing = missing(&library, &loaded);
     loaded.diagnostics.extend(missing);
-    let errors = loaded.diagnostics.iter().filter(|found| found.severity == Severity::Error).count();
+    let errors = loaded
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .count();
     let text = match format {
-        Form::Text => page(&mut loaded, errors, environment),
-        Form::Json => output::json_page(&json!({
+        ValidateFormat::Text => page(&mut loaded, errors, environment),
+        ValidateFormat::Json => output::json_page(&json!({
             "agents": loaded.definitions.len(),
             "errors": errors,
             "diagnostics": loaded.diagnostics,
         }))?,
     };
     output::print(&text)?;
-    Ok(if errors == 0 { Exit::DONE } else { Exit::CONFIG })
+    Ok(if errors == 0 {
+        Exit::DONE
+    } else {
+        Exit::CONFIG
+    })
 }
 
 /// Rules, skills and verifiers that are named and not there.
-fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
-    let surroundings = Surroundings::read(&library.places, 0);
+fn missing(library: &DefinitionLibrary, loaded: &LoadedDefinitions) -> Vec<Diagnostic> {
+    let surroundings = ProjectContext::read(&library.places, 0);
     let definitions = Definitions::builtin();
     for known in library.load().definitions.iter().chain(&loaded.definitions) {
         definitions.put(known.clone());
@@ -93,26 +118,46 @@ fn missing(library: &Library, loaded: &Loaded) -> Vec<Diagnostic> {
             line: String::new(),
             help: Some("the agent works without it".into()),
         };
-        surroundings.missing(definition, &definitions).into_iter().map(complain).collect::<Vec<_>>()
+        surroundings
+            .missing(definition, &definitions)
+            .into_iter()
+            .map(complain)
+            .collect::<Vec<_>>()
     };
     loaded.definitions.iter().flat_map(of).collect()
 }
 
 /// Files that cannot be used.
 fn broken(diagnostics: &[Diagnostic]) -> usize {
-    let errors = diagnostics.iter().filter(|found| found.severity == Severity::Error);
-    errors.map(|found| &found.path).collect::<BTreeSet<_>>().len()
+    let errors = diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    errors
+        .map(|found| &found.path)
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
-fn page(loaded: &mut Loaded, errors: usize, environment: &Environment) -> String {
+fn page(loaded: &mut LoadedDefinitions, errors: usize, environment: &Environment) -> String {
     for found in &mut loaded.diagnostics {
         if let Ok(short) = found.path.strip_prefix(&environment.cwd) {
             found.path = short.to_owned();
         }
     }
     let warnings = loaded.diagnostics.len() - errors;
-    let told: String = loaded.diagnostics.iter().map(|found| format!("{found}\n")).collect();
-    let agents = counted((loaded.definitions.len() + broken(&loaded.diagnostics)) as u64, "agent");
-    let sum = format!("{}, {}", counted(errors as u64, "error"), counted(warnings as u64, "warning"));
+    let told: String = loaded
+        .diagnostics
+        .iter()
+        .map(|found| format!("{found}\n"))
+        .collect();
+    let agents = counted(
+        (loaded.definitions.len() + broken(&loaded.diagnostics)) as u64,
+        "agent",
+    );
+    let sum = format!(
+        "{}, {}",
+        counted(errors as u64, "error"),
+        counted(warnings as u64, "warning")
+    );
     format!("{told}{sum} in {agents}\n")
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use rooftree_protocol::Problem;
 use serde::Serialize;
 
-use super::account;
+use super::key_account;
 use crate::{
-    credentials::Source,
+    configured_models::ConfiguredModels,
+    credentials::KeySource,
     environment::Environment,
-    listing::{self, Format, Listed},
-    minds::Minds,
+    listing::{self, ListFormat, ListItem},
     output,
-    providers::Need,
-    table::{Give, Table},
+    providers::KeyNeed,
+    table::{ColumnShrink, TextTable},
 };
 
 /// A provider and its key.
@@ -28,22 +28,30 @@ struct Row {
     variables: Vec<String>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.provider.clone()
     }
 }
 
 /// Prints the list.
-pub fn execute(minds: &Minds, all: bool, format: Format, environment: &Environment) -> Result<(), Problem> {
+pub fn execute(
+    minds: &ConfiguredModels,
+    all: bool,
+    format: ListFormat,
+    environment: &Environment,
+) -> Result<(), Problem> {
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
-    for account in account::all(minds).into_iter().filter(|account| seen.insert(account.stored_as.clone())) {
+    for account in key_account::all(minds)
+        .into_iter()
+        .filter(|account| seen.insert(account.stored_as.clone()))
+    {
         let found = account.key(&minds.credentials)?;
-        if found.is_some() || (all && account.need != Need::Nothing) {
+        if found.is_some() || (all && account.need != KeyNeed::Nothing) {
             let source = found.as_ref().map(|found| match &found.source {
-                Source::Variable(variable) => variable.clone(),
-                Source::File => "credentials.toml".into(),
+                KeySource::Variable(variable) => variable.clone(),
+                KeySource::File => "credentials.toml".into(),
             });
             let key = found.map(|found| found.key.ending());
             rows.push(Row {
@@ -56,16 +64,30 @@ pub fn execute(minds: &Minds, all: bool, format: Format, environment: &Environme
     }
     listing::print(&rows, format, listing::look(environment), table)?;
     if rows.is_empty() {
-        output::mention(environment, "no keys yet: rooftree auth login PROVIDER stores one");
+        output::print_note(
+            environment,
+            "no keys yet: rooftree auth login PROVIDER stores one",
+        );
     }
     Ok(())
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([("PROVIDER", Give::Stiff), ("SOURCE", Give::Soft), ("KEY", Give::Stiff)]);
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("PROVIDER", ColumnShrink::Stiff),
+        ("SOURCE", ColumnShrink::Soft),
+        ("KEY", ColumnShrink::Stiff),
+    ]);
     for row in rows {
-        let source = row.source.clone().unwrap_or_else(|| format!("– ({})", row.variables.join(", ")));
-        table.row([row.provider.clone(), source, row.key.clone().unwrap_or_default()]);
+        let source = row
+            .source
+            .clone()
+            .unwrap_or_else(|| format!("– ({})", row.variables.join(", ")));
+        table.row([
+            row.provider.clone(),
+            source,
+            row.key.clone().unwrap_or_default(),
+        ]);
     }
     table
 }

@@ -7,15 +7,15 @@ use rooftree_protocol::{ErrorCode, Problem};
 use toml::{Table, Value};
 
 use crate::{
+    atomic_replace,
     environment::Environment,
+    human_format::place,
     output,
     settings::{
         edit,
-        layer::{Layer, Standing},
+        layer::{LayerOrigin, SettingsLayer},
         layers,
     },
-    whole_file,
-    wording::place,
 };
 
 /// What to set, and where.
@@ -36,51 +36,89 @@ pub struct Arguments {
 }
 
 /// Does it, unless the file would not be understood any more.
-pub fn set(arguments: &Arguments, layers: &[Layer], environment: &Environment) -> Result<(), Problem> {
+pub fn set(
+    arguments: &Arguments,
+    layers: &[SettingsLayer],
+    environment: &Environment,
+) -> Result<(), Problem> {
     let typed = layers::typed(&format!("{}={}", arguments.key, arguments.value));
-    let typed = Layer { path: "config set".into(), ..typed.map_err(|_| no_name(&arguments.key))? };
+    let typed = SettingsLayer {
+        path: "config set".into(),
+        ..typed.map_err(|_| no_name(&arguments.key))?
+    };
     // What is wrong with it is said about what was typed, before any file is looked at.
     typed.settings()?;
     let (path, value) = only(&typed.table).ok_or_else(|| not_one(&arguments.key))?;
-    let standing = if arguments.project { Standing::Project } else { Standing::User };
+    let standing = if arguments.project {
+        LayerOrigin::Project
+    } else {
+        LayerOrigin::User
+    };
     let file = file(standing, layers, environment);
     let known = layers.iter().find(|layer| layer.path == file);
     let text = known.map(|layer| layer.text.as_str()).unwrap_or_default();
     let text = edit::with(text, &path, &value).ok_or_else(|| {
-        Problem::new(ErrorCode::InvalidConfig, format!("cannot set `{}` in {}", arguments.key, place(&file)))
-            .cause("it is written there in a way that cannot be changed without writing the file anew")
-            .fix(format!("edit it: {} = {value}", arguments.key))
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("cannot set `{}` in {}", arguments.key, place(&file)),
+        )
+        .cause("it is written there in a way that cannot be changed without writing the file anew")
+        .fix(format!("edit it: {} = {value}", arguments.key))
     })?;
     let table: Table = text.parse().map_err(|_| not_one(&arguments.key))?;
-    let layer = Layer { standing, path: file.clone(), table, text };
+    let layer = SettingsLayer {
+        standing,
+        path: file.clone(),
+        table,
+        text,
+    };
     layer.settings()?;
-    whole_file::replace(&file, &layer.text).map_err(|error| {
-        Problem::new(ErrorCode::InvalidConfig, format!("cannot write {}", place(&file)))
-            .cause(error.to_string())
+    atomic_replace::replace(&file, &layer.text).map_err(|error| {
+        Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("cannot write {}", place(&file)),
+        )
+        .cause(error.to_string())
     })?;
-    output::mention(environment, &format!("{}: {} = {value}", place(&file), arguments.key));
+    output::print_note(
+        environment,
+        &format!("{}: {} = {value}", place(&file), arguments.key),
+    );
     // What the new file says may still not count.
-    let others = layers.iter().filter(|known| known.path != layer.path).cloned();
-    let mut all: Vec<Layer> = others.chain([layer.clone()]).collect();
+    let others = layers
+        .iter()
+        .filter(|known| known.path != layer.path)
+        .cloned();
+    let mut all: Vec<SettingsLayer> = others.chain([layer.clone()]).collect();
     all.sort_by_key(|layer| layer.standing);
-    let told = layers::together(&all)?.remarks.into_iter().filter(|remark| remark.contains(&arguments.key));
-    told.for_each(|remark| output::mention(environment, &remark));
+    let told = layers::merged(&all)?
+        .remarks
+        .into_iter()
+        .filter(|remark| remark.contains(&arguments.key));
+    told.for_each(|remark| output::print_note(environment, &remark));
     Ok(())
 }
 
 /// The file for whoever's word it is.
-fn file(standing: Standing, layers: &[Layer], environment: &Environment) -> PathBuf {
-    if standing == Standing::User {
+fn file(standing: LayerOrigin, layers: &[SettingsLayer], environment: &Environment) -> PathBuf {
+    if standing == LayerOrigin::User {
         return environment.settings.clone();
     }
-    let project = layers.iter().find(|layer| layer.standing == Standing::Project);
-    project.map_or_else(|| environment.cwd.join(".rooftree/config.toml"), |layer| layer.path.clone())
+    let project = layers
+        .iter()
+        .find(|layer| layer.standing == LayerOrigin::Project);
+    project.map_or_else(
+        || environment.cwd.join(".rooftree/config.toml"),
+        |layer| layer.path.clone(),
+    )
 }
 
 /// The one value of a table and its place, if there is only one.
 fn only(table: &Table) -> Option<(Vec<String>, Value)> {
     let mut entries = table.iter();
-    let (Some((name, value)), None) = (entries.next(), entries.next()) else { return None };
+    let (Some((name, value)), None) = (entries.next(), entries.next()) else {
+        return None;
+    };
     match value {
         Value::Table(inner) if !inner.is_empty() => {
             let (path, value) = only(inner)?;
@@ -96,6 +134,9 @@ fn no_name(key: &str) -> Problem {
 }
 
 fn not_one(key: &str) -> Problem {
-    Problem::new(ErrorCode::InvalidArguments, format!("`{key}` is not one value"))
-        .fix("set its values one by one, each under its whole name")
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        format!("`{key}` is not one value"),
+    )
+    .fix("set its values one by one, each under its whole name")
 }

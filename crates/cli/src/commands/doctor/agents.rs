@@ -2,23 +2,31 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::Level;
+use rooftree_protocol::DefinitionLevel;
 use rooftree_runtime::{Definitions, definitions::Severity};
 
 use super::{
-    check::{Check, Group},
+    check::{DoctorCheck, DoctorGroup},
     models::failed,
 };
-use crate::{environment::Environment, household::Household, minds::Minds, settings, wording::place};
+use crate::{
+    configured_models::ConfiguredModels, environment::Environment, human_format::place,
+    project_agents::ProjectAgents, settings,
+};
 
 /// All of it. Settings that cannot be read are told of elsewhere.
-pub fn checks(environment: &Environment) -> Vec<Check> {
-    let Ok(settings) = settings::load(environment) else { return Vec::new() };
-    let Ok(minds) = Minds::of(environment, &settings) else { return Vec::new() };
-    match Household::find(environment, &settings, &Arc::new(minds), None) {
-        Err(problem) => vec![failed(Group::Agents, "agents", &problem)],
+pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
+    let Ok(settings) = settings::load(environment) else {
+        return Vec::new();
+    };
+    let Ok(minds) = ConfiguredModels::of(environment, &settings) else {
+        return Vec::new();
+    };
+    match ProjectAgents::find(environment, &settings, &Arc::new(minds), None) {
+        Err(problem) => vec![failed(DoctorGroup::Agents, "agents", &problem)],
         Ok(household) => {
-            let mut checks = vec![Group::Agents.good("agents", counted(&household.definitions))];
+            let mut checks =
+                vec![DoctorGroup::Agents.good("agents", counted(&household.definitions))];
             checks.extend(wrong(&household.definitions));
             checks
         }
@@ -28,9 +36,17 @@ pub fn checks(environment: &Environment) -> Vec<Check> {
 /// How many there are, by who wrote them.
 fn counted(definitions: &Definitions) -> String {
     let all = definitions.all();
-    let of = |levels: &[Level]| all.iter().filter(|agent| levels.contains(&agent.source.level)).count();
-    let (builtin, user, project) = (of(&[Level::Builtin]), of(&[Level::User]), of(&[Level::Project]));
-    let settings = of(&[Level::Config, Level::Code]);
+    let of = |levels: &[DefinitionLevel]| {
+        all.iter()
+            .filter(|agent| levels.contains(&agent.source.level))
+            .count()
+    };
+    let (builtin, user, project) = (
+        of(&[DefinitionLevel::Builtin]),
+        of(&[DefinitionLevel::User]),
+        of(&[DefinitionLevel::Project]),
+    );
+    let settings = of(&[DefinitionLevel::Config, DefinitionLevel::Code]);
     let mut words = format!("{builtin} built-in, {user} user, {project} project");
     if settings > 0 {
         words = format!("{words}, {settings} in settings");
@@ -39,12 +55,12 @@ fn counted(definitions: &Definitions) -> String {
 }
 
 /// A line for each file that cannot be used as it is.
-fn wrong(definitions: &Definitions) -> Vec<Check> {
+fn wrong(definitions: &Definitions) -> Vec<DoctorCheck> {
     let complaint = |found: &rooftree_runtime::definitions::Diagnostic| {
         let words = format!("{}: {}", place(&found.path), found.message);
         let check = match found.severity {
-            Severity::Error => Group::Agents.failure("definition", words),
-            Severity::Warning => Group::Agents.warning("definition", words),
+            Severity::Error => DoctorGroup::Agents.failure("definition", words),
+            Severity::Warning => DoctorGroup::Agents.warning("definition", words),
         };
         check.fix("rooftree agents validate shows the place")
     };

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum DoctorVerdict {
     /// As it should be.
     Good,
     /// Not there, and nothing needs it.
@@ -21,7 +21,7 @@ pub enum Verdict {
 /// What it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Group {
+pub enum DoctorGroup {
     Environment,
     Storage,
     Models,
@@ -32,40 +32,70 @@ pub enum Group {
 
 /// A line of the report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    pub group: Group,
+pub struct DoctorCheck {
+    pub group: DoctorGroup,
     pub name: Cow<'static, str>,
-    pub verdict: Verdict,
+    pub verdict: DoctorVerdict,
     pub words: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
-impl Group {
+impl DoctorGroup {
     /// Everything is as it should be.
-    pub fn good(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
-        Check { group: self, name: name.into(), verdict: Verdict::Good, words: words.into(), fix: None }
+    pub fn good(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> DoctorCheck {
+        DoctorCheck {
+            group: self,
+            name: name.into(),
+            verdict: DoctorVerdict::Good,
+            words: words.into(),
+            fix: None,
+        }
     }
 
     /// It is not there, and that is fine.
-    pub fn absent(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
-        Check { verdict: Verdict::Absent, ..self.good(name, words) }
+    pub fn absent(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        words: impl Into<String>,
+    ) -> DoctorCheck {
+        DoctorCheck {
+            verdict: DoctorVerdict::Absent,
+            ..self.good(name, words)
+        }
     }
 
     /// Somebody should look at it.
-    pub fn warning(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
-        Check { verdict: Verdict::Warning, ..self.good(name, words) }
+    pub fn warning(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        words: impl Into<String>,
+    ) -> DoctorCheck {
+        DoctorCheck {
+            verdict: DoctorVerdict::Warning,
+            ..self.good(name, words)
+        }
     }
 
     /// Something will not work.
-    pub fn failure(self, name: impl Into<Cow<'static, str>>, words: impl Into<String>) -> Check {
-        Check { verdict: Verdict::Failure, ..self.good(name, words) }
+    pub fn failure(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        words: impl Into<String>,
+    ) -> DoctorCheck {
+        DoctorCheck {
+            verdict: DoctorVerdict::Failure,
+            ..self.good(name, words)
+        }
     }
 }
 
-impl Check {
+impl DoctorCheck {
     /// Adds what to do about it.
     pub fn fix(self, fix: impl Into<String>) -> Self {
-        Self { fix: Some(fix.into()), ..self }
+        Self {
+            fix: Some(fix.into()),
+            ..self
+        }
     }
 }

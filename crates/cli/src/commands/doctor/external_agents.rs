@@ -6,65 +6,79 @@ use futures::future::join_all;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
     Error,
-    external_agent::{Mode, Options},
+    external_agent::{AnswerMode, ExternalAgentOptions},
 };
 
 use super::{
-    check::{Check, Group},
+    check::{DoctorCheck, DoctorGroup},
     models::failed,
 };
 use crate::{
+    configured_models::ConfiguredModels,
     external_agents::PROVIDER,
-    minds::Minds,
-    settings::{Settings, Waits},
+    settings::{ProviderTimeouts, Settings},
 };
 
 /// How long one may take to show that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One line for each agent in the settings. They are only called upon if `is_online`.
-pub async fn checks(minds: &Minds, settings: &Settings, is_online: bool) -> Vec<Check> {
+pub async fn checks(
+    minds: &ConfiguredModels,
+    settings: &Settings,
+    is_online: bool,
+) -> Vec<DoctorCheck> {
     let agents = settings.external.iter().map(async |(name, options)| {
         let name = format!("{PROVIDER}/{name}");
         match set_up(&name, options) {
             Ok(words) if is_online => reached(minds, name, options, &words).await,
-            Ok(words) => Group::Providers.good(name, words),
+            Ok(words) => DoctorGroup::Providers.good(name, words),
             Err(check) => check,
         }
     });
     join_all(agents).await
 }
 
-fn set_up(name: &str, options: &Options) -> Result<String, Check> {
+fn set_up(name: &str, options: &ExternalAgentOptions) -> Result<String, DoctorCheck> {
     let answers = match options.mode {
-        Mode::Sync => "answers at once",
-        Mode::Async => "answers by callback",
+        AnswerMode::Sync => "answers at once",
+        AnswerMode::Async => "answers by callback",
     };
     let (url, variable) = (&options.input_url, &options.variable);
     if options.secret.reveal().is_none() {
         let words = format!("{url} · {variable} is not set, and questions must be signed");
         let fix = format!("export {variable}=… with what the agent checks signatures with");
-        return Err(Group::Providers.warning(name.to_owned(), words).fix(fix));
+        return Err(DoctorGroup::Providers
+            .warning(name.to_owned(), words)
+            .fix(fix));
     }
     Ok(format!("{url} · {answers} · signed with {variable}"))
 }
 
 /// Knocks without asking anything: a question would set the agent to work.
-async fn reached(minds: &Minds, name: String, options: &Options, words: &str) -> Check {
-    let client = match minds.connections.client(Waits::default()) {
+async fn reached(
+    minds: &ConfiguredModels,
+    name: String,
+    options: &ExternalAgentOptions,
+    words: &str,
+) -> DoctorCheck {
+    let client = match minds.connections.client(ProviderTimeouts::default()) {
         Ok(client) => client,
-        Err(problem) => return failed(Group::Providers, name, &problem),
+        Err(problem) => return failed(DoctorGroup::Providers, name, &problem),
     };
-    match client.reach(&options.input_url, PATIENCE).await {
+    match client.head_status(&options.input_url, PATIENCE).await {
         Ok(status @ 500..) => {
-            Group::Providers.warning(name, format!("{words} · there, with status {status}"))
+            DoctorGroup::Providers.warning(name, format!("{words} · there, with status {status}"))
         }
-        Ok(_) => Group::Providers.good(name, format!("{words} · there")),
+        Ok(_) => DoctorGroup::Providers.good(name, format!("{words} · there")),
         Err(error) => {
             let problem = Problem::new(ErrorCode::ProviderUnavailable, "cannot be reached")
                 .cause(words_of(error))
-                .fix(format!("check its input_url in config.toml: {}", options.input_url));
-            failed(Group::Providers, name, &problem)
+                .fix(format!(
+                    "check its input_url in config.toml: {}",
+                    options.input_url
+                ));
+            failed(DoctorGroup::Providers, name, &problem)
         }
     }
 }

@@ -8,61 +8,78 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 
-use super::check::{Check, Group};
+use super::check::{DoctorCheck, DoctorGroup};
 
 /// Narrower terminals cut most of what is printed.
 const NARROW: u16 = 40;
 
 /// All of it.
-pub fn checks() -> Vec<Check> {
+pub fn checks() -> Vec<DoctorCheck> {
     let mut checks = vec![system(), terminal()];
     checks.extend(PROGRAMS.iter().map(program));
     checks
 }
 
-fn system() -> Check {
+fn system() -> DoctorCheck {
     let words = format!("{} {}", env::consts::OS, env::consts::ARCH);
     match env::consts::OS {
-        "linux" => Group::Environment.good("system", words),
-        _ => Group::Environment.warning("system", format!("{words} is not tested yet")),
+        "linux" => DoctorGroup::Environment.good("system", words),
+        _ => DoctorGroup::Environment.warning("system", format!("{words} is not tested yet")),
     }
 }
 
-fn terminal() -> Check {
+fn terminal() -> DoctorCheck {
     if !io::stdout().is_terminal() {
-        return Group::Environment.absent("terminal", "output does not go to one");
+        return DoctorGroup::Environment.absent("terminal", "output does not go to one");
     }
     match rustix::termios::tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col >= NARROW => {
-            Group::Environment.good("terminal", format!("{}×{}", size.ws_col, size.ws_row))
+            DoctorGroup::Environment.good("terminal", format!("{}×{}", size.ws_col, size.ws_row))
         }
-        Ok(size) if size.ws_col > 0 => Group::Environment
-            .warning("terminal", format!("{}×{} is narrow", size.ws_col, size.ws_row))
+        Ok(size) if size.ws_col > 0 => DoctorGroup::Environment
+            .warning(
+                "terminal",
+                format!("{}×{} is narrow", size.ws_col, size.ws_row),
+            )
             .fix(format!("make it at least {NARROW} columns wide")),
-        _ => Group::Environment.absent("terminal", "its size is unknown"),
+        _ => DoctorGroup::Environment.absent("terminal", "its size is unknown"),
     }
 }
 
 /// A program that is looked for.
-struct Program {
+struct RequiredProgram {
     name: &'static str,
     /// What is missing without it; none if nothing is.
     needed_for: Option<&'static str>,
 }
 
-const PROGRAMS: [Program; 3] = [
-    Program { name: "bash", needed_for: Some("the Bash tool") },
-    Program { name: "git", needed_for: None },
-    Program { name: "rg", needed_for: None },
+const PROGRAMS: [RequiredProgram; 3] = [
+    RequiredProgram {
+        name: "bash",
+        needed_for: Some("the Bash tool"),
+    },
+    RequiredProgram {
+        name: "git",
+        needed_for: None,
+    },
+    RequiredProgram {
+        name: "rg",
+        needed_for: None,
+    },
 ];
 
-fn program(program: &Program) -> Check {
+fn program(program: &RequiredProgram) -> DoctorCheck {
     match (on_path(program.name), program.needed_for) {
-        (Some(path), _) => Group::Environment.good(program.name, path.display().to_string()),
-        (None, None) => Group::Environment.absent(program.name, "not found; nothing of ours needs it"),
-        (None, Some(what)) => Group::Environment
+        (Some(path), _) => DoctorGroup::Environment.good(program.name, path.display().to_string()),
+        (None, None) => {
+            DoctorGroup::Environment.absent(program.name, "not found; nothing of ours needs it")
+        }
+        (None, Some(what)) => DoctorGroup::Environment
             .failure(program.name, format!("not found, so {what} cannot work"))
-            .fix(format!("install {} and make sure that PATH names its directory", program.name)),
+            .fix(format!(
+                "install {} and make sure that PATH names its directory",
+                program.name
+            )),
     }
 }
 
@@ -70,5 +87,7 @@ fn program(program: &Program) -> Check {
 pub fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let runs = |file: &PathBuf| file.is_file() && access(file, AccessFlags::X_OK).is_ok();
-    env::split_paths(&path).map(|directory| directory.join(name)).find(runs)
+    env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(runs)
 }

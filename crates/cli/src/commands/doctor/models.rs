@@ -4,53 +4,57 @@ use std::borrow::Cow;
 
 use rooftree_protocol::{ModelChoice, Problem};
 
-use super::check::{Check, Group};
+use super::check::{DoctorCheck, DoctorGroup};
 use crate::{
+    configured_models::{self, ConfiguredModels},
     environment::Environment,
-    minds::{self, Minds},
+    human_format,
     settings::{self, Settings},
-    terminal::clean::clean_line,
-    wording,
+    terminal::sanitize::clean_line,
 };
 
 /// All of it.
-pub fn checks(environment: &Environment) -> Vec<Check> {
+pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
     let loaded = settings::load(environment);
     let mut checks = vec![match &loaded {
-        Err(problem) => failed(Group::Environment, "settings", problem),
+        Err(problem) => failed(DoctorGroup::Environment, "settings", problem),
         Ok(_) if !environment.settings.exists() => {
-            let words =
-                format!("{} is not there; all have their defaults", wording::place(&environment.settings));
-            Group::Environment.absent("settings", words)
+            let words = format!(
+                "{} is not there; all have their defaults",
+                human_format::place(&environment.settings)
+            );
+            DoctorGroup::Environment.absent("settings", words)
         }
-        Ok(_) => Group::Environment.good("settings", wording::place(&environment.settings)),
+        Ok(_) => {
+            DoctorGroup::Environment.good("settings", human_format::place(&environment.settings))
+        }
     }];
     for remark in loaded.iter().flat_map(|settings| settings.remarks.clone()) {
-        checks.push(Group::Environment.warning("settings", remark));
+        checks.push(DoctorGroup::Environment.warning("settings", remark));
     }
     let Ok(settings) = loaded else { return checks };
-    match Minds::of(environment, &settings) {
+    match ConfiguredModels::of(environment, &settings) {
         Ok(minds) => checks.extend(of_minds(&minds, &settings)),
-        Err(problem) => checks.push(failed(Group::Models, "providers", &problem)),
+        Err(problem) => checks.push(failed(DoctorGroup::Models, "providers", &problem)),
     }
     checks
 }
 
-fn of_minds(minds: &Minds, settings: &Settings) -> Vec<Check> {
+fn of_minds(minds: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> {
     let providers: Vec<&str> = minds.catalog.providers().collect();
-    let mut checks = vec![Group::Models.good("providers", providers.join(", "))];
-    checks.push(match minds::default_name(settings) {
-        None => Group::Models
+    let mut checks = vec![DoctorGroup::Models.good("providers", providers.join(", "))];
+    checks.push(match configured_models::default_name(settings) {
+        None => DoctorGroup::Models
             .absent("default", "no model is used when none is named")
             .fix("set ROOFTREE_MODEL, or `model` in config.toml, to provider/model"),
         Some(name) => match opened(minds, &name) {
-            Ok(choice) => Group::Models.good("default", choice.to_string()),
-            Err(problem) => failed(Group::Models, "default", &problem),
+            Ok(choice) => DoctorGroup::Models.good("default", choice.to_string()),
+            Err(problem) => failed(DoctorGroup::Models, "default", &problem),
         },
     });
     for (kind, name) in named(settings) {
         if let Err(problem) = minds.resolve(name) {
-            checks.push(failed(Group::Models, kind, &problem));
+            checks.push(failed(DoctorGroup::Models, kind, &problem));
         }
     }
     checks
@@ -62,15 +66,26 @@ fn named(settings: &Settings) -> impl Iterator<Item = (&'static str, &String)> {
     fallbacks.chain(settings.aliases.values().map(|name| ("aliases", name)))
 }
 
-fn opened(minds: &Minds, name: &str) -> Result<ModelChoice, Problem> {
+fn opened(minds: &ConfiguredModels, name: &str) -> Result<ModelChoice, Problem> {
     let choice = minds.resolve(name)?.choice;
     minds.catalog.open(&choice)?;
     Ok(choice)
 }
 
 /// A problem as a check.
-pub fn failed(group: Group, name: impl Into<Cow<'static, str>>, problem: &Problem) -> Check {
-    let cause = problem.cause.as_ref().map(|cause| format!(": {}", clean_line(cause))).unwrap_or_default();
+pub fn failed(
+    group: DoctorGroup,
+    name: impl Into<Cow<'static, str>>,
+    problem: &Problem,
+) -> DoctorCheck {
+    let cause = problem
+        .cause
+        .as_ref()
+        .map(|cause| format!(": {}", clean_line(cause)))
+        .unwrap_or_default();
     let check = group.failure(name, format!("{}{cause}", problem.message));
-    Check { fix: problem.fix.clone(), ..check }
+    DoctorCheck {
+        fix: problem.fix.clone(),
+        ..check
+    }
 }

@@ -9,18 +9,19 @@ use std::{
 use futures::{StreamExt, future::join_all};
 use rooftree_protocol::{ErrorCode, ModelChoice, Part, Problem, SessionId, Usage};
 use rooftree_providers::{
-    Chunk, Error, Media, Model, ModelMessage, Request, ToolChoice, catalog::Tier, compatible::Found,
+    Error, MediaBytes, Model, ModelMessage, ModelRequest, ReplyChunk, ToolChoice,
+    catalog::ModelTier, openai_compatible::LocalServer,
 };
 use rooftree_runtime::{Clock, SystemClock};
 
 use super::{
-    check::{Check, Group},
+    check::{DoctorCheck, DoctorGroup},
     models::failed,
 };
 use crate::{
-    minds::{self, Minds},
+    configured_models::{self, ConfiguredModels},
     settings::Settings,
-    terminal::wording::{duration, tokens},
+    terminal::run_text::{duration, tokens},
 };
 
 /// How long an answer may take.
@@ -29,20 +30,36 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ANSWER: u64 = 64;
 
 /// One line for each provider that has a key, and for each server on this machine.
-pub async fn checks(minds: &Minds, settings: &Settings, local: &[Found]) -> Vec<Check> {
-    let default = minds::default_name(settings).and_then(|name| Some(minds.resolve(&name).ok()?.choice));
+pub async fn checks(
+    minds: &ConfiguredModels,
+    settings: &Settings,
+    local: &[LocalServer],
+) -> Vec<DoctorCheck> {
+    let default = configured_models::default_name(settings)
+        .and_then(|name| Some(minds.resolve(&name).ok()?.choice));
     // Two wires of one vendor have one key: one question will do.
     let mut accounts = BTreeSet::new();
-    let keyed = minds.usable().into_iter().filter(|profile| accounts.insert(profile.account.clone()));
+    let keyed = minds
+        .usable()
+        .into_iter()
+        .filter(|profile| accounts.insert(profile.account.clone()));
     let keyed: Vec<String> = keyed.map(|profile| profile.name.clone()).collect();
     let served = local.iter().filter_map(|found| {
         let model = found.models.first()?.clone();
         Some((
             found.vendor.clone(),
-            Some(ModelChoice { provider: found.vendor.clone(), model, effort: None }),
+            Some(ModelChoice {
+                provider: found.vendor.clone(),
+                model,
+                effort: None,
+            }),
         ))
     });
-    let all: Vec<_> = keyed.into_iter().map(|name| (name, None)).chain(served).collect();
+    let all: Vec<_> = keyed
+        .into_iter()
+        .map(|name| (name, None))
+        .chain(served)
+        .collect();
     let asked = all.into_iter().map(|(provider, serves)| {
         let chosen = default.clone().filter(|choice| choice.provider == provider);
         let choice = chosen.or(serves).or_else(|| cheapest(minds, &provider));
@@ -52,63 +69,84 @@ pub async fn checks(minds: &Minds, settings: &Settings, local: &[Found]) -> Vec<
 }
 
 /// A model of a provider that is not dear.
-fn cheapest(minds: &Minds, provider: &str) -> Option<ModelChoice> {
+fn cheapest(minds: &ConfiguredModels, provider: &str) -> Option<ModelChoice> {
     let known = minds.catalog.known();
-    let tiers = [Tier::Fast, Tier::Standard, Tier::Powerful];
-    let of_tier = tiers.into_iter().find_map(|tier| known.of_tier(provider, tier));
+    let tiers = [ModelTier::Fast, ModelTier::Standard, ModelTier::Powerful];
+    let of_tier = tiers
+        .into_iter()
+        .find_map(|tier| known.of_tier(provider, tier));
     let facts = of_tier.or_else(|| known.iter().find(|facts| facts.provider() == provider))?;
-    Some(ModelChoice { provider: provider.into(), model: facts.model().into(), effort: None })
+    Some(ModelChoice {
+        provider: provider.into(),
+        model: facts.model().into(),
+        effort: None,
+    })
 }
 
-async fn check(minds: &Minds, provider: String, choice: Option<ModelChoice>) -> Check {
+async fn check(
+    minds: &ConfiguredModels,
+    provider: String,
+    choice: Option<ModelChoice>,
+) -> DoctorCheck {
     let Some(choice) = choice else {
-        return Group::Providers
+        return DoctorGroup::Providers
             .absent(provider.clone(), "not asked: no model of it is known")
-            .fix(format!("set ROOFTREE_MODEL to {provider}/MODEL to have it asked"));
+            .fix(format!(
+                "set ROOFTREE_MODEL to {provider}/MODEL to have it asked"
+            ));
     };
     let since = Instant::now();
     let answered = match minds.catalog.open(&choice) {
-        Ok(model) => tokio::time::timeout(PATIENCE, ask(&model)).await.unwrap_or_else(|_| Err(too_slow())),
+        Ok(model) => tokio::time::timeout(PATIENCE, ask(&model))
+            .await
+            .unwrap_or_else(|_| Err(too_slow())),
         Err(problem) => Err(problem),
     };
     let took = duration(u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX));
     match answered {
-        Ok(usage) => Group::Providers
-            .good(provider, format!("{choice} answered in {took} · {}", tokens(usage.total()))),
+        Ok(usage) => DoctorGroup::Providers.good(
+            provider,
+            format!("{choice} answered in {took} · {}", tokens(usage.total())),
+        ),
         Err(problem) if problem.code == ErrorCode::Unauthorized => {
             let fix = format!("rooftree auth login {provider}");
-            failed(Group::Providers, provider, &problem.fix(fix))
+            failed(DoctorGroup::Providers, provider, &problem.fix(fix))
         }
-        Err(problem) => failed(Group::Providers, provider, &problem),
+        Err(problem) => failed(DoctorGroup::Providers, provider, &problem),
     }
 }
 
 fn too_slow() -> Problem {
-    Problem::new(ErrorCode::ProviderUnavailable, format!("no answer within {} s", PATIENCE.as_secs()))
+    Problem::new(
+        ErrorCode::ProviderUnavailable,
+        format!("no answer within {} s", PATIENCE.as_secs()),
+    )
 }
 
 async fn ask(model: &Model) -> Result<Usage, Problem> {
     let mut stream = model.provider.stream(question(&model.choice));
     while let Some(chunk) = stream.next().await {
-        if let Chunk::Reply(reply) = chunk.map_err(|error| error.problem())? {
+        if let ReplyChunk::Reply(reply) = chunk.map_err(|error| error.problem())? {
             return Ok(reply.usage);
         }
     }
     Err(Error::Broken("the stream ended early".into()).problem())
 }
 
-fn question(choice: &ModelChoice) -> Request {
-    Request {
+fn question(choice: &ModelChoice) -> ModelRequest {
+    ModelRequest {
         model: choice.model.clone(),
         effort: choice.effort,
         agent: "doctor".into(),
         system: "Answer with one word.".into(),
-        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text("Say OK.")]))]),
+        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text(
+            "Say OK.",
+        )]))]),
         tools: Arc::new([]),
         tool_choice: ToolChoice::Auto,
         schema: None,
         max_output: Some(ANSWER),
-        media: Media::default(),
+        media: MediaBytes::default(),
         session: SessionId::from_entropy(SystemClock.entropy()),
         attempt: 0,
         workplace: Arc::default(),

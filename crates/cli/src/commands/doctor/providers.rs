@@ -4,49 +4,57 @@ use std::{collections::BTreeSet, time::Duration};
 
 use rooftree_protocol::Problem;
 use rooftree_providers::{
-    compatible::{Found, Place, find_local},
-    external::PROGRAMS,
+    agent_program::PROGRAMS,
+    openai_compatible::{LocalEndpoint, LocalServer, find_local},
 };
 
 use super::{
-    check::{Check, Group},
+    check::{DoctorCheck, DoctorGroup},
     external_agents,
     machine::on_path,
     models::failed,
     online,
 };
 use crate::{
-    credentials::Source,
+    configured_models::ConfiguredModels,
+    credentials::KeySource,
     environment::Environment,
-    minds::Minds,
-    providers::{Need, Profile, missing_key},
-    settings::{self, Waits},
-    terminal::wording::counted,
+    providers::{KeyNeed, ProviderProfile, missing_key},
+    settings::{self, ProviderTimeouts},
+    terminal::run_text::counted,
 };
 
 /// How long a server on this machine has to answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All of it; nothing if the settings cannot be read, which is told elsewhere.
-pub async fn checks(environment: &Environment, is_online: bool) -> Vec<Check> {
+pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorCheck> {
     let minds = settings::load(environment).and_then(|settings| {
-        let minds = Minds::of(environment, &settings)?;
+        let minds = ConfiguredModels::of(environment, &settings)?;
         Ok((settings, minds))
     });
-    let Ok((settings, minds)) = minds else { return Vec::new() };
+    let Ok((settings, minds)) = minds else {
+        return Vec::new();
+    };
     let mut checks = keys(&minds);
     let local = local_servers(&minds).await.unwrap_or_default();
     checks.extend(local.iter().map(|found| {
-        let words = format!("{} · {}", found.base_url, counted(found.models.len() as u64, "model"));
-        Group::Providers.good(found.vendor.clone(), words)
+        let words = format!(
+            "{} · {}",
+            found.base_url,
+            counted(found.models.len() as u64, "model")
+        );
+        DoctorGroup::Providers.good(found.vendor.clone(), words)
     }));
     if local.is_empty() {
-        checks.push(Group::Providers.absent("local", "no model server answers on the usual ports"));
+        checks.push(
+            DoctorGroup::Providers.absent("local", "no model server answers on the usual ports"),
+        );
     }
     checks.extend(PROGRAMS.iter().filter_map(|program| {
         let path = on_path(program.executable)?;
         let words = format!("{} · as a model: {}/default", path.display(), program.name);
-        Some(Group::Providers.good(program.name, words))
+        Some(DoctorGroup::Providers.good(program.name, words))
     }));
     checks.extend(external_agents::checks(&minds, &settings, is_online).await);
     if is_online {
@@ -56,61 +64,87 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<Check> {
 }
 
 /// The servers on this machine that answer.
-pub async fn local_servers(minds: &Minds) -> Result<Vec<Found>, Problem> {
-    let local = minds.profiles.iter().filter(|profile| profile.need == Need::Nothing);
-    let place =
-        |profile: &Profile| Place { vendor: profile.name.clone(), base_url: profile.base_url.clone() };
-    let places: Vec<Place> = local.map(place).collect();
-    Ok(find_local(&minds.connections.client(Waits::default())?, &places, PATIENCE).await)
+pub async fn local_servers(minds: &ConfiguredModels) -> Result<Vec<LocalServer>, Problem> {
+    let local = minds
+        .profiles
+        .iter()
+        .filter(|profile| profile.need == KeyNeed::Nothing);
+    let place = |profile: &ProviderProfile| LocalEndpoint {
+        vendor: profile.name.clone(),
+        base_url: profile.base_url.clone(),
+    };
+    let places: Vec<LocalEndpoint> = local.map(place).collect();
+    Ok(find_local(
+        &minds.connections.client(ProviderTimeouts::default())?,
+        &places,
+        PATIENCE,
+    )
+    .await)
 }
 
-fn keys(minds: &Minds) -> Vec<Check> {
+fn keys(minds: &ConfiguredModels) -> Vec<DoctorCheck> {
     if let Err(problem) = minds.credentials.stored() {
-        return vec![failed(Group::Providers, "keys", &problem)];
+        return vec![failed(DoctorGroup::Providers, "keys", &problem)];
     }
     let mut accounts = BTreeSet::new();
-    let wanting = minds.profiles.iter().filter(|profile| profile.need != Need::Nothing);
-    let checks: Vec<Check> = wanting
+    let wanting = minds
+        .profiles
+        .iter()
+        .filter(|profile| profile.need != KeyNeed::Nothing);
+    let checks: Vec<DoctorCheck> = wanting
         .filter(|profile| accounts.insert(&profile.account))
         .filter_map(|profile| of_key(profile, minds))
         .collect();
     if checks.is_empty() {
-        let none = Group::Providers.absent("keys", "no provider has a key");
-        return vec![none.fix("rooftree auth login PROVIDER stores one; models on this machine need none")];
+        let none = DoctorGroup::Providers.absent("keys", "no provider has a key");
+        return vec![
+            none.fix("rooftree auth login PROVIDER stores one; models on this machine need none"),
+        ];
     }
     checks
 }
 
 /// A provider that has a key, or is meant to have one.
-fn of_key(profile: &Profile, minds: &Minds) -> Option<Check> {
-    let place = profile.base_url_from.as_ref().map(|from| format!(" · {} from {from}", profile.base_url));
+fn of_key(profile: &ProviderProfile, minds: &ConfiguredModels) -> Option<DoctorCheck> {
+    let place = profile
+        .base_url_from
+        .as_ref()
+        .map(|from| format!(" · {} from {from}", profile.base_url));
     let place = place.unwrap_or_default();
     let name = profile.name.clone();
     match profile.key(&minds.credentials) {
         Ok(Some(found)) => {
             let source = match found.source {
-                Source::Variable(variable) => variable,
-                Source::File => "credentials.toml".into(),
+                KeySource::Variable(variable) => variable,
+                KeySource::File => "credentials.toml".into(),
             };
-            let models =
-                minds.catalog.known().iter().filter(|facts| facts.provider() == profile.name).count();
+            let models = minds
+                .catalog
+                .known()
+                .iter()
+                .filter(|facts| facts.provider() == profile.name)
+                .count();
             let models = if models > 0 {
                 format!(" · {}", counted(models as u64, "known model"))
             } else {
                 String::new()
             };
             let words = format!("key from {source} ({}){models}{place}", found.key.ending());
-            Some(Group::Providers.good(name, words))
+            Some(DoctorGroup::Providers.good(name, words))
         }
         Ok(None) if profile.base_url_from.is_none() => None,
-        Ok(None) if profile.need == Need::Perhaps => {
-            Some(Group::Providers.good(name, format!("no key{place}")))
+        Ok(None) if profile.need == KeyNeed::Perhaps => {
+            Some(DoctorGroup::Providers.good(name, format!("no key{place}")))
         }
         Ok(None) => {
             let problem = missing_key(profile, &minds.credentials);
             let fix = format!("rooftree auth login {}", profile.account);
-            Some(Group::Providers.warning(name, format!("{}{place}", problem.message)).fix(fix))
+            Some(
+                DoctorGroup::Providers
+                    .warning(name, format!("{}{place}", problem.message))
+                    .fix(fix),
+            )
         }
-        Err(problem) => Some(failed(Group::Providers, name, &problem)),
+        Err(problem) => Some(failed(DoctorGroup::Providers, name, &problem)),
     }
 }

@@ -1,26 +1,31 @@
 //! Looks at what can confine commands here.
 
-use rooftree_process::{sandbox::Backend, standing::standing};
+use rooftree_process::{sandbox::SandboxBackend, sandbox_probe::sandbox_support};
 
-use super::check::{Check, Group};
+use super::check::{DoctorCheck, DoctorGroup};
 
 const NAME: &str = "sandbox";
 
 /// Tries both ways, and says which one is used and why not the better one.
-pub async fn check() -> Check {
-    let standing = standing().await;
+pub async fn check() -> DoctorCheck {
+    let standing = sandbox_support().await;
     match standing.best() {
-        Some(Backend::Bubblewrap) => Group::Environment.good(NAME, "bubblewrap confines commands"),
-        Some(Backend::Landlock) => {
+        Some(SandboxBackend::Bubblewrap) => {
+            DoctorGroup::Environment.good(NAME, "bubblewrap confines commands")
+        }
+        Some(SandboxBackend::Landlock) => {
             let reason = standing.bubblewrap.err().unwrap_or_default();
             let words = format!(
                 "only Landlock confines commands: it cannot make .git/hooks read-only, give them a /tmp of their own \
                  or let them make Unix sockets; bubblewrap can: {reason}"
             );
-            Group::Environment.warning(NAME, words).fix(INSTALL)
+            DoctorGroup::Environment.warning(NAME, words).fix(INSTALL)
         }
-        None => Group::Environment
-            .warning(NAME, format!("commands are not confined: {}", standing.reasons()))
+        None => DoctorGroup::Environment
+            .warning(
+                NAME,
+                format!("commands are not confined: {}", standing.reasons()),
+            )
             .fix(INSTALL),
     }
 }

@@ -3,12 +3,12 @@
 use clap::Args;
 use rooftree_protocol::Problem;
 
-use super::{gathered, look::unusable};
+use super::{gathered, inspect::unusable};
 use crate::{
     environment::Environment,
     exit::Exit,
     output,
-    terminal::{clean::clean, wording::counted},
+    terminal::{run_text::counted, sanitize::clean},
 };
 
 /// Options of `mcp accept`.
@@ -40,8 +40,11 @@ pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result
     }
     let words = match changes.len() {
         0 => format!("`{name}` has the tools it had; nothing was to be accepted"),
-        count => format!("`{name}`: {} accepted", counted(count as u64, "changed tool")),
+        count => format!(
+            "`{name}`: {} accepted",
+            counted(count as u64, "changed tool")
+        ),
     };
-    output::mention(environment, &words);
+    output::print_note(environment, &words);
     Ok(Exit::DONE)
 }

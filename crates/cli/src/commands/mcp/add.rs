@@ -5,17 +5,16 @@ use std::path::Path;
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::definitions::is_name;
-use rooftree_tools::mcp::Found;
+use rooftree_tools::mcp::McpConfigFile;
 use serde_json::{Map, Value, json};
 
-use super::written;
+use super::edit_file;
 use crate::{
     environment::{Environment, variable},
     exit::Exit,
-    household, output,
-    servers::user_file,
-    trust,
-    wording::place,
+    human_format::place,
+    mcp_servers::user_file,
+    output, project_agents, trust,
 };
 
 /// Options of `mcp add`.
@@ -58,17 +57,23 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
             .fix("letters, digits, `-` and `_`, beginning with a letter or digit, 64 at most"));
     }
     let server = server(arguments)?;
-    let found = Found::of(&Map::from_iter([(name.clone(), server.clone())]), &variable);
+    let found = McpConfigFile::of(&Map::from_iter([(name.clone(), server.clone())]), &variable);
     if !found.servers.contains_key(name) {
         return Err(wrong(found.remarks.join("\n")));
     }
-    found.remarks.iter().for_each(|remark| output::mention(environment, remark));
-    let path = match household::places(environment).root().filter(|_| arguments.project) {
+    found
+        .remarks
+        .iter()
+        .for_each(|remark| output::print_note(environment, remark));
+    let path = match project_agents::places(environment)
+        .root()
+        .filter(|_| arguments.project)
+    {
         Some(root) => root.join(".mcp.json"),
         None => user_file(environment),
     };
-    let is_new = trust::with_own_file(environment, &household::places(environment), || {
-        let is_new = written::change(&path, |servers| {
+    let is_new = trust::with_own_file(environment, &project_agents::places(environment), || {
+        let is_new = edit_file::change(&path, |servers| {
             let is_new = arguments.force || !servers.contains_key(name);
             if is_new {
                 servers.insert(name.clone(), server);
@@ -79,12 +84,16 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     })?;
     if !is_new {
         return Err(
-            wrong(format!("{} has a server `{name}` already", place(&path))).fix("--force replaces it")
+            wrong(format!("{} has a server `{name}` already", place(&path)))
+                .fix("--force replaces it"),
         );
     }
-    output::mention(
+    output::print_note(
         environment,
-        &format!("`{name}` is set up in {}; try it: rooftree mcp test {name}", place(&path)),
+        &format!(
+            "`{name}` is set up in {}; try it: rooftree mcp test {name}",
+            place(&path)
+        ),
     );
     Ok(Exit::DONE)
 }
@@ -94,8 +103,10 @@ fn server(arguments: &Arguments) -> Result<Value, Problem> {
         (Some(url), _) => json!({ "type": "http", "url": url }),
         (None, Some((command, args))) => json!({ "command": command, "args": args }),
         (None, None) => {
-            let example =
-                format!("rooftree mcp add {} -- npx -y @modelcontextprotocol/server-memory", arguments.name);
+            let example = format!(
+                "rooftree mcp add {} -- npx -y @modelcontextprotocol/server-memory",
+                arguments.name
+            );
             return Err(wrong("there is neither a program nor an address").fix(example));
         }
     };
@@ -108,11 +119,23 @@ fn server(arguments: &Arguments) -> Result<Value, Problem> {
     }
     if let Some(entries) = server.as_object_mut() {
         // Whoever names a directory to a server of their own hands it over.
-        let named = arguments.command.iter().skip(1).filter(|word| is_handed_over(word, arguments.project));
+        let named = arguments
+            .command
+            .iter()
+            .skip(1)
+            .filter(|word| is_handed_over(word, arguments.project));
         let named: Vec<&String> = named.collect();
         entries.extend((!named.is_empty()).then(|| ("writable".to_owned(), json!(named))));
-        entries.extend(arguments.timeout.map(|seconds| ("timeout".to_owned(), json!(seconds))));
-        entries.extend(arguments.trust_hints.then(|| ("trustHints".to_owned(), json!(true))));
+        entries.extend(
+            arguments
+                .timeout
+                .map(|seconds| ("timeout".to_owned(), json!(seconds))),
+        );
+        entries.extend(
+            arguments
+                .trust_hints
+                .then(|| ("trustHints".to_owned(), json!(true))),
+        );
     }
     Ok(server)
 }
@@ -125,9 +148,14 @@ fn pairs(written: &[String], between: char) -> Result<Map<String, Value>, Proble
     let pair = |text: &String| {
         let (name, value) = text.split_once(between).ok_or_else(|| {
             let name = text.split_whitespace().next().unwrap_or_default();
-            wrong(format!("`{name}` has no `{between}` between name and value"))
+            wrong(format!(
+                "`{name}` has no `{between}` between name and value"
+            ))
         })?;
-        Ok((name.trim().to_owned(), Value::String(value.trim().to_owned())))
+        Ok((
+            name.trim().to_owned(),
+            Value::String(value.trim().to_owned()),
+        ))
     };
     written.iter().map(pair).collect()
 }

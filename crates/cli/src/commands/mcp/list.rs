@@ -3,18 +3,18 @@
 use clap::Args;
 use futures::future::join_all;
 use rooftree_protocol::{McpServer, Problem};
-use rooftree_tools::mcp::{Servers, Status};
+use rooftree_tools::mcp::{McpServerPool, McpServerStatus};
 use serde::Serialize;
 
 use super::gathered;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed, Output},
+    human_format::place,
+    listing::{self, ListFormat, ListItem, ListOutput},
+    mcp_servers::ConfiguredServer,
     output,
-    servers::Known,
-    table::{Give, Table},
-    wording::place,
+    table::{ColumnShrink, TextTable},
 };
 
 /// Options of `mcp list`.
@@ -27,7 +27,7 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// A server as it is listed. What it is given in confidence is no part of it.
@@ -50,7 +50,7 @@ struct Row {
     notices: Vec<String>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.name.clone()
     }
@@ -61,23 +61,40 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let gathered = gathered(environment)?;
     let servers = gathered.servers(environment);
     let asked = (!arguments.offline).then_some(&servers);
-    let rows = join_all(gathered.servers.iter().map(|(name, known)| row(name, known, asked))).await;
+    let rows = join_all(
+        gathered
+            .servers
+            .iter()
+            .map(|(name, known)| row(name, known, asked)),
+    )
+    .await;
     servers.close().await;
-    let format = if arguments.json { Format::Json } else { arguments.output.format };
+    let format = if arguments.json {
+        ListFormat::Json
+    } else {
+        arguments.output.format
+    };
     listing::print(&rows, format, listing::look(environment), table)?;
     if rows.is_empty() {
-        output::mention(environment, "no MCP servers yet: rooftree mcp add NAME -- COMMAND sets one up");
+        output::print_note(
+            environment,
+            "no MCP servers yet: rooftree mcp add NAME -- COMMAND sets one up",
+        );
     }
     for notice in rows.iter().flat_map(|row| &row.notices) {
-        output::mention(environment, notice);
+        output::print_note(environment, notice);
     }
     Ok(Exit::DONE)
 }
 
-async fn row(name: &str, known: &Known, servers: Option<&Servers>) -> Row {
+async fn row(name: &str, known: &ConfiguredServer, servers: Option<&McpServerPool>) -> Row {
     let mut row = Row {
         name: name.to_owned(),
-        kind: if known.server.url.is_some() { "http" } else { "stdio" },
+        kind: if known.server.url.is_some() {
+            "http"
+        } else {
+            "stdio"
+        },
         target: target(&known.server),
         place: place(&known.place),
         status: (!known.server.enabled).then_some("off"),
@@ -86,15 +103,23 @@ async fn row(name: &str, known: &Known, servers: Option<&Servers>) -> Row {
         tools: None,
         notices: Vec::new(),
     };
-    let Some(servers) = servers.filter(|_| known.server.enabled) else { return row };
+    let Some(servers) = servers.filter(|_| known.server.enabled) else {
+        return row;
+    };
     let found = servers.inspect(name, &known.server).await;
     match found.status {
-        Status::Ready(about) => {
+        McpServerStatus::Ready(about) => {
             (row.status, row.tools) = (Some("ready"), Some(found.tools.len()));
             (row.about, row.protocol) = (Some(about.title), Some(about.protocol));
-            row.notices = found.notices.into_iter().map(|notice| notice.message).collect();
+            row.notices = found
+                .notices
+                .into_iter()
+                .map(|notice| notice.message)
+                .collect();
         }
-        Status::Failed(error) => (row.status, row.about) = (Some("failed"), Some(error.to_string())),
+        McpServerStatus::Failed(error) => {
+            (row.status, row.about) = (Some("failed"), Some(error.to_string()))
+        }
     }
     row
 }
@@ -102,23 +127,26 @@ async fn row(name: &str, known: &Known, servers: Option<&Servers>) -> Row {
 /// The program with its arguments, or the address without what may be secret in it.
 fn target(server: &McpServer) -> String {
     match (&server.command, &server.url) {
-        (Some(command), _) => {
-            [command].into_iter().chain(&server.args).cloned().collect::<Vec<_>>().join(" ")
-        }
+        (Some(command), _) => [command]
+            .into_iter()
+            .chain(&server.args)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" "),
         (None, Some(url)) => url.split(['?', '#']).next().unwrap_or_default().to_owned(),
         (None, None) => String::new(),
     }
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([
-        ("NAME", Give::Stiff),
-        ("STATUS", Give::Stiff),
-        ("TOOLS", Give::Stiff),
-        ("KIND", Give::Spare),
-        ("SERVER", Give::Soft),
-        ("TARGET", Give::Spare),
-        ("WRITTEN IN", Give::Spare),
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("NAME", ColumnShrink::Stiff),
+        ("STATUS", ColumnShrink::Stiff),
+        ("TOOLS", ColumnShrink::Stiff),
+        ("KIND", ColumnShrink::Spare),
+        ("SERVER", ColumnShrink::Soft),
+        ("TARGET", ColumnShrink::Spare),
+        ("WRITTEN IN", ColumnShrink::Spare),
     ]);
     for row in rows {
         table.row([

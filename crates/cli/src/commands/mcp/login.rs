@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_tools::mcp::Login;
+use rooftree_tools::mcp::McpLogin;
 
-use super::{gathered, look::unusable};
-use crate::{environment::Environment, exit::Exit, output, servers::tokens_file, wording::place};
+use super::{gathered, inspect::unusable};
+use crate::{
+    environment::Environment, exit::Exit, human_format::place, mcp_servers::tokens_file, output,
+};
 
 /// How long the person may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -26,16 +28,26 @@ pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result
     let gathered = gathered(environment)?;
     let known = gathered.named(name)?;
     let tokens = tokens_file(environment);
-    let login = Login::begin(&known.server, &tokens).await.map_err(|error| unusable(name, &error))?;
+    let login = McpLogin::begin(&known.server, &tokens)
+        .await
+        .map_err(|error| unusable(name, &error))?;
     output::print(&format!("Visit this page to log in:\n{}\n", login.page()))?;
     match tokio::time::timeout(PATIENCE, login.finish()).await {
         Ok(done) => done.map_err(|error| unusable(name, &error))?,
         Err(_) => {
-            return Err(Problem::new(ErrorCode::InteractionUnavailable, "nobody has logged in")
-                .cause("the page was not visited within 10 minutes")
-                .fix(format!("rooftree mcp login {name}")));
+            return Err(
+                Problem::new(ErrorCode::InteractionUnavailable, "nobody has logged in")
+                    .cause("the page was not visited within 10 minutes")
+                    .fix(format!("rooftree mcp login {name}")),
+            );
         }
     }
-    output::mention(environment, &format!("you are logged in to `{name}`; it is kept in {}", place(&tokens)));
+    output::print_note(
+        environment,
+        &format!(
+            "you are logged in to `{name}`; it is kept in {}",
+            place(&tokens)
+        ),
+    );
     Ok(Exit::DONE)
 }

@@ -3,8 +3,8 @@
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use super::{gathered, written};
-use crate::{environment::Environment, exit::Exit, output, wording::place};
+use super::{edit_file, gathered};
+use crate::{environment::Environment, exit::Exit, human_format::place, output};
 
 /// Options of `mcp rm`.
 #[derive(Args, Debug)]
@@ -26,7 +26,10 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         )
         .fix(format!("remove [mcp.servers.{name}] there")));
     }
-    written::change(path, |servers| servers.remove(name))?;
-    output::mention(environment, &format!("`{name}` is no longer in {}", place(path)));
+    edit_file::change(path, |servers| servers.remove(name))?;
+    output::print_note(
+        environment,
+        &format!("`{name}` is no longer in {}", place(path)),
+    );
     Ok(Exit::DONE)
 }

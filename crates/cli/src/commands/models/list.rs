@@ -3,14 +3,14 @@
 use clap::Args;
 use rooftree_protocol::Problem;
 
-use super::{Row, acting, dollars, short};
+use super::{Row, acting_models, dollars, short};
 use crate::{
+    configured_models::ConfiguredModels,
     environment::Environment,
-    listing::{self, Output},
-    minds::Minds,
+    listing::{self, ListOutput},
     output,
-    providers::Need,
-    table::{Give, Table},
+    providers::KeyNeed,
+    table::{ColumnShrink, TextTable},
 };
 
 /// Options of `models list`.
@@ -23,67 +23,102 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// Prints the list.
-pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) -> Result<(), Problem> {
-    let mut usable: Vec<&str> = minds.usable().iter().map(|profile| profile.name.as_str()).collect();
-    let keyless = minds.profiles.iter().filter(|profile| profile.need != Need::Key);
+pub fn execute(
+    arguments: &Arguments,
+    minds: &ConfiguredModels,
+    environment: &Environment,
+) -> Result<(), Problem> {
+    let mut usable: Vec<&str> = minds
+        .usable()
+        .iter()
+        .map(|profile| profile.name.as_str())
+        .collect();
+    let keyless = minds
+        .profiles
+        .iter()
+        .filter(|profile| profile.need != KeyNeed::Key);
     usable.extend(keyless.map(|profile| profile.name.as_str()));
     let known = minds.catalog.known().iter();
-    let mut rows: Vec<Row> = known.map(|facts| Row::of(facts, usable.contains(&facts.provider()))).collect();
-    rows.extend(acting::rows(minds));
+    let mut rows: Vec<Row> = known
+        .map(|facts| Row::of(facts, usable.contains(&facts.provider())))
+        .collect();
+    rows.extend(acting_models::rows(minds));
     rows.retain(|row| is_wanted(row, arguments));
     rows.sort_by_key(|row| !row.usable);
-    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    listing::print(
+        &rows,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
     if rows.is_empty() {
-        output::mention(
+        output::print_note(
             environment,
             "no model that is known is called like that; any provider/model can be used",
         );
     } else if !rows.iter().any(|row| row.usable) {
-        output::mention(environment, "none of them has a key: rooftree auth login PROVIDER stores one");
+        output::print_note(
+            environment,
+            "none of them has a key: rooftree auth login PROVIDER stores one",
+        );
     }
     Ok(())
 }
 
 fn is_wanted(row: &Row, arguments: &Arguments) -> bool {
     let provider = row.id.split('/').next().unwrap_or_default();
-    let is_of_provider =
-        arguments.provider.as_ref().is_none_or(|wanted| wanted.eq_ignore_ascii_case(provider));
+    let is_of_provider = arguments
+        .provider
+        .as_ref()
+        .is_none_or(|wanted| wanted.eq_ignore_ascii_case(provider));
     let has = |filter: &String| {
         let filter = filter.to_lowercase();
-        row.id.to_lowercase().contains(&filter) || row.aliases.iter().any(|alias| alias.contains(&filter))
+        row.id.to_lowercase().contains(&filter)
+            || row.aliases.iter().any(|alias| alias.contains(&filter))
     };
     is_of_provider && arguments.filter.as_ref().is_none_or(has)
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new([
-        ("MODEL", Give::Stiff),
-        ("KEY", Give::Stiff),
-        ("WINDOW", Give::Stiff),
-        ("OUTPUT", Give::Spare),
-        ("IN/M", Give::Stiff),
-        ("OUT/M", Give::Stiff),
-        ("CAN", Give::Soft),
-        ("ALSO", Give::Soft),
+fn table(rows: &[Row]) -> TextTable {
+    let mut table = TextTable::new([
+        ("MODEL", ColumnShrink::Stiff),
+        ("KEY", ColumnShrink::Stiff),
+        ("WINDOW", ColumnShrink::Stiff),
+        ("OUTPUT", ColumnShrink::Spare),
+        ("IN/M", ColumnShrink::Stiff),
+        ("OUT/M", ColumnShrink::Stiff),
+        ("CAN", ColumnShrink::Soft),
+        ("ALSO", ColumnShrink::Soft),
     ]);
     for row in rows {
-        let price = |of: fn(&rooftree_providers::catalog::Price) -> f64| {
-            row.price.as_ref().map_or_else(|| "–".to_owned(), |price| dollars(of(price)))
+        let price = |of: fn(&rooftree_providers::catalog::ModelPrice) -> f64| {
+            row.price
+                .as_ref()
+                .map_or_else(|| "–".to_owned(), |price| dollars(of(price)))
         };
         let tier = row.tier.map(|tier| super::show::word(&tier));
         table.row([
             row.id.clone(),
-            if row.usable { "✓".into() } else { "–".into() },
+            if row.usable {
+                "✓".into()
+            } else {
+                "–".into()
+            },
             short(row.window),
             short(row.output),
             price(|price| price.input),
             price(|price| price.output),
             row.abilities(),
-            row.aliases.iter().cloned().chain(tier).collect::<Vec<_>>().join(" "),
+            row.aliases
+                .iter()
+                .cloned()
+                .chain(tier)
+                .collect::<Vec<_>>()
+                .join(" "),
         ]);
     }
     table

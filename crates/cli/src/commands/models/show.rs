@@ -4,8 +4,8 @@ use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::Serialize;
 
-use super::{Row, acting, dollars, short};
-use crate::{environment::Environment, minds::Minds, output};
+use super::{Row, acting_models, dollars, short};
+use crate::{configured_models::ConfiguredModels, environment::Environment, output};
 
 /// Options of `models show`.
 #[derive(Args, Debug)]
@@ -19,41 +19,58 @@ pub struct Arguments {
 }
 
 /// Prints it.
-pub fn execute(arguments: &Arguments, minds: &Minds, environment: &Environment) -> Result<(), Problem> {
+pub fn execute(
+    arguments: &Arguments,
+    minds: &ConfiguredModels,
+    environment: &Environment,
+) -> Result<(), Problem> {
     let resolved = minds.resolve(&arguments.name)?;
     let choice = resolved.choice;
-    if !minds.catalog.providers().any(|name| name == choice.provider) {
+    if !minds
+        .catalog
+        .providers()
+        .any(|name| name == choice.provider)
+    {
         // Opening says best what is wrong with a provider nobody knows.
         minds.catalog.open(&choice)?;
     }
-    if let Some(page) = acting::page(&choice, minds, arguments.json) {
+    if let Some(page) = acting_models::page(&choice, minds, arguments.json) {
         return output::print(&page?);
     }
     let opened = minds.catalog.open(&choice);
     let Some(facts) = minds.catalog.known().find(&choice.provider, &choice.model) else {
-        return Err(Problem::new(ErrorCode::InvalidArguments, format!("nothing is known about `{choice}`"))
-            .cause("it can be used all the same; its window and its price are not known")
-            .fix("describe it in models.toml: docs/models.md says how"));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("nothing is known about `{choice}`"),
+        )
+        .cause("it can be used all the same; its window and its price are not known")
+        .fix("describe it in models.toml: docs/models.md says how"));
     };
     if let Some(how) = resolved.how {
-        output::mention(environment, &how);
+        output::print_note(environment, &how);
     }
     let row = Row::of(facts, opened.is_ok());
     let text = if arguments.json {
         output::json_page(&row)?
     } else {
-        page(&row, facts.why_asked_so(), opened.err().as_ref())
+        page(&row, facts.profile_reason(), opened.err().as_ref())
     };
     output::print(&text)
 }
 
 fn page(row: &Row, reason: &str, missing: Option<&Problem>) -> String {
-    let also = if row.aliases.is_empty() { "–".to_owned() } else { row.aliases.join(", ") };
+    let also = if row.aliases.is_empty() {
+        "–".to_owned()
+    } else {
+        row.aliases.join(", ")
+    };
     let price = match &row.price {
         None => "not known: only tokens are counted".to_owned(),
         Some(price) => {
             let cached = |label: &str, price: Option<f64>| {
-                price.map_or_else(String::new, |price| format!(" · {label} {}", dollars(price)))
+                price.map_or_else(String::new, |price| {
+                    format!(" · {label} {}", dollars(price))
+                })
             };
             format!(
                 "in {} · out {}{}{} per million tokens",
@@ -64,12 +81,22 @@ fn page(row: &Row, reason: &str, missing: Option<&Problem>) -> String {
             )
         }
     };
-    let long = row.price.as_ref().and_then(|price| price.long.as_ref()).map_or_else(String::new, |long| {
-        let (input, output) = (dollars(long.input), dollars(long.output));
-        format!("  long         in {input} · out {output} for requests over {} tokens\n", long.over)
-    });
+    let long = row
+        .price
+        .as_ref()
+        .and_then(|price| price.long.as_ref())
+        .map_or_else(String::new, |long| {
+            let (input, output) = (dollars(long.input), dollars(long.output));
+            format!(
+                "  long         in {input} · out {output} for requests over {} tokens\n",
+                long.over
+            )
+        });
     let tier = row.tier.map_or_else(|| "–".to_owned(), |tier| word(&tier));
-    let key = missing.map_or_else(|| "ready to be used".to_owned(), |problem| problem.message.clone());
+    let key = missing.map_or_else(
+        || "ready to be used".to_owned(),
+        |problem| problem.message.clone(),
+    );
     format!(
         "{}\n  also called  {also}\n  tier         {tier}\n  window       {}\n  output       {}\n  price        {price}\n{long}  can          {}\n  profile      {}: {reason}\n  key          {key}\n",
         row.id,
@@ -82,5 +109,9 @@ fn page(row: &Row, reason: &str, missing: Option<&Problem>) -> String {
 
 /// A word of the catalogue, spelled as in JSON.
 pub fn word(value: &impl Serialize) -> String {
-    serde_json::to_value(value).unwrap_or_default().as_str().unwrap_or_default().to_owned()
+    serde_json::to_value(value)
+        .unwrap_or_default()
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }

@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{
-    Answer, ErrorCode, EventBody, PermissionDecision, PermissionScope, Problem, Question, QuestionReply,
-    Response,
+    Answer, ErrorCode, EventBody, InquiryResponse, PermissionDecision, PermissionScope, Problem,
+    Question, QuestionReply,
 };
-use rooftree_runtime::{Clock, SystemClock, inquiries, standing};
+use rooftree_runtime::{Clock, SystemClock, inquiries, saved_rules};
 use rooftree_store::{Inquiry, Store};
 
 use super::find;
 use crate::{
     environment::Environment,
     exit::Exit,
+    human_format::place,
     output,
-    terminal::{clean::clean_line, question::chosen, wording::short},
-    wording::place,
+    terminal::{question_prompt::chosen, run_text::short, sanitize::clean_line},
 };
 
 /// Options of `permissions allow`.
 #[derive(Args, Debug)]
-pub struct Allow {
+pub struct AllowArguments {
     /// Which question: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     id: String,
     /// For how long; longer than once saves the rule that `permissions show` shows
     #[arg(long = "for", value_enum, default_value_t, value_name = "HOW LONG")]
-    scope: Scope,
+    scope: AllowScope,
 }
 
 /// Options of `permissions deny`.
 #[derive(Args, Debug)]
-pub struct Deny {
+pub struct DenyArguments {
     /// Which question: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     id: String,
@@ -43,7 +43,7 @@ pub struct Deny {
 
 /// Options of `permissions answer`.
 #[derive(Args, Debug)]
-pub struct Reply {
+pub struct AnswerArguments {
     /// Which question: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     id: String,
@@ -60,7 +60,7 @@ pub struct Reply {
 
 /// For how long a yes holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Scope {
+pub enum AllowScope {
     /// This one call
     #[default]
     Once,
@@ -72,24 +72,29 @@ pub enum Scope {
     Always,
 }
 
-impl From<Scope> for PermissionScope {
-    fn from(scope: Scope) -> Self {
+impl From<AllowScope> for PermissionScope {
+    fn from(scope: AllowScope) -> Self {
         match scope {
-            Scope::Once => Self::Once,
-            Scope::Session => Self::Session,
-            Scope::Project => Self::Project,
-            Scope::Always => Self::Always,
+            AllowScope::Once => Self::Once,
+            AllowScope::Session => Self::Session,
+            AllowScope::Project => Self::Project,
+            AllowScope::Always => Self::Always,
         }
     }
 }
 
 /// Says yes.
-pub async fn allow(arguments: Allow, environment: &Environment) -> Result<Exit, Problem> {
-    permit(environment, &arguments.id, Answer::allow(arguments.scope.into())).await
+pub async fn allow(arguments: AllowArguments, environment: &Environment) -> Result<Exit, Problem> {
+    permit(
+        environment,
+        &arguments.id,
+        Answer::allow(arguments.scope.into()),
+    )
+    .await
 }
 
 /// Says no.
-pub async fn deny(arguments: Deny, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn deny(arguments: DenyArguments, environment: &Environment) -> Result<Exit, Problem> {
     permit(environment, &arguments.id, Answer::deny(arguments.because)).await
 }
 
@@ -99,39 +104,58 @@ async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<E
     // The answer is for what is asked now, not for what takes its place before it arrives.
     let digest = Some(asked.digest.clone()).filter(|digest| !digest.is_empty());
     let answer = Answer { digest, ..answer };
-    let asked = give(store.as_ref(), &asked, Response::Permission(answer.clone())).await?;
-    output::mention(environment, &said(store.as_ref(), &asked, &answer).await?);
-    tell_who_hears(environment, store.as_ref(), &asked).await
+    let asked = give(
+        store.as_ref(),
+        &asked,
+        InquiryResponse::Permission(answer.clone()),
+    )
+    .await?;
+    output::print_note(environment, &said(store.as_ref(), &asked, &answer).await?);
+    print_delivery(environment, store.as_ref(), &asked).await
 }
 
 /// Answers an agent's questions.
-pub async fn reply(arguments: Reply, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn reply(arguments: AnswerArguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = find::store(environment)?;
     let asked = find::inquiry(store.as_ref(), &arguments.id).await?;
     let reply = match &asked.asked {
-        _ if arguments.decline => QuestionReply::Declined { because: arguments.because },
-        EventBody::QuestionRequested { questions, .. } => {
-            QuestionReply::Answered { answers: answers(questions, &arguments.answers)? }
-        }
+        _ if arguments.decline => QuestionReply::Declined {
+            because: arguments.because,
+        },
+        EventBody::QuestionRequested { questions, .. } => QuestionReply::Answered {
+            answers: answers(questions, &arguments.answers)?,
+        },
         _ => {
             return Err(usage(format!("{} asks for permission", asked.id))
                 .fix("rooftree permissions allow, or rooftree permissions deny"));
         }
     };
-    let word = if arguments.decline { "declined" } else { "answered" };
-    let asked = give(store.as_ref(), &asked, Response::Question(reply)).await?;
-    output::mention(environment, &format!("{word}: {}", asked.id));
-    tell_who_hears(environment, store.as_ref(), &asked).await
+    let word = if arguments.decline {
+        "declined"
+    } else {
+        "answered"
+    };
+    let asked = give(store.as_ref(), &asked, InquiryResponse::Question(reply)).await?;
+    output::print_note(environment, &format!("{word}: {}", asked.id));
+    print_delivery(environment, store.as_ref(), &asked).await
 }
 
-async fn give(store: &dyn Store, asked: &Inquiry, response: Response) -> Result<Inquiry, Problem> {
-    let given = inquiries::answer(store, &asked.id, response, &find::who(), SystemClock.now()).await;
+async fn give(
+    store: &dyn Store,
+    asked: &Inquiry,
+    response: InquiryResponse,
+) -> Result<Inquiry, Problem> {
+    let given =
+        inquiries::answer(store, &asked.id, response, &find::who(), SystemClock.now()).await;
     given.map_err(|error| error.problem())
 }
 
 /// What was answered, with the exact rule that is saved.
 async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<String, Problem> {
-    let EventBody::PermissionRequested { tool, title, rule, .. } = &asked.asked else {
+    let EventBody::PermissionRequested {
+        tool, title, rule, ..
+    } = &asked.asked
+    else {
         return Ok(String::new());
     };
     let what = clean_line(&format!("{tool} {title}"));
@@ -142,24 +166,30 @@ async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<Str
         PermissionScope::Once => return Ok(format!("allowed once: {what}")),
         PermissionScope::Session => format!("in session {}", short(&asked.root)),
         PermissionScope::Project => {
-            let root = store.session(&asked.root).await.map_err(|error| error.problem())?;
-            let home = root.map(|root| place(&standing::project(&root.cwd)));
+            let root = store
+                .session(&asked.root)
+                .await
+                .map_err(|error| error.problem())?;
+            let home = root.map(|root| place(&saved_rules::project(&root.cwd)));
             format!("below {}", home.unwrap_or_else(|| "its project".into()))
         }
         PermissionScope::Always => "everywhere".into(),
     };
-    Ok(format!("allowed: {what}\nrule {where_it_holds}: {}", clean_line(rule)))
+    Ok(format!(
+        "allowed: {what}\nrule {where_it_holds}: {}",
+        clean_line(rule)
+    ))
 }
 
 /// Whether somebody hears the answer now, or how to go on.
-async fn tell_who_hears(
+async fn print_delivery(
     environment: &Environment,
     store: &dyn Store,
     asked: &Inquiry,
 ) -> Result<Exit, Problem> {
     if !find::is_awake(store, &asked.session).await? {
         let root = short(&asked.root);
-        output::mention(
+        output::print_note(
             environment,
             &format!(
                 "nobody is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"
@@ -170,19 +200,26 @@ async fn tell_who_hears(
 }
 
 /// What was typed, by the questions' names.
-fn answers(questions: &[Question], typed: &[String]) -> Result<BTreeMap<String, Vec<String>>, Problem> {
+fn answers(
+    questions: &[Question],
+    typed: &[String],
+) -> Result<BTreeMap<String, Vec<String>>, Problem> {
     let mut answers: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for text in typed {
         let (question, value) = named(questions, text)?;
-        let chosen = chosen(question, value)
-            .map_err(|words| usage(format!("`{value}` does not answer `{}`", question.name)).cause(words))?;
+        let chosen = chosen(question, value).map_err(|words| {
+            usage(format!("`{value}` does not answer `{}`", question.name)).cause(words)
+        })?;
         let before = answers.entry(question.name.clone()).or_default();
         if !before.is_empty() && !question.several {
             return Err(usage(format!("`{}` is answered twice", question.name)));
         }
         before.extend(chosen);
     }
-    match questions.iter().find(|question| !answers.contains_key(&question.name)) {
+    match questions
+        .iter()
+        .find(|question| !answers.contains_key(&question.name))
+    {
         Some(missing) => Err(usage(format!("`{}` is not answered", missing.name))
             .cause(missing.text.clone())
             .fix(format!("add {}=…, or use --decline", missing.name))),
@@ -191,16 +228,32 @@ fn answers(questions: &[Question], typed: &[String]) -> Result<BTreeMap<String, 
 }
 
 /// Which question an answer is for: the only one, or the one it names.
-fn named<'a, 'b>(questions: &'a [Question], text: &'b str) -> Result<(&'a Question, &'b str), Problem> {
-    let find = |name: &str| questions.iter().find(|question| question.name.eq_ignore_ascii_case(name.trim()));
-    let by_name = text.split_once('=').and_then(|(name, value)| Some((find(name)?, value)));
+fn named<'a, 'b>(
+    questions: &'a [Question],
+    text: &'b str,
+) -> Result<(&'a Question, &'b str), Problem> {
+    let find = |name: &str| {
+        questions
+            .iter()
+            .find(|question| question.name.eq_ignore_ascii_case(name.trim()))
+    };
+    let by_name = text
+        .split_once('=')
+        .and_then(|(name, value)| Some((find(name)?, value)));
     match (by_name, questions) {
         (Some(found), _) => Ok(found),
         (None, [only]) => Ok((only, text)),
         (None, several) => {
-            let names: Vec<&str> = several.iter().map(|question| question.name.as_str()).collect();
-            Err(usage(format!("`{text}` does not say which question it answers"))
-                .fix(format!("write NAME=ANSWER; the names are {}", names.join(", "))))
+            let names: Vec<&str> = several
+                .iter()
+                .map(|question| question.name.as_str())
+                .collect();
+            Err(
+                usage(format!("`{text}` does not say which question it answers")).fix(format!(
+                    "write NAME=ANSWER; the names are {}",
+                    names.join(", ")
+                )),
+            )
         }
     }
 }
@@ -212,9 +265,12 @@ fn usage(message: String) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::question::tests::question;
+    use crate::terminal::question_prompt::tests::question;
 
-    fn given(questions: &[Question], typed: &[&str]) -> Result<BTreeMap<String, Vec<String>>, String> {
+    fn given(
+        questions: &[Question],
+        typed: &[&str],
+    ) -> Result<BTreeMap<String, Vec<String>>, String> {
         let typed: Vec<String> = typed.iter().map(|text| (*text).to_owned()).collect();
         answers(questions, &typed).map_err(|problem| problem.message)
     }
@@ -223,8 +279,15 @@ mod tests {
     fn one_question_needs_no_name_and_several_do() {
         let one = [question("wall", false, true)];
         assert_eq!(given(&one, &["2"]).unwrap()["wall"], ["green"]);
-        assert_eq!(given(&one, &["a=b"]).unwrap()["wall"], ["a=b"], "words may hold a sign");
-        let two = [question("wall", false, false), question("door", true, false)];
+        assert_eq!(
+            given(&one, &["a=b"]).unwrap()["wall"],
+            ["a=b"],
+            "words may hold a sign"
+        );
+        let two = [
+            question("wall", false, false),
+            question("door", true, false),
+        ];
         let both = given(&two, &["Door=1", "wall=red", "door=3"]).unwrap();
         assert_eq!(
             (&both["wall"], &both["door"]),

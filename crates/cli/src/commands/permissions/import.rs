@@ -9,19 +9,19 @@ use std::{
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_store::RuleKind;
-use rooftree_tools::{Rule, policy::import::Imported};
+use rooftree_tools::{PermissionRule, policy::import::ImportedRules};
 
-use super::rules::{self, Where};
+use super::rules::{self, RuleLocation};
 use crate::{
     environment::Environment,
     exit::Exit,
+    human_format::place,
     output,
     settings::other_programs::{self, FILES},
     terminal::{
         confirm,
-        line::{Line, Look},
+        line::{StyledLine, TextStyle},
     },
-    wording::place,
 };
 
 /// Options of `permissions import`.
@@ -32,7 +32,7 @@ pub struct Arguments {
     file: Option<PathBuf>,
     /// Where the rules hold
     #[arg(long = "for", value_enum, default_value_t, value_name = "WHERE")]
-    place: Where,
+    place: RuleLocation,
     /// Save them without asking
     #[arg(long)]
     yes: bool,
@@ -41,34 +41,43 @@ pub struct Arguments {
 /// Shows them, asks, saves them.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let files = files(&arguments, environment)?;
-    let mut found: Vec<(RuleKind, Rule)> = Vec::new();
+    let mut found: Vec<(RuleKind, PermissionRule)> = Vec::new();
     let mut lines = Vec::new();
     for file in &files {
         let imported = read(file)?;
-        lines.push(Line::of(Look::Strong, place(file)));
+        lines.push(StyledLine::of(TextStyle::Strong, place(file)));
         let rules = in_order(&imported);
         lines.extend(rules.iter().map(|(kind, rule)| {
-            Line::of(Look::Accent, format!("  {:<6}", rules::word(*kind))).with(Look::Plain, rule.to_string())
+            StyledLine::of(TextStyle::Accent, format!("  {:<6}", rules::word(*kind)))
+                .with(TextStyle::Plain, rule.to_string())
         }));
         lines.extend(
-            lost(&imported).iter().map(|words| Line::of(Look::Warning, "  ! ").with(Look::Plain, words)),
+            lost(&imported).iter().map(|words| {
+                StyledLine::of(TextStyle::Warning, "  ! ").with(TextStyle::Plain, words)
+            }),
         );
         found.extend(rules);
     }
     let colours = environment.colours(stderr().is_terminal());
     if found.is_empty() {
         say(environment, &lines, colours);
-        output::mention(environment, "there is no rule to take over");
+        output::print_note(environment, "there is no rule to take over");
         return Ok(Exit::DONE);
     }
     if !is_wanted(&arguments, environment, &lines, colours).await? {
-        output::mention(environment, "nothing was saved");
+        output::print_note(environment, "nothing was saved");
         return Ok(Exit::DONE);
     }
     let store = environment.store()?;
     for (kind, rule) in &found {
-        let said = rules::keep(store.as_ref(), *kind, rule, arguments.place.scope(environment)).await?;
-        output::mention(environment, &said);
+        let said = rules::save_rule(
+            store.as_ref(),
+            *kind,
+            rule,
+            arguments.place.scope(environment),
+        )
+        .await?;
+        output::print_note(environment, &said);
     }
     Ok(Exit::DONE)
 }
@@ -76,7 +85,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 async fn is_wanted(
     arguments: &Arguments,
     environment: &Environment,
-    lines: &[Line],
+    lines: &[StyledLine],
     colours: bool,
 ) -> Result<bool, Problem> {
     if arguments.yes {
@@ -94,49 +103,68 @@ async fn is_wanted(
     confirm::ask(lines, "save them? y/N › ", colours).await
 }
 
-fn say(environment: &Environment, lines: &[Line], colours: bool) {
-    lines.iter().for_each(|line| output::mention(environment, &line.paint(colours)));
+fn say(environment: &Environment, lines: &[StyledLine], colours: bool) {
+    lines
+        .iter()
+        .for_each(|line| output::print_note(environment, &line.paint(colours)));
 }
 
 fn files(arguments: &Arguments, environment: &Environment) -> Result<Vec<PathBuf>, Problem> {
     if let Some(file) = &arguments.file {
         return Ok(vec![environment.cwd.join(file)]);
     }
-    let usual = FILES.iter().map(|name| environment.cwd.join(name)).filter(|path| path.is_file());
+    let usual = FILES
+        .iter()
+        .map(|name| environment.cwd.join(name))
+        .filter(|path| path.is_file());
     let found: Vec<PathBuf> = usual.collect();
     if found.is_empty() {
-        return Err(Problem::new(ErrorCode::InvalidArguments, "there is nothing to import here")
-            .cause(format!("looked for {}", FILES.join(", ")))
-            .fix("name the file"));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            "there is nothing to import here",
+        )
+        .cause(format!("looked for {}", FILES.join(", ")))
+        .fix("name the file"));
     }
     Ok(found)
 }
 
-fn read(file: &Path) -> Result<Imported, Problem> {
+fn read(file: &Path) -> Result<ImportedRules, Problem> {
     let wrong = |cause: String| {
-        Problem::new(ErrorCode::InvalidArguments, format!("cannot import {}", file.display())).cause(cause)
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("cannot import {}", file.display()),
+        )
+        .cause(cause)
     };
     let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
     other_programs::read(file, &text).map_err(wrong)
 }
 
 /// All rules, those that refuse first.
-fn in_order(imported: &Imported) -> Vec<(RuleKind, Rule)> {
+fn in_order(imported: &ImportedRules) -> Vec<(RuleKind, PermissionRule)> {
     let kinds = [
         (RuleKind::Deny, &imported.deny),
         (RuleKind::Ask, &imported.ask),
         (RuleKind::Allow, &imported.allow),
     ];
-    kinds.into_iter().flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule.clone()))).collect()
+    kinds
+        .into_iter()
+        .flat_map(|(kind, rules)| rules.iter().map(move |rule| (kind, rule.clone())))
+        .collect()
 }
 
 /// What is not taken over.
-fn lost(imported: &Imported) -> Vec<String> {
+fn lost(imported: &ImportedRules) -> Vec<String> {
     let mut lost = imported.remarks.clone();
     if let Some(mode) = imported.mode {
-        let mode = serde_json::to_value(mode).ok().and_then(|mode| mode.as_str().map(str::to_owned));
+        let mode = serde_json::to_value(mode)
+            .ok()
+            .and_then(|mode| mode.as_str().map(str::to_owned));
         let mode = mode.unwrap_or_default();
-        lost.push(format!("its mode stays as it is here; mode = \"{mode}\" in config.toml sets it"));
+        lost.push(format!(
+            "its mode stays as it is here; mode = \"{mode}\" in config.toml sets it"
+        ));
     }
     if !imported.directories.is_empty() {
         let directories = imported.directories.join(", ");

@@ -10,17 +10,17 @@ use super::find;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed, Output},
+    human_format::ago,
+    listing::{self, ListFormat, ListItem, ListOutput},
     output,
-    table::{Give, Table},
+    table::{ColumnShrink, TextTable},
     terminal::{
-        card::{Card, in_words},
-        clean::clean,
-        line::Line,
-        question::Sheet,
-        wording::{ending, short},
+        line::StyledLine,
+        permission_prompt::{PermissionPrompt, in_words},
+        question_prompt::QuestionPrompt,
+        run_text::{ending, short},
+        sanitize::clean,
     },
-    wording::ago,
 };
 
 /// Options of `permissions list`.
@@ -33,12 +33,12 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// Options of `permissions show`.
 #[derive(Args, Debug)]
-pub struct One {
+pub struct PermissionShowArguments {
     /// Which question: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     id: String,
@@ -83,7 +83,7 @@ enum State {
     Expired,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.id.clone()
     }
@@ -96,22 +96,31 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         None => Vec::new(),
     };
     rows.retain(|row| arguments.all || row.state == State::Pending);
-    let format = if arguments.json { Format::Json } else { arguments.output.format };
+    let format = if arguments.json {
+        ListFormat::Json
+    } else {
+        arguments.output.format
+    };
     listing::print(&rows, format, listing::look(environment), table)?;
-    if format == Format::Table {
-        output::mention(environment, &what_to_do(&rows));
+    if format == ListFormat::Table {
+        output::print_note(environment, &what_to_do(&rows));
     }
     Ok(Exit::DONE)
 }
 
 /// Shows all of one question.
-pub async fn show(arguments: One, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn show(
+    arguments: PermissionShowArguments,
+    environment: &Environment,
+) -> Result<Exit, Problem> {
     let store = find::store(environment)?;
     let inquiry = find::inquiry(store.as_ref(), &arguments.id).await?;
     let (session, asked) = (inquiry.session.clone(), inquiry.asked.clone());
     let row = row(store.as_ref(), inquiry).await?;
     if arguments.json {
-        output::print(&output::json_page(&serde_json::json!({ "question": row, "asked": asked }))?)?;
+        output::print(&output::json_page(
+            &serde_json::json!({ "question": row, "asked": asked }),
+        )?)?;
         return Ok(Exit::DONE);
     }
     let event = rooftree_protocol::Event {
@@ -125,24 +134,33 @@ pub async fn show(arguments: One, environment: &Environment) -> Result<Exit, Pro
         body: asked,
     };
     let columns = listing::look(environment).width.unwrap_or(100);
-    let lines: Vec<Line> = match Card::from_event(&row.agent, &event) {
+    let lines: Vec<StyledLine> = match PermissionPrompt::from_event(&row.agent, &event) {
         Some(mut card) => {
             card.show_all();
             card.facts(columns)
         }
-        None => Sheet::from_event(&row.agent, &event).map(|sheet| sheet.facts(columns)).unwrap_or_default(),
+        None => QuestionPrompt::from_event(&row.agent, &event)
+            .map(|sheet| sheet.facts(columns))
+            .unwrap_or_default(),
     };
     let colours = listing::look(environment).colours;
-    let mut text: String = lines.iter().map(|line| line.paint(colours) + "\n").collect();
+    let mut text: String = lines
+        .iter()
+        .map(|line| line.paint(colours) + "\n")
+        .collect();
     text += &format!("  {}\n", clean(&standing(&row)));
     output::print(&text)?;
-    output::mention(environment, &what_to_do(std::slice::from_ref(&row)));
+    output::print_note(environment, &what_to_do(std::slice::from_ref(&row)));
     Ok(Exit::DONE)
 }
 
 async fn rows(store: &dyn Store) -> Result<Vec<Row>, Problem> {
     let mut rows = Vec::new();
-    for inquiry in store.inquiries(None).await.map_err(|error| error.problem())? {
+    for inquiry in store
+        .inquiries(None)
+        .await
+        .map_err(|error| error.problem())?
+    {
         rows.push(row(store, inquiry).await?);
     }
     Ok(rows)
@@ -176,12 +194,23 @@ async fn row(store: &dyn Store, inquiry: Inquiry) -> Result<Row, Problem> {
         is_awaited,
     };
     match inquiry.asked {
-        EventBody::PermissionRequested { tool, title, reason, rule, scopes, .. } => {
+        EventBody::PermissionRequested {
+            tool,
+            title,
+            reason,
+            rule,
+            scopes,
+            ..
+        } => {
             (row.kind, row.tool, row.title, row.reason) = ("permission", Some(tool), title, reason);
             (row.rule, row.scopes) = (Some(rule), scopes);
         }
         EventBody::QuestionRequested { questions, .. } => {
-            row.title = questions.iter().map(|asked| asked.text.as_str()).collect::<Vec<_>>().join(" / ");
+            row.title = questions
+                .iter()
+                .map(|asked| asked.text.as_str())
+                .collect::<Vec<_>>()
+                .join(" / ");
             row.questions = questions;
         }
         _ => {}
@@ -189,22 +218,27 @@ async fn row(store: &dyn Store, inquiry: Inquiry) -> Result<Row, Problem> {
     Ok(row)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[Row]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("ID", Give::Stiff),
-        ("ASKED", Give::Stiff),
-        ("AGENT", Give::Stiff),
-        ("SESSION", Give::Stiff),
-        ("WHAT", Give::Soft),
-        ("WHY", Give::Soft),
-        ("LEFT", Give::Stiff),
-        ("", Give::Stiff),
+    let mut table = TextTable::new([
+        ("ID", ColumnShrink::Stiff),
+        ("ASKED", ColumnShrink::Stiff),
+        ("AGENT", ColumnShrink::Stiff),
+        ("SESSION", ColumnShrink::Stiff),
+        ("WHAT", ColumnShrink::Soft),
+        ("WHY", ColumnShrink::Soft),
+        ("LEFT", ColumnShrink::Stiff),
+        ("", ColumnShrink::Stiff),
     ]);
     for row in rows {
-        let what =
-            row.tool.as_ref().map_or_else(|| row.title.clone(), |tool| format!("{tool} {}", row.title));
-        let why = row.reason.split_once("; --").map_or(row.reason.as_str(), |(why, _)| why);
+        let what = row
+            .tool
+            .as_ref()
+            .map_or_else(|| row.title.clone(), |tool| format!("{tool} {}", row.title));
+        let why = row
+            .reason
+            .split_once("; --")
+            .map_or(row.reason.as_str(), |(why, _)| why);
         table.row([
             ending(&row.id).to_owned(),
             ago(now, row.asked_at),
@@ -223,7 +257,9 @@ fn state(row: &Row) -> String {
     match (row.state, row.is_awaited) {
         (State::Pending, true) => "◌ waits".into(),
         (State::Pending, false) => "! nobody at work".into(),
-        (State::Answered, _) => format!("✓ answered by {}", row.by.as_deref().unwrap_or("somebody")),
+        (State::Answered, _) => {
+            format!("✓ answered by {}", row.by.as_deref().unwrap_or("somebody"))
+        }
         (State::Expired, _) => "✗ too late".into(),
     }
 }
@@ -241,8 +277,13 @@ fn standing(row: &Row) -> String {
 }
 
 fn what_to_do(rows: &[Row]) -> String {
-    let pending: Vec<&Row> = rows.iter().filter(|row| row.state == State::Pending).collect();
-    let Some(first) = pending.first() else { return "nothing waits for an answer".into() };
+    let pending: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.state == State::Pending)
+        .collect();
+    let Some(first) = pending.first() else {
+        return "nothing waits for an answer".into();
+    };
     let id = ending(&first.id);
     let mut text = if first.kind == "permission" {
         format!("answer with: rooftree permissions allow {id}, or deny {id}")

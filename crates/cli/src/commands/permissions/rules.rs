@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem, Timestamp};
-use rooftree_runtime::{Clock, SystemClock, standing};
+use rooftree_runtime::{Clock, SystemClock, saved_rules};
 use rooftree_store::{RuleKind, RuleRow, RuleScope, Store};
-use rooftree_tools::Rule;
+use rooftree_tools::PermissionRule;
 use serde::Serialize;
 
 use super::find;
 use crate::{
-    commands::sessions::find::{self as sessions, Among},
+    commands::sessions::find::{self as sessions, LookupScope},
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed, Output},
+    human_format::{ago, place},
+    listing::{self, ListFormat, ListItem, ListOutput},
     output, rules, settings,
-    table::{Give, Table},
-    terminal::wording::short,
-    wording::{ago, place},
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::short,
 };
 
 /// Options of `permissions rules`.
@@ -31,14 +31,14 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// What to do with rules.
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Make a rule
-    Add(Add),
+    Add(AddRuleArguments),
     /// Take a rule away
     Rm {
         /// The number the list shows
@@ -48,10 +48,10 @@ enum Action {
 
 /// Options of `permissions rules add`.
 #[derive(Args, Debug)]
-struct Add {
+struct AddRuleArguments {
     /// For example Write, 'Write(src/**)' or 'Bash(git log *)'
     #[arg(value_name = "RULE")]
-    rule: Rule,
+    rule: PermissionRule,
     /// It refuses instead of allowing
     #[arg(long, conflicts_with = "ask")]
     deny: bool,
@@ -59,8 +59,14 @@ struct Add {
     #[arg(long)]
     ask: bool,
     /// Where it holds
-    #[arg(long = "for", value_enum, default_value_t, value_name = "WHERE", conflicts_with = "session")]
-    place: Where,
+    #[arg(
+        long = "for",
+        value_enum,
+        default_value_t,
+        value_name = "WHERE",
+        conflicts_with = "session"
+    )]
+    place: RuleLocation,
     /// It holds in this session only
     #[arg(short, long, value_name = "ID|NAME")]
     session: Option<String>,
@@ -68,7 +74,7 @@ struct Add {
 
 /// Where a rule holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Where {
+pub enum RuleLocation {
     /// In the project around the working directory
     #[default]
     Project,
@@ -76,11 +82,11 @@ pub enum Where {
     Always,
 }
 
-impl Where {
+impl RuleLocation {
     /// The place for a rule that is made here.
     pub fn scope(self, environment: &Environment) -> RuleScope {
         match self {
-            Self::Project => RuleScope::Project(standing::project(&environment.cwd)),
+            Self::Project => RuleScope::Project(saved_rules::project(&environment.cwd)),
             Self::Always => RuleScope::Always,
         }
     }
@@ -100,9 +106,10 @@ struct Row {
     at: Option<Timestamp>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
-        self.number.map_or_else(|| self.rule.clone(), |number| number.to_string())
+        self.number
+            .map_or_else(|| self.rule.clone(), |number| number.to_string())
     }
 }
 
@@ -112,13 +119,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Some(Action::Add(add)) => self::add(add, environment).await,
         Some(Action::Rm { number }) => remove(number, environment).await,
         None => {
-            let format = if arguments.json { Format::Json } else { arguments.output.format };
+            let format = if arguments.json {
+                ListFormat::Json
+            } else {
+                arguments.output.format
+            };
             list(format, environment).await
         }
     }
 }
 
-async fn list(format: Format, environment: &Environment) -> Result<Exit, Problem> {
+async fn list(format: ListFormat, environment: &Environment) -> Result<Exit, Problem> {
     let mut rows: Vec<Row> = Vec::new();
     if let Some(store) = find::readable(environment)? {
         let (_, made) = store.rules().await.map_err(|error| error.problem())?;
@@ -135,39 +146,71 @@ async fn list(format: Format, environment: &Environment) -> Result<Exit, Problem
         }
     }
     listing::print(&rows, format, listing::look(environment), table)?;
-    if rows.is_empty() && format == Format::Table {
-        output::mention(environment, "no rules; rooftree permissions rules add makes one");
+    if rows.is_empty() && format == ListFormat::Table {
+        output::print_note(
+            environment,
+            "no rules; rooftree permissions rules add makes one",
+        );
     }
     Ok(Exit::DONE)
 }
 
 fn made_row(row: RuleRow) -> Row {
-    let RuleRow { number, kind, rule, scope, by, at } = row;
-    Row { number: Some(number), kind, rule, scope: Some(scope), file: None, by: Some(by), at: Some(at) }
+    let RuleRow {
+        number,
+        kind,
+        rule,
+        scope,
+        by,
+        at,
+    } = row;
+    Row {
+        number: Some(number),
+        kind,
+        rule,
+        scope: Some(scope),
+        file: None,
+        by: Some(by),
+        at: Some(at),
+    }
 }
 
-fn written_row(kind: RuleKind, rule: &Rule, file: &Path) -> Row {
+fn written_row(kind: RuleKind, rule: &PermissionRule, file: &Path) -> Row {
     let (rule, file) = (rule.to_string(), Some(file.to_owned()));
-    Row { number: None, kind, rule, scope: None, file, by: None, at: None }
+    Row {
+        number: None,
+        kind,
+        rule,
+        scope: None,
+        file,
+        by: None,
+        at: None,
+    }
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[Row]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("NUMBER", Give::Stiff),
-        ("KIND", Give::Stiff),
-        ("RULE", Give::Soft),
-        ("WHERE", Give::Soft),
-        ("BY", Give::Spare),
-        ("MADE", Give::Spare),
+    let mut table = TextTable::new([
+        ("NUMBER", ColumnShrink::Stiff),
+        ("KIND", ColumnShrink::Stiff),
+        ("RULE", ColumnShrink::Soft),
+        ("WHERE", ColumnShrink::Soft),
+        ("BY", ColumnShrink::Spare),
+        ("MADE", ColumnShrink::Spare),
     ]);
     for row in rows {
         let file = row.file.as_deref().map(place);
         table.row([
-            row.number.map(|number| number.to_string()).unwrap_or_default(),
+            row.number
+                .map(|number| number.to_string())
+                .unwrap_or_default(),
             word(row.kind).to_owned(),
             row.rule.clone(),
-            row.scope.as_ref().map(holds).or(file).unwrap_or_default(),
+            row.scope
+                .as_ref()
+                .map(scope_text)
+                .or(file)
+                .unwrap_or_default(),
             row.by.clone().unwrap_or_default(),
             row.at.map(|at| ago(now, at)).unwrap_or_default(),
         ]);
@@ -185,7 +228,7 @@ pub fn word(kind: RuleKind) -> &'static str {
 }
 
 /// Where a rule holds, in words.
-pub fn holds(scope: &RuleScope) -> String {
+pub fn scope_text(scope: &RuleScope) -> String {
     match scope {
         RuleScope::Session(session) => format!("session {}", short(session)),
         RuleScope::Project(root) => place(root),
@@ -193,8 +236,8 @@ pub fn holds(scope: &RuleScope) -> String {
     }
 }
 
-async fn add(add: Add, environment: &Environment) -> Result<Exit, Problem> {
-    let [rule] = <[Rule; 1]>::try_from(rules::known(vec![add.rule]).map_err(typed)?)
+async fn add(add: AddRuleArguments, environment: &Environment) -> Result<Exit, Problem> {
+    let [rule] = <[PermissionRule; 1]>::try_from(rules::known(vec![add.rule]).map_err(typed)?)
         .map_err(|_| Problem::new(ErrorCode::Internal, "one rule became several"))?;
     let kind = match (add.deny, add.ask) {
         (true, _) => RuleKind::Deny,
@@ -203,39 +246,60 @@ async fn add(add: Add, environment: &Environment) -> Result<Exit, Problem> {
     };
     let store = environment.store()?;
     let scope = match &add.session {
-        Some(session) => {
-            RuleScope::Session(sessions::session(store.as_ref(), session, Among::Live).await?.id)
-        }
+        Some(session) => RuleScope::Session(
+            sessions::session(store.as_ref(), session, LookupScope::Live)
+                .await?
+                .id,
+        ),
         None => add.place.scope(environment),
     };
-    let said = keep(store.as_ref(), kind, &rule, scope).await?;
-    output::mention(environment, &said);
+    let said = save_rule(store.as_ref(), kind, &rule, scope).await?;
+    output::print_note(environment, &said);
     Ok(Exit::DONE)
 }
 
 /// Saves a rule; says which.
-pub async fn keep(
+pub async fn save_rule(
     store: &dyn Store,
     kind: RuleKind,
-    rule: &Rule,
+    rule: &PermissionRule,
     scope: RuleScope,
 ) -> Result<String, Problem> {
-    let (by, at, holds) = (find::who(), SystemClock.now(), holds(&scope));
-    let row = RuleRow { number: 0, kind, rule: rule.to_string(), scope, by, at };
+    let (by, at, holds) = (find::who(), SystemClock.now(), scope_text(&scope));
+    let row = RuleRow {
+        number: 0,
+        kind,
+        rule: rule.to_string(),
+        scope,
+        by,
+        at,
+    };
     let number = store.put_rule(row).await.map_err(|error| error.problem())?;
     Ok(format!("rule {number}: {} {rule} ({holds})", word(kind)))
 }
 
 async fn remove(number: i64, environment: &Environment) -> Result<Exit, Problem> {
     let store = find::store(environment)?;
-    if store.remove_rule(number).await.map_err(|error| error.problem())? {
-        output::mention(environment, &format!("rule {number} is gone"));
+    if store
+        .remove_rule(number)
+        .await
+        .map_err(|error| error.problem())?
+    {
+        output::print_note(environment, &format!("rule {number} is gone"));
         return Ok(Exit::DONE);
     }
-    Err(Problem::new(ErrorCode::TaskNotFound, format!("there is no rule {number}"))
-        .fix("rooftree permissions rules shows the numbers; rules of settings are changed in their file"))
+    Err(Problem::new(
+        ErrorCode::TaskNotFound,
+        format!("there is no rule {number}"),
+    )
+    .fix(
+        "rooftree permissions rules shows the numbers; rules of settings are changed in their file",
+    ))
 }
 
 fn typed(problem: Problem) -> Problem {
-    Problem { code: ErrorCode::InvalidArguments, ..problem }
+    Problem {
+        code: ErrorCode::InvalidArguments,
+        ..problem
+    }
 }

@@ -2,19 +2,21 @@
 
 use rooftree_protocol::{
     Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId,
-    command::{Address, Delivery, Reply},
+    command::{Address, CommandReply, Delivery},
     event,
 };
-use rooftree_runtime::{Clock, Filter, Handle, SystemClock, TreeSubscription, settle_left_programs};
+use rooftree_runtime::{
+    Clock, EventFilter, Handle, SystemClock, TreeSubscription, settle_orphaned_programs,
+};
 use rooftree_store::{Owner, TaskStatus};
 use tokio::sync::mpsc;
 
 use super::{
-    input::{ALLOWED, Typed, Wish},
-    sources::Signals,
-    target::Target,
+    follower_events::StopSignals,
+    input_lines::{ALLOWED, InputCommand, InputLine},
+    run_tracker::RunTracker,
+    session_target::SessionTarget,
     usage,
-    watch::Watch,
 };
 
 /// Events read at a time.
@@ -22,7 +24,7 @@ const PAGE: usize = 1_000;
 
 /// What is to be done in a session.
 #[derive(Debug)]
-pub enum Errand {
+pub enum CliRequest {
     /// Say this.
     Post(Vec<Part>),
     /// Go on with what is unfinished.
@@ -32,11 +34,11 @@ pub enum Errand {
 }
 
 /// A session that is being watched.
-pub struct Begun {
+pub struct StartedRun {
     pub session: Session,
     pub subscription: TreeSubscription,
-    pub signals: Signals,
-    pub watch: Watch,
+    pub signals: StopSignals,
+    pub watch: RunTracker,
     /// Whether the journal will not tell that the session was opened.
     pub is_known: bool,
     /// What people should know before anything else.
@@ -48,74 +50,124 @@ pub struct Begun {
 /// Begins. Lines of standard input are read until one says something, if nothing else does.
 pub async fn begin(
     handle: &Handle,
-    target: Target,
-    errand: Errand,
-    lines: Option<&mut mpsc::Receiver<Typed>>,
-) -> Result<Begun, Problem> {
+    target: SessionTarget,
+    errand: CliRequest,
+    lines: Option<&mut mpsc::Receiver<InputLine>>,
+) -> Result<StartedRun, Problem> {
     match (target, errand, lines) {
-        (Target::New(new), errand, lines) => {
+        (SessionTarget::New(new), errand, lines) => {
             let (parts, key, nonsense) = match (errand, lines) {
-                (Errand::Post(parts), _) => (parts, None, Vec::new()),
-                (_, Some(lines)) => first_words(lines).await?,
+                (CliRequest::Post(parts), _) => (parts, None, Vec::new()),
+                (_, Some(lines)) => first_message(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
             };
             // Before there is anything to stop: whoever sees the message may stop the run in that moment.
-            let signals = Signals::listen()?;
-            let (id, message) = post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
+            let signals = StopSignals::listen()?;
+            let (id, message) =
+                post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
-            let subscription = handle.subscribe_tree(Filter { session: id.clone(), after: 0 });
-            let mut watch = Watch::default();
+            let subscription = handle.subscribe_tree(EventFilter {
+                session: id.clone(),
+                after: 0,
+            });
+            let mut watch = RunTracker::default();
             watch.await_message(message);
             let (session, remarks) = (session(handle, &id).await?, Vec::new());
-            Ok(Begun { session, subscription, signals, watch, is_known: false, remarks, nonsense })
+            Ok(StartedRun {
+                session,
+                subscription,
+                signals,
+                watch,
+                is_known: false,
+                remarks,
+                nonsense,
+            })
         }
-        (Target::Known(known), errand, _) => {
-            let remarks = held_elsewhere(handle, &known.id).await?.into_iter().collect();
+        (SessionTarget::Known(known), errand, _) => {
+            let remarks = held_elsewhere(handle, &known.id)
+                .await?
+                .into_iter()
+                .collect();
             let known = session(handle, &known.id).await?;
-            let filter = Filter { session: known.id.clone(), after: known.head };
+            let filter = EventFilter {
+                session: known.id.clone(),
+                after: known.head,
+            };
             let subscription = handle.subscribe_tree(filter);
-            let signals = Signals::listen()?;
+            let signals = StopSignals::listen()?;
             let mut watch = start_known(handle, &known.id, errand).await?;
             watch.seen = known.head;
             let nonsense = Vec::new();
-            Ok(Begun { session: known, subscription, signals, watch, is_known: true, remarks, nonsense })
+            Ok(StartedRun {
+                session: known,
+                subscription,
+                signals,
+                watch,
+                is_known: true,
+                remarks,
+                nonsense,
+            })
         }
     }
 }
 
-async fn start_known(handle: &Handle, id: &SessionId, errand: Errand) -> Result<Watch, Problem> {
-    let mut watch = Watch::default();
+async fn start_known(
+    handle: &Handle,
+    id: &SessionId,
+    errand: CliRequest,
+) -> Result<RunTracker, Problem> {
+    let mut watch = RunTracker::default();
     match errand {
-        Errand::Post(parts) => {
-            let (_, message) =
-                post(handle, Address::Id { id: id.clone() }, parts, None, Delivery::Queue).await?;
+        CliRequest::Post(parts) => {
+            let (_, message) = post(
+                handle,
+                Address::Id { id: id.clone() },
+                parts,
+                None,
+                Delivery::Queue,
+            )
+            .await?;
             watch.await_message(message);
-            wake_those_below(handle, id).await?;
+            resume_children(handle, id).await?;
         }
-        Errand::Resume => {
-            settle_left_programs(&**handle.store(), Some(id), SystemClock.now())
+        CliRequest::Resume => {
+            settle_orphaned_programs(&**handle.store(), Some(id), SystemClock.now())
                 .await
                 .map_err(|error| error.problem())?;
-            let is_left = wake_those_below(handle, id).await?;
+            let is_left = resume_children(handle, id).await?;
             if !is_left && !is_unfinished(handle, id).await? {
                 return Ok(watch);
             }
-            watch = Watch::for_anything();
-            handle.send(Command::Resume { session: id.clone() }).await.map_err(|error| error.problem())?;
+            watch = RunTracker::for_anything();
+            handle
+                .send(Command::Resume {
+                    session: id.clone(),
+                })
+                .await
+                .map_err(|error| error.problem())?;
         }
-        Errand::Lines => {}
+        CliRequest::Lines => {}
     }
     Ok(watch)
 }
 
 /// Lets the agents go on that a session had delegated to and that were left; says whether there were any.
-async fn wake_those_below(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
-    let tasks = handle.store().tasks(Some(id)).await.map_err(|error| error.problem())?;
-    let left = tasks.into_iter().filter(|task| task.status == TaskStatus::Running);
+async fn resume_children(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
+    let tasks = handle
+        .store()
+        .tasks(Some(id))
+        .await
+        .map_err(|error| error.problem())?;
+    let left = tasks
+        .into_iter()
+        .filter(|task| task.status == TaskStatus::Running);
     let mut any = false;
     for session in left.filter_map(|task| task.child) {
         any = true;
-        handle.send(Command::Resume { session }).await.map_err(|error| error.problem())?;
+        handle
+            .send(Command::Resume { session })
+            .await
+            .map_err(|error| error.problem())?;
     }
     Ok(any)
 }
@@ -128,9 +180,21 @@ pub async fn post(
     key: Option<String>,
     delivery: Delivery,
 ) -> Result<(SessionId, MessageId), Problem> {
-    let command = Command::Post { to, parts, origin: Origin::User, key, delivery };
-    match handle.send(command).await.map_err(|error| error.problem())? {
-        Reply::Accepted { session, message, .. } => Ok((session, message)),
+    let command = Command::Post {
+        to,
+        parts,
+        origin: Origin::User,
+        key,
+        delivery,
+    };
+    match handle
+        .send(command)
+        .await
+        .map_err(|error| error.problem())?
+    {
+        CommandReply::Accepted {
+            session, message, ..
+        } => Ok((session, message)),
         other => Err(Problem::new(
             rooftree_protocol::ErrorCode::Internal,
             format!("a message was answered with {other:?}"),
@@ -144,14 +208,23 @@ pub async fn await_keyed(
     handle: &Handle,
     session: &SessionId,
     message: MessageId,
-    watch: &mut Watch,
+    watch: &mut RunTracker,
 ) -> Result<(), Problem> {
     watch.await_message(message);
     let (seen, mut after) = (watch.seen, 0);
     while after < seen {
-        let page = handle.store().events(session, after, PAGE).await.map_err(|error| error.problem())?;
-        let Some(last) = page.last().and_then(|event| event.id) else { break };
-        for event in page.iter().filter(|event| event.id.is_some_and(|id| id <= seen)) {
+        let page = handle
+            .store()
+            .events(session, after, PAGE)
+            .await
+            .map_err(|error| error.problem())?;
+        let Some(last) = page.last().and_then(|event| event.id) else {
+            break;
+        };
+        for event in page
+            .iter()
+            .filter(|event| event.id.is_some_and(|id| id <= seen))
+        {
             watch.take_past(event);
         }
         after = last;
@@ -162,7 +235,12 @@ pub async fn await_keyed(
 
 /// Whether a session has a run open or mail waiting.
 pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
-    Ok(handle.store().unfinished().await.map_err(|error| error.problem())?.contains(id))
+    Ok(handle
+        .store()
+        .unfinished()
+        .await
+        .map_err(|error| error.problem())?
+        .contains(id))
 }
 
 /// Whether nothing is left to do in a session, and everything that happened up to this number is all.
@@ -190,13 +268,21 @@ pub fn opened(session: &Session) -> Event {
 }
 
 async fn session(handle: &Handle, id: &SessionId) -> Result<Session, Problem> {
-    let found = handle.store().session(id).await.map_err(|error| error.problem())?;
+    let found = handle
+        .store()
+        .session(id)
+        .await
+        .map_err(|error| error.problem())?;
     found.ok_or_else(|| rooftree_store::Error::NoSession(id.clone()).problem())
 }
 
 async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String>, Problem> {
     let us = Owner::this_process();
-    let owner = handle.store().owner(id).await.map_err(|error| error.problem())?;
+    let owner = handle
+        .store()
+        .owner(id)
+        .await
+        .map_err(|error| error.problem())?;
     let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
     Ok(owner.map(|owner| {
         format!(
@@ -207,20 +293,28 @@ async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String
 }
 
 /// The first message among the lines; what cannot be used before there is a session is said.
-async fn first_words(
-    lines: &mut mpsc::Receiver<Typed>,
+async fn first_message(
+    lines: &mut mpsc::Receiver<InputLine>,
 ) -> Result<(Vec<Part>, Option<String>, Vec<String>), Problem> {
     let mut nonsense: Vec<String> = Vec::new();
     while let Some(typed) = lines.recv().await {
         match typed {
-            Typed::Wish(Wish::User { text, key }) => return Ok((vec![Part::text(text)], key, nonsense)),
-            Typed::Wish(Wish::Steer { text }) => return Ok((vec![Part::text(text)], None, nonsense)),
-            Typed::Wish(_) => nonsense.push("a line before the first message had nothing to act on".into()),
-            Typed::Nonsense(what) => nonsense.push(what),
-            Typed::End => break,
+            InputLine::Wish(InputCommand::User { text, key }) => {
+                return Ok((vec![Part::text(text)], key, nonsense));
+            }
+            InputLine::Wish(InputCommand::Steer { text }) => {
+                return Ok((vec![Part::text(text)], None, nonsense));
+            }
+            InputLine::Wish(_) => {
+                nonsense.push("a line before the first message had nothing to act on".into())
+            }
+            InputLine::Nonsense(what) => nonsense.push(what),
+            InputLine::End => break,
         }
     }
     let mut causes = vec!["standard input ended before any message".to_owned()];
     causes.extend(nonsense);
-    Err(usage("there is nothing to say").cause(causes.join("\n")).fix(ALLOWED))
+    Err(usage("there is nothing to say")
+        .cause(causes.join("\n"))
+        .fix(ALLOWED))
 }

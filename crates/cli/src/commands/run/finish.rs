@@ -1,26 +1,29 @@
 //! Says what came of it: the answer, what was refused, what it cost, how to go on.
 
 use rooftree_protocol::{
-    ErrorCode, Event, EventBody, Problem, RunId, RunStatus, Session, SessionId, Usage, event::RunEnd,
+    ErrorCode, Event, EventBody, Problem, RunId, RunStatus, Session, SessionId, Usage,
+    event::RunEnd,
 };
-use rooftree_runtime::Runtime;
+use rooftree_runtime::AgentRuntime;
 
-use super::{Asked, outcome::Outcome, report::Report, watch::Watch};
+use super::{
+    PromptAnswerer, report::StdoutReport, result_json::RunResult, run_tracker::RunTracker,
+};
 use crate::{
     exit::Exit,
     failure,
     terminal::{
         self,
-        clean::clean,
-        line::{Line, Look},
-        view::View,
-        wording,
+        line::{StyledLine, TextStyle},
+        run_text,
+        sanitize::clean,
+        view::TerminalView,
     },
 };
 
 /// How following ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum FollowEnd {
     /// All that was asked for is done.
     Done,
     /// Somebody wants to leave without waiting.
@@ -30,12 +33,12 @@ pub enum Ended {
 }
 
 /// A run that was followed to where it is left.
-pub struct Followed<'a> {
-    pub asking: Asked,
+pub struct FollowedRun<'a> {
+    pub asking: PromptAnswerer,
     pub session: Session,
-    pub watch: Watch,
-    pub view: Box<dyn View>,
-    pub report: &'a mut Report,
+    pub watch: RunTracker,
+    pub view: Box<dyn TerminalView>,
+    pub report: &'a mut StdoutReport,
     /// Why the run was told to stop: the number to leave with.
     pub stopping: Option<Exit>,
     /// The number to leave with if nothing was done because a line could not be taken.
@@ -46,29 +49,29 @@ pub struct Followed<'a> {
 
 /// How the program leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct RunExit {
     /// With which number.
     pub exit: Exit,
     /// Which session it leaves.
     pub session: SessionId,
     /// The run that began first.
     pub run: Option<RunId>,
-    pub manner: Manner,
+    pub manner: ShutdownMode,
 }
 
 /// Whether anything is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum ShutdownMode {
     /// Everything that runs is stopped in order first.
     InOrder,
     /// Nothing is waited for.
     AtOnce,
 }
 
-impl Left {
+impl RunExit {
     /// Stops the runtime, unless nothing is to be waited for: what was running can be resumed.
-    pub async fn leave(self, runtime: Runtime) -> Exit {
-        if self.manner == Manner::InOrder {
+    pub async fn leave(self, runtime: AgentRuntime) -> Exit {
+        if self.manner == ShutdownMode::InOrder {
             runtime.stop().await;
         }
         self.exit
@@ -76,51 +79,63 @@ impl Left {
 }
 
 /// Says it on both streams.
-pub fn finish(mut followed: Followed<'_>, ended: Ended) -> Result<Left, Problem> {
+pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit, Problem> {
     followed.view.finish();
     let outcome = outcome(&followed, &ended);
     if let Some(outcome) = &outcome {
         let shown = followed.view.has_shown_answer();
         followed.report.result(outcome, shown)?;
     }
-    if !followed.programs.is_empty() && !matches!(ended, Ended::AtOnce(_)) {
+    if !followed.programs.is_empty() && !matches!(ended, FollowEnd::AtOnce(_)) {
         followed.view.say(&[ended_programs(&followed.programs)]);
     }
     let mut lines = Vec::new();
     if let Some(outcome) = &outcome {
         followed.view.fail(&failed(&outcome.end));
-        if followed.asking == Asked::Nobody {
-            lines.extend(wording::denials(&outcome.end.denials));
+        if followed.asking == PromptAnswerer::Nobody {
+            lines.extend(run_text::denials(&outcome.end.denials));
         }
-        let account = wording::Account {
+        let account = run_text::FinishedRun {
             end: &outcome.end,
             session: &followed.session.id,
             run: followed.watch.first.as_ref(),
             agents: outcome.agents.all().len(),
         };
-        lines.extend(wording::summary(&account, terminal::width()));
+        lines.extend(run_text::summary(&account, terminal::width()));
     }
-    lines.push(last_words(&followed, &ended, outcome.as_ref()));
+    lines.push(summary_line(&followed, &ended, outcome.as_ref()));
     followed.view.conclude(&lines);
     if let Some(problem) = followed.report.take_failure() {
         return Err(problem);
     }
     let exit = match (&ended, &outcome) {
         _ if followed.report.is_closed() => Exit::CLOSED_PIPE,
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => *exit,
-        (Ended::Done, Some(outcome)) => outcome.exit,
-        (Ended::Done, None) => followed.refused.unwrap_or(Exit::DONE),
+        (FollowEnd::AtOnce(exit) | FollowEnd::Paused(exit), _) => *exit,
+        (FollowEnd::Done, Some(outcome)) => outcome.exit,
+        (FollowEnd::Done, None) => followed.refused.unwrap_or(Exit::DONE),
     };
-    let manner = if matches!(ended, Ended::AtOnce(_)) { Manner::AtOnce } else { Manner::InOrder };
-    Ok(Left { exit, session: followed.session.id.clone(), run: followed.watch.first.clone(), manner })
+    let manner = if matches!(ended, FollowEnd::AtOnce(_)) {
+        ShutdownMode::AtOnce
+    } else {
+        ShutdownMode::InOrder
+    };
+    Ok(RunExit {
+        exit,
+        session: followed.session.id.clone(),
+        run: followed.watch.first.clone(),
+        manner,
+    })
 }
 
 /// Why a run did not succeed; none if it succeeded, was cancelled or was left running.
-fn failed(end: &RunEnd) -> Vec<Line> {
+fn failed(end: &RunEnd) -> Vec<StyledLine> {
     let words = match (end.status, &end.error) {
         (_, Some(problem)) => failure::in_words(problem),
         (RunStatus::Completed, None) if end.is_refuted() => {
-            format!("error: the work was not verified: {}", clean(&end.refutation()))
+            format!(
+                "error: the work was not verified: {}",
+                clean(&end.refutation())
+            )
         }
         (RunStatus::Truncated, None) => {
             "error: the answer was cut off at the model's output limit".to_owned()
@@ -130,31 +145,39 @@ fn failed(end: &RunEnd) -> Vec<Line> {
         (RunStatus::TimedOut, None) => "error: the run used up its time".to_owned(),
         _ => return Vec::new(),
     };
-    words.lines().map(|line| Line::of(Look::Bad, line)).collect()
+    words
+        .lines()
+        .map(|line| StyledLine::of(TextStyle::Bad, line))
+        .collect()
 }
 
 /// Background commands end with the runtime; the user is told which ones.
-fn ended_programs(programs: &[String]) -> Line {
-    let count = wording::counted(programs.len() as u64, "program");
+fn ended_programs(programs: &[String]) -> StyledLine {
+    let count = run_text::counted(programs.len() as u64, "program");
     let verb = if programs.len() == 1 { "was" } else { "were" };
     let commands: Vec<String> = programs.iter().map(|command| clean(command)).collect();
-    let words = format!("{count} in background {verb} ended: {}", commands.join(", "));
-    Line::of(Look::Warning, "! ").with(Look::Plain, words)
+    let words = format!(
+        "{count} in background {verb} ended: {}",
+        commands.join(", ")
+    );
+    StyledLine::of(TextStyle::Warning, "! ").with(TextStyle::Plain, words)
 }
 
 /// The end of the run; one that was left has none yet and is told as interrupted.
-fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
+fn outcome(followed: &FollowedRun<'_>, ended: &FollowEnd) -> Option<RunResult> {
     let watch = &followed.watch;
     let (run, end, exit) = match (ended, &watch.ended) {
-        (Ended::Done, None) => return None,
-        (Ended::Done, Some((run, end))) => {
-            let end = with_all(watch, end);
+        (FollowEnd::Done, None) => return None,
+        (FollowEnd::Done, Some((run, end))) => {
+            let end = with_delegated_totals(watch, end);
             let exit = followed.stopping.unwrap_or(Exit::for_run(&end));
             (Some(run.clone()), end, exit)
         }
-        (Ended::AtOnce(exit) | Ended::Paused(exit), _) => (watch.run().cloned(), left(watch), *exit),
+        (FollowEnd::AtOnce(exit) | FollowEnd::Paused(exit), _) => {
+            (watch.run().cloned(), left(watch), *exit)
+        }
     };
-    Some(Outcome {
+    Some(RunResult {
         session: followed.session.clone(),
         run,
         model: watch.model.clone(),
@@ -166,7 +189,7 @@ fn outcome(followed: &Followed<'_>, ended: &Ended) -> Option<Outcome> {
 }
 
 /// The end of a run that delegated: what was used and done is that of everybody together.
-fn with_all(watch: &Watch, end: &RunEnd) -> RunEnd {
+fn with_delegated_totals(watch: &RunTracker, end: &RunEnd) -> RunEnd {
     if watch.agents.all().is_empty() && watch.runs <= 1 {
         return end.clone();
     }
@@ -175,14 +198,23 @@ fn with_all(watch: &Watch, end: &RunEnd) -> RunEnd {
     let theirs: u32 = watch.agents.all().iter().map(|agent| agent.calls).sum();
     let calls = watch.so_far.calls + theirs;
     let denials = end.denials.iter().chain(&watch.denials).cloned().collect();
-    RunEnd { usage, calls, denials, duration_ms: watch.so_far.milliseconds(), ..end.clone() }
+    RunEnd {
+        usage,
+        calls,
+        denials,
+        duration_ms: watch.so_far.milliseconds(),
+        ..end.clone()
+    }
 }
 
-fn left(watch: &Watch) -> RunEnd {
-    let usage = watch.by_model.values().fold(Usage::none(), |mut sum, used| {
-        sum += *used;
-        sum
-    });
+fn left(watch: &RunTracker) -> RunEnd {
+    let usage = watch
+        .by_model
+        .values()
+        .fold(Usage::none(), |mut sum, used| {
+            sum += *used;
+            sum
+        });
     RunEnd {
         text: watch.so_far.text.as_str().to_owned(),
         turns: watch.so_far.turns,
@@ -193,29 +225,46 @@ fn left(watch: &Watch) -> RunEnd {
     }
 }
 
-fn last_words(followed: &Followed<'_>, ended: &Ended, outcome: Option<&Outcome>) -> Line {
+fn summary_line(
+    followed: &FollowedRun<'_>,
+    ended: &FollowEnd,
+    outcome: Option<&RunResult>,
+) -> StyledLine {
     let id = &followed.session.id;
-    let resume = format!("rooftree run -s {}", wording::short(id));
+    let resume = format!("rooftree run -s {}", run_text::short(id));
     let words = match (ended, outcome) {
-        (Ended::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
-        (Ended::AtOnce(_), _) if followed.watch.is_working() => {
+        (FollowEnd::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
+        (FollowEnd::AtOnce(_), _) if followed.watch.is_working() => {
             format!("  left at once; it goes on with: {resume}")
         }
-        (Ended::AtOnce(_), _) => format!("  your message stays queued; follow it with: {resume}"),
-        (Ended::Done, None) => {
-            format!("nothing is unfinished; say something with: {}", wording::how_to_continue(id))
+        (FollowEnd::AtOnce(_), _) => {
+            format!("  your message stays queued; follow it with: {resume}")
         }
-        (Ended::Done, Some(_)) => format!("  go on with: {}", wording::how_to_continue(id)),
+        (FollowEnd::Done, None) => {
+            format!(
+                "nothing is unfinished; say something with: {}",
+                run_text::how_to_continue(id)
+            )
+        }
+        (FollowEnd::Done, Some(_)) => format!("  go on with: {}", run_text::how_to_continue(id)),
     };
-    Line::of(Look::Dim, words)
+    StyledLine::of(TextStyle::Dim, words)
 }
 
 /// The agent could not go on, and no run will end to say so.
 pub fn agent_stopped(event: &Event) -> Option<Problem> {
     match &event.body {
-        EventBody::Notice { code, message, hint, .. } if event.id.is_none() && code == "agent_stopped" => {
+        EventBody::Notice {
+            code,
+            message,
+            hint,
+            ..
+        } if event.id.is_none() && code == "agent_stopped" => {
             let problem = Problem::new(ErrorCode::StoreFailed, message.clone());
-            Some(hint.clone().map_or(problem.clone(), |hint| problem.fix(hint)))
+            Some(
+                hint.clone()
+                    .map_or(problem.clone(), |hint| problem.fix(hint)),
+            )
         }
         _ => None,
     }

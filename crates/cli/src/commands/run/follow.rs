@@ -5,31 +5,31 @@ use rooftree_runtime::Handle;
 use rooftree_store::{TaskRow, TaskStatus};
 
 use super::{
-    Asked, InputFormat,
-    asker::{Asker, Item, Question},
-    begin::{self, Begun, Errand},
-    finish::{self, Ended, Followed, Left},
-    input::{self, ALLOWED},
-    linger::{Linger, Next},
-    report::Report,
-    sources::{Happening, Sources},
-    target::Target,
-    watch::{Step, Turn, Watch},
+    InputFormat, PromptAnswerer,
+    background_wait::{BackgroundWait, BackgroundWaitStep},
+    begin::{self, CliRequest, StartedRun},
+    finish::{self, FollowEnd, FollowedRun, RunExit},
+    follower_events::{FollowerEvent, FollowerEvents},
+    input_lines::{self, ALLOWED},
+    prompt_queue::{PermissionRef, PromptQueue, UserPrompt},
+    report::StdoutReport,
+    run_tracker::{ForeignRunOrder, RunTracker, TrackerStep},
+    session_target::SessionTarget,
 };
 use crate::{
     exit::Exit,
-    terminal::{view::View, wording},
-    wording::place,
+    human_format::place,
+    terminal::{run_text, view::TerminalView},
 };
 
 /// What is to be done, where, and who can be asked.
-pub struct Job {
-    pub errand: Errand,
-    pub target: Target,
-    pub asking: Asked,
+pub struct RunJob {
+    pub errand: CliRequest,
+    pub target: SessionTarget,
+    pub asking: PromptAnswerer,
     pub input: InputFormat,
     /// How long agents in background are waited for.
-    pub linger: Linger,
+    pub linger: BackgroundWait,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
 }
@@ -37,26 +37,33 @@ pub struct Job {
 /// Follows; says with which number to leave, and how.
 pub async fn follow(
     handle: &Handle,
-    job: Job,
-    view: Box<dyn View>,
-    report: &mut Report,
-) -> Result<Left, Problem> {
-    let mut lines = (job.input == InputFormat::StreamJson).then(input::listen);
-    let Begun { session, subscription, signals, watch, is_known, remarks, nonsense } =
-        begin::begin(handle, job.target, job.errand, lines.as_mut()).await?;
+    job: RunJob,
+    view: Box<dyn TerminalView>,
+    report: &mut StdoutReport,
+) -> Result<RunExit, Problem> {
+    let mut lines = (job.input == InputFormat::StreamJson).then(input_lines::listen);
+    let StartedRun {
+        session,
+        subscription,
+        signals,
+        watch,
+        is_known,
+        remarks,
+        nonsense,
+    } = begin::begin(handle, job.target, job.errand, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
     }
-    let mut following = Following {
+    let mut following = RunFollower {
         input_open: lines.is_some(),
-        sources: Sources::open(subscription, signals, lines),
+        sources: FollowerEvents::open(subscription, signals, lines),
         handle: handle.clone(),
         asking: job.asking,
         session,
         watch,
         view,
         report,
-        asker: Asker::default(),
+        asker: PromptQueue::default(),
         questions: Vec::new(),
         linger: job.linger,
         stopping: None,
@@ -66,13 +73,34 @@ pub async fn follow(
         following.remark(remark);
     }
     for what in &nonsense {
-        following.complain(what, Some(ALLOWED.into()));
+        following.report_bad_input(what, Some(ALLOWED.into()));
     }
-    let ended = following.until_over().await?;
+    let ended = following.run_to_end().await?;
     following.let_children_settle().await?;
     let programs = following.programs().await?;
-    let Following { asking, session, watch, view, report, stopping, refused, .. } = following;
-    finish::finish(Followed { asking, session, watch, view, report, stopping, refused, programs }, ended)
+    let RunFollower {
+        asking,
+        session,
+        watch,
+        view,
+        report,
+        stopping,
+        refused,
+        ..
+    } = following;
+    finish::finish(
+        FollowedRun {
+            asking,
+            session,
+            watch,
+            view,
+            report,
+            stopping,
+            refused,
+            programs,
+        },
+        ended,
+    )
 }
 
 /// How often, and after what pause, a stopped run looks whether the agents below it are settled.
@@ -81,17 +109,18 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(25);
 
 /// Something a program was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Open {
-    Permission(Question),
+pub(super) enum OpenPrompt {
+    Permission(PermissionRef),
     Question(QuestionId),
 }
 
-impl Open {
+impl OpenPrompt {
     fn of(event: &Event) -> Option<Self> {
         match &event.body {
-            EventBody::PermissionRequested { id, .. } => {
-                Some(Self::Permission(Question { session: event.session.clone(), id: id.clone() }))
-            }
+            EventBody::PermissionRequested { id, .. } => Some(Self::Permission(PermissionRef {
+                session: event.session.clone(),
+                id: id.clone(),
+            })),
             EventBody::QuestionRequested { id, .. } => Some(Self::Question(id.clone())),
             _ => None,
         }
@@ -106,18 +135,18 @@ impl Open {
 }
 
 /// A run being followed.
-pub(super) struct Following<'a> {
+pub(super) struct RunFollower<'a> {
     pub(super) handle: Handle,
-    pub(super) sources: Sources,
-    pub(super) asking: Asked,
+    pub(super) sources: FollowerEvents,
+    pub(super) asking: PromptAnswerer,
     pub(super) session: Session,
-    pub(super) watch: Watch,
-    pub(super) view: Box<dyn View>,
-    pub(super) report: &'a mut Report,
-    pub(super) asker: Asker,
+    pub(super) watch: RunTracker,
+    pub(super) view: Box<dyn TerminalView>,
+    pub(super) report: &'a mut StdoutReport,
+    pub(super) asker: PromptQueue,
     /// What a program has not answered.
-    pub(super) questions: Vec<Open>,
-    pub(super) linger: Linger,
+    pub(super) questions: Vec<OpenPrompt>,
+    pub(super) linger: BackgroundWait,
     pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
     pub(super) stopping: Option<Exit>,
@@ -125,29 +154,29 @@ pub(super) struct Following<'a> {
     pub(super) refused: Option<Exit>,
 }
 
-impl Following<'_> {
-    async fn until_over(&mut self) -> Result<Ended, Problem> {
+impl RunFollower<'_> {
+    async fn run_to_end(&mut self) -> Result<FollowEnd, Problem> {
         while !self.is_over().await? {
             match self.sources.next().await {
-                Happening::Event(event) => self.take(&event).await?,
-                Happening::Broken(problem) => return Err(problem),
-                Happening::Key(key) => {
+                FollowerEvent::Event(event) => self.take(&event).await?,
+                FollowerEvent::Broken(problem) => return Err(problem),
+                FollowerEvent::Key(key) => {
                     let said = self.asker.key(key, &mut *self.view, &mut self.sources.keys);
                     if let Some(said) = said {
                         self.answer(said).await?;
                     }
                 }
-                Happening::Typed(typed) => self.heed(typed).await?,
-                Happening::Tick => {
-                    self.report.look();
+                FollowerEvent::Typed(typed) => self.apply_input(typed).await?,
+                FollowerEvent::Tick => {
+                    self.report.check_reader();
                     self.view.tick();
                 }
-                Happening::Terminate => return Ok(Ended::Paused(Exit::TERMINATED)),
-                Happening::HangUp => return Ok(Ended::Paused(Exit::HUNG_UP)),
-                Happening::Interrupt => {
+                FollowerEvent::Terminate => return Ok(FollowEnd::Paused(Exit::TERMINATED)),
+                FollowerEvent::HangUp => return Ok(FollowEnd::Paused(Exit::HUNG_UP)),
+                FollowerEvent::Interrupt => {
                     // A run that is not ours must not be stopped for leaving.
                     if self.stopping.is_some() || !self.is_working() {
-                        return Ok(Ended::AtOnce(Exit::INTERRUPTED));
+                        return Ok(FollowEnd::AtOnce(Exit::INTERRUPTED));
                     }
                     self.stop(Exit::INTERRUPTED).await?;
                     self.remark("stopping… (Ctrl-C again leaves at once)");
@@ -155,12 +184,12 @@ impl Following<'_> {
             }
             if self.report.is_closed() && self.stopping.is_none() {
                 if !self.is_working() {
-                    return Ok(Ended::AtOnce(Exit::CLOSED_PIPE));
+                    return Ok(FollowEnd::AtOnce(Exit::CLOSED_PIPE));
                 }
                 self.stop(Exit::CLOSED_PIPE).await?;
             }
         }
-        Ok(Ended::Done)
+        Ok(FollowEnd::Done)
     }
 
     /// Whether a run of ours, or somebody it delegated to, is at work.
@@ -172,10 +201,14 @@ impl Following<'_> {
         // Once agents were told to stop, what their ends would wake waits for another day.
         let is_ours_over = self.watch.is_over() && (!self.input_open || self.stopping.is_some());
         if !is_ours_over && !self.linger.is_ending() {
-            self.linger.is_awake();
+            self.linger.session_woke();
             return Ok(false);
         }
-        let programs = if self.linger.waits_for_programs() { self.programs().await? } else { Vec::new() };
+        let programs = if self.linger.waits_for_programs() {
+            self.programs().await?
+        } else {
+            Vec::new()
+        };
         let has_delegated = !self.watch.agents.all().is_empty() || self.watch.has_programs;
         let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
             (true, None) if !has_delegated => return Ok(false),
@@ -187,20 +220,28 @@ impl Following<'_> {
             // What is left may be more than one run, and what an agent answered may still wake one.
             _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };
-        match self.linger.next(&self.watch.agents, &programs, is_settled, self.stopping.is_some()) {
-            Next::Wait => Ok(false),
-            Next::Over => Ok(true),
-            Next::Say(words) => {
+        match self.linger.next(
+            &self.watch.agents,
+            &programs,
+            is_settled,
+            self.stopping.is_some(),
+        ) {
+            BackgroundWaitStep::Wait => Ok(false),
+            BackgroundWaitStep::Over => Ok(true),
+            BackgroundWaitStep::Say(words) => {
                 self.remark(&words);
                 Ok(false)
             }
-            Next::Stop(words) => {
+            BackgroundWaitStep::Stop(words) => {
                 self.remark(&words);
                 self.stop(Exit::LIMIT).await?;
                 Ok(false)
             }
-            Next::Leave(words) => {
-                self.remark(&format!("{words}: rooftree run -s {}", wording::short(&self.session.id)));
+            BackgroundWaitStep::Leave(words) => {
+                self.remark(&format!(
+                    "{words}: rooftree run -s {}",
+                    run_text::short(&self.session.id)
+                ));
                 Ok(true)
             }
         }
@@ -214,9 +255,13 @@ impl Following<'_> {
         for _ in 0..SETTLING {
             let tasks = self.handle.store().tasks(Some(&self.session.id)).await;
             let tasks = tasks.map_err(|error| error.problem())?;
-            let is_open = |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
-            let open: Vec<_> =
-                tasks.iter().filter(|task| is_open(task)).filter_map(|task| task.child.clone()).collect();
+            let is_open =
+                |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
+            let open: Vec<_> = tasks
+                .iter()
+                .filter(|task| is_open(task))
+                .filter_map(|task| task.child.clone())
+                .collect();
             if open.is_empty() {
                 break;
             }
@@ -236,8 +281,14 @@ impl Following<'_> {
         sessions.dedup();
         let mut programs = Vec::new();
         for session in sessions {
-            let tasks = self.handle.store().tasks(Some(session)).await.map_err(|error| error.problem())?;
-            let running = |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_none();
+            let tasks = self
+                .handle
+                .store()
+                .tasks(Some(session))
+                .await
+                .map_err(|error| error.problem())?;
+            let running =
+                |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_none();
             programs.extend(tasks.into_iter().filter(running).map(|task| task.title));
         }
         Ok(programs)
@@ -255,7 +306,7 @@ impl Following<'_> {
             self.watch.take_delegated(event);
             self.view.show_delegated(event);
         }
-        if let Some(open) = Open::of(event) {
+        if let Some(open) = OpenPrompt::of(event) {
             self.ask(event, open).await?;
         }
         match &event.body {
@@ -269,43 +320,47 @@ impl Following<'_> {
     /// Something asked is settled, by whomever.
     fn settle(&mut self, id: &str, by: &str) {
         self.questions.retain(|open| open.id() != id);
-        self.asker.remove(id, by, &mut *self.view, &mut self.sources.keys);
+        self.asker
+            .remove(id, by, &mut *self.view, &mut self.sources.keys);
     }
 
     fn take_own(&mut self, event: &Event) {
         let answered = self.watch.ended.as_ref().map(|(_, end)| end.text.clone());
         match (self.watch.take(event), answered) {
-            (Step::OtherBegun(Turn::Before, title), _) => {
+            (TrackerStep::OtherBegun(ForeignRunOrder::Before, title), _) => {
                 self.remark(&format!("an earlier message is worked on first: {title}"));
             }
-            (Step::OtherBegun(Turn::After, title), _) => {
+            (TrackerStep::OtherBegun(ForeignRunOrder::After, title), _) => {
                 self.remark(&format!("another message is worked on: {title}"));
             }
             // A run that a result wakes adds an answer; the one before it is an answer too.
-            (Step::Woken, Some(text)) => self.report.answered(&text, self.view.has_shown_answer()),
+            (TrackerStep::Woken, Some(text)) => {
+                self.report.answered(&text, self.view.has_shown_answer())
+            }
             _ => {}
         }
         self.view.show(event);
     }
 
-    async fn ask(&mut self, event: &Event, open: Open) -> Result<(), Problem> {
+    async fn ask(&mut self, event: &Event, open: OpenPrompt) -> Result<(), Problem> {
         match self.asking {
-            Asked::Person => {
-                let who = self.watch.who(event, &self.session.agent);
-                let item = match Item::from_event(&who.path, event) {
-                    Some(Item::Permission(card)) => {
+            PromptAnswerer::Person => {
+                let who = self.watch.agent_label(event, &self.session.agent);
+                let item = match UserPrompt::from_event(&who.path, event) {
+                    Some(UserPrompt::Permission(card)) => {
                         let place = self.elsewhere(event).await?;
-                        Some(Item::Permission(card.about(who.model, place)))
+                        Some(UserPrompt::Permission(card.about(who.model, place)))
                     }
                     item => item,
                 };
                 if let Some(item) = item {
-                    self.asker.add(item, &mut *self.view, &mut self.sources.keys);
+                    self.asker
+                        .add(item, &mut *self.view, &mut self.sources.keys);
                 }
             }
-            Asked::Program if self.input_open => self.questions.push(open),
-            Asked::Program => self.refuse(open).await?,
-            Asked::Nobody => {}
+            PromptAnswerer::Program if self.input_open => self.questions.push(open),
+            PromptAnswerer::Program => self.refuse(open).await?,
+            PromptAnswerer::Nobody => {}
         }
         Ok(())
     }
@@ -315,8 +370,15 @@ impl Following<'_> {
         if event.session == self.session.id {
             return Ok(None);
         }
-        let asking = self.handle.store().session(&event.session).await.map_err(|error| error.problem())?;
-        let cwd = asking.map(|asking| asking.cwd).filter(|cwd| *cwd != self.session.cwd);
+        let asking = self
+            .handle
+            .store()
+            .session(&event.session)
+            .await
+            .map_err(|error| error.problem())?;
+        let cwd = asking
+            .map(|asking| asking.cwd)
+            .filter(|cwd| *cwd != self.session.cwd);
         Ok(cwd.map(|cwd| place(&cwd)))
     }
 }

@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use super::{
     Arguments, OutputFormat,
-    outcome::{self, Outcome},
+    result_json::{self, RunResult},
 };
 use crate::{
-    output::{self, Reader},
-    terminal::clean::{clean, sanitised},
+    output::{self, StdoutReader},
+    terminal::sanitize::{clean, sanitised},
 };
 
 /// Standard output during a run.
-pub struct Report {
+pub struct StdoutReport {
     format: OutputFormat,
     with_deltas: bool,
     last_message: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub struct Report {
     done: bool,
 }
 
-impl Report {
+impl StdoutReport {
     /// Writes what the arguments say.
     pub fn new(arguments: &Arguments) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Report {
     }
 
     /// Looks whether a reader of events is still there, also while there is nothing to write.
-    pub fn look(&mut self) {
+    pub fn check_reader(&mut self) {
         if self.format == OutputFormat::StreamJson && !self.closed {
             let out = rustix::stdio::stdout();
             let mut watched = [PollFd::new(&out, PollFlags::empty())];
@@ -84,11 +84,13 @@ impl Report {
     pub fn event(&mut self, event: &Event) {
         let is_delta = matches!(
             event.body,
-            EventBody::MessageDelta { .. } | EventBody::ThinkingDelta { .. } | EventBody::ToolOutput { .. }
+            EventBody::MessageDelta { .. }
+                | EventBody::ThinkingDelta { .. }
+                | EventBody::ToolOutput { .. }
         );
         if self.format == OutputFormat::StreamJson && (self.with_deltas || !is_delta) {
             match serde_json::to_string(event) {
-                Ok(line) => self.in_order(output::harmless(&line), &event.body),
+                Ok(line) => self.in_order(output::escape_control_chars(&line), &event.body),
                 Err(_) => self.closed = true,
             }
         }
@@ -111,12 +113,15 @@ impl Report {
     }
 
     /// The run is over. The answer is not printed twice on one terminal.
-    pub fn result(&mut self, outcome: &Outcome, has_been_shown: bool) -> Result<(), Problem> {
+    pub fn result(&mut self, outcome: &RunResult, has_been_shown: bool) -> Result<(), Problem> {
         self.done = true;
         if let Some(path) = &self.last_message {
             fs::write(path, &outcome.end.text).map_err(|error| {
-                Problem::new(ErrorCode::InvalidArguments, format!("cannot write {}", path.display()))
-                    .cause(error.to_string())
+                Problem::new(
+                    ErrorCode::InvalidArguments,
+                    format!("cannot write {}", path.display()),
+                )
+                .cause(error.to_string())
             })?;
         }
         match self.format {
@@ -136,7 +141,7 @@ impl Report {
     /// It failed before there was a result: programs get an object all the same.
     pub fn failed(&mut self, problem: &Problem) {
         if !self.done && self.format != OutputFormat::Text {
-            self.object(&outcome::failed(problem));
+            self.object(&result_json::failed(problem));
         }
     }
 
@@ -155,7 +160,7 @@ impl Report {
 
     fn object(&mut self, object: &Value) {
         self.catch_up();
-        self.line(&output::harmless(&object.to_string()));
+        self.line(&output::escape_control_chars(&object.to_string()));
     }
 
     /// One line, or one text, and a line end; in one write.
@@ -164,8 +169,8 @@ impl Report {
             return;
         }
         match output::write(&format!("{text}\n")) {
-            Ok(Reader::There) => {}
-            Ok(Reader::Gone) => self.closed = true,
+            Ok(StdoutReader::There) => {}
+            Ok(StdoutReader::Gone) => self.closed = true,
             Err(problem) => {
                 self.closed = true;
                 self.failure = Some(problem);

@@ -7,9 +7,9 @@ use rooftree_store::{RunFilter, Store};
 
 use super::{
     find,
-    record::{Record, Standing},
+    run_summary::{RunState, RunSummary},
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::counted};
 
 /// Options of `runs cancel`.
 #[derive(Args, Debug)]
@@ -25,26 +25,41 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     find::store(environment)?;
     let store = environment.store()?;
     let row = find::run(store.as_ref(), &arguments.run).await?;
-    let Some(record) = Record::of(store.as_ref(), &row).await? else { return Ok(Exit::DONE) };
-    let Record { run, session, status, .. } = record;
-    if let Standing::Ended(status) = status {
+    let Some(record) = RunSummary::of(store.as_ref(), &row).await? else {
+        return Ok(Exit::DONE);
+    };
+    let RunSummary {
+        run,
+        session,
+        status,
+        ..
+    } = record;
+    if let RunState::Ended(status) = status {
         let told = cancel_below(store.as_ref(), run.clone()).await?;
         let words = match told {
             0 => format!("{run} has ended already: {status}"),
             told => {
                 let told = counted(told, "run");
-                format!("{run} has ended already: {status}; told to stop what it left at work: {told}")
+                format!(
+                    "{run} has ended already: {status}; told to stop what it left at work: {told}"
+                )
             }
         };
-        output::mention(environment, &words);
+        output::print_note(environment, &words);
         return Ok(Exit::DONE);
     }
-    let command = Command::Cancel { session: session.clone(), run: Some(run.clone()) };
-    store.put_command(&session, command, SystemClock.now()).await.map_err(|error| error.problem())?;
-    output::mention(
+    let command = Command::Cancel {
+        session: session.clone(),
+        run: Some(run.clone()),
+    };
+    store
+        .put_command(&session, command, SystemClock.now())
+        .await
+        .map_err(|error| error.problem())?;
+    output::print_note(
         environment,
         &match status {
-            Standing::Running => format!("{run} is told to stop"),
+            RunState::Running => format!("{run} is told to stop"),
             _ => format!("nobody works on {run}; it stops as soon as session {session} goes on"),
         },
     );
@@ -56,15 +71,32 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 async fn cancel_below(store: &dyn Store, run: RunId) -> Result<u64, Problem> {
     let (mut above, mut told) = (vec![run], 0);
     while let Some(run) = above.pop() {
-        let filter = RunFilter { parent: Some(run), ..RunFilter::default() };
+        let filter = RunFilter {
+            parent: Some(run),
+            ..RunFilter::default()
+        };
         for row in store.runs(filter).await.map_err(|error| error.problem())? {
-            let Some(Record { run, session, status, .. }) = Record::of(store, &row).await? else { continue };
-            if let Standing::Ended(_) = status {
+            let Some(RunSummary {
+                run,
+                session,
+                status,
+                ..
+            }) = RunSummary::of(store, &row).await?
+            else {
+                continue;
+            };
+            if let RunState::Ended(_) = status {
                 above.push(run);
                 continue;
             }
-            let command = Command::Cancel { session: session.clone(), run: Some(run) };
-            store.put_command(&session, command, SystemClock.now()).await.map_err(|error| error.problem())?;
+            let command = Command::Cancel {
+                session: session.clone(),
+                run: Some(run),
+            };
+            store
+                .put_command(&session, command, SystemClock.now())
+                .await
+                .map_err(|error| error.problem())?;
             told += 1;
         }
     }

@@ -5,16 +5,16 @@ use rooftree_protocol::Problem;
 use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{RunFilter, Store};
 
-use super::record::Record;
+use super::run_summary::RunSummary;
 use crate::{
-    commands::sessions::to_read,
+    commands::sessions::open_read_only,
     environment::Environment,
     exit::Exit,
-    listing::{self, Listed, Output},
+    human_format,
+    listing::{self, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::{duration, ending, model, money, tokens},
-    wording,
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::{duration, ending, model, money, tokens},
 };
 
 /// How many are listed when not all are asked for.
@@ -27,10 +27,10 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
-impl Listed for Record {
+impl ListItem for RunSummary {
     fn id(&self) -> String {
         self.run.to_string()
     }
@@ -38,42 +38,61 @@ impl Listed for Record {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let records = match to_read(environment)? {
+    let records = match open_read_only(environment)? {
         Some(store) => records(store.as_ref(), arguments.all).await?,
         None => Vec::new(),
     };
-    let shown = if arguments.all { records.as_slice() } else { records.get(..PAGE).unwrap_or(&records) };
-    listing::print(shown, arguments.output.format, listing::look(environment), table)?;
+    let shown = if arguments.all {
+        records.as_slice()
+    } else {
+        records.get(..PAGE).unwrap_or(&records)
+    };
+    listing::print(
+        shown,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
     if records.is_empty() {
-        output::mention(environment, "no runs yet: rooftree run \"…\" starts one, rooftree demo shows how");
+        output::print_note(
+            environment,
+            "no runs yet: rooftree run \"…\" starts one, rooftree demo shows how",
+        );
     } else if shown.len() < records.len() {
-        output::mention(environment, &format!("the latest {PAGE} are shown; --all shows all of them"));
+        output::print_note(
+            environment,
+            &format!("the latest {PAGE} are shown; --all shows all of them"),
+        );
     }
     Ok(Exit::DONE)
 }
 
-async fn records(store: &dyn Store, all: bool) -> Result<Vec<Record>, Problem> {
+async fn records(store: &dyn Store, all: bool) -> Result<Vec<RunSummary>, Problem> {
     let limit = if all { 0 } else { PAGE + 1 };
-    let filter = RunFilter { roots: !all, limit, ..RunFilter::default() };
+    let filter = RunFilter {
+        roots: !all,
+        limit,
+        ..RunFilter::default()
+    };
     let mut records = Vec::new();
     for row in store.runs(filter).await.map_err(|error| error.problem())? {
-        records.extend(Record::of(store, &row).await?);
+        records.extend(RunSummary::of(store, &row).await?);
     }
     Ok(records)
 }
 
-fn table(records: &[Record]) -> Table {
+fn table(records: &[RunSummary]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("ID", Give::Stiff),
-        ("AGENT", Give::Stiff),
-        ("STATUS", Give::Stiff),
-        ("BEGAN", Give::Stiff),
-        ("TOOK", Give::Stiff),
-        ("TOKENS", Give::Spare),
-        ("COST", Give::Spare),
-        ("MODEL", Give::Spare),
-        ("ASKED", Give::Soft),
+    let mut table = TextTable::new([
+        ("ID", ColumnShrink::Stiff),
+        ("AGENT", ColumnShrink::Stiff),
+        ("STATUS", ColumnShrink::Stiff),
+        ("BEGAN", ColumnShrink::Stiff),
+        ("TOOK", ColumnShrink::Stiff),
+        ("TOKENS", ColumnShrink::Spare),
+        ("COST", ColumnShrink::Spare),
+        ("MODEL", ColumnShrink::Spare),
+        ("ASKED", ColumnShrink::Soft),
     ]);
     for record in records {
         let total = record.total();
@@ -82,10 +101,18 @@ fn table(records: &[Record]) -> Table {
             ending(record.run.as_str()).to_owned(),
             record.agent.clone(),
             format!("{} {}", record.status.sign(), record.status),
-            wording::ago(now, record.started_at),
+            human_format::ago(now, record.started_at),
             record.duration_ms.map(duration).unwrap_or_default(),
-            if used { tokens(total.total()) } else { String::new() },
-            if total.cost_usd > 0.0 { money(&total) } else { String::new() },
+            if used {
+                tokens(total.total())
+            } else {
+                String::new()
+            },
+            if total.cost_usd > 0.0 {
+                money(&total)
+            } else {
+                String::new()
+            },
             model(&record.model),
             record.title.clone(),
         ]);

@@ -11,17 +11,16 @@ use serde_json::{Value, json};
 
 use super::{
     find,
-    record::{self, Record},
+    run_summary::{self, RunSummary},
 };
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing, output,
+    human_format, listing, output,
     terminal::{
-        clean::clean,
-        wording::{counted, duration, ending, model, money, tokens},
+        run_text::{counted, duration, ending, model, money, tokens},
+        sanitize::clean,
     },
-    wording,
 };
 
 /// Paths and steps listed for people, at most; programs get all of them.
@@ -42,31 +41,42 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = find::store(environment)?;
     let row = find::run(store.as_ref(), &arguments.run).await?;
-    let Some(run) = Record::of(store.as_ref(), &row).await? else { return Ok(Exit::DONE) };
+    let Some(run) = RunSummary::of(store.as_ref(), &row).await? else {
+        return Ok(Exit::DONE);
+    };
     let below = below(store.as_ref(), &run.run).await?;
     let text = if arguments.json {
         output::json_page(&object(&run, &row, &below))?
     } else {
         let width = listing::look(environment).width;
-        wording::wrapped(&page(&run, record::end(&row), &below), width)
+        human_format::wrapped(&page(&run, run_summary::end(&row), &below), width)
     };
     output::print(&text)?;
     Ok(Exit::DONE)
 }
 
 /// The runs it delegated to, oldest first.
-async fn below(store: &dyn Store, run: &RunId) -> Result<Vec<Record>, Problem> {
-    let filter = RunFilter { parent: Some(run.clone()), ..RunFilter::default() };
+async fn below(store: &dyn Store, run: &RunId) -> Result<Vec<RunSummary>, Problem> {
+    let filter = RunFilter {
+        parent: Some(run.clone()),
+        ..RunFilter::default()
+    };
     let mut records = Vec::new();
-    for row in store.runs(filter).await.map_err(|error| error.problem())?.into_iter().rev() {
-        records.extend(Record::of(store, &row).await?);
+    for row in store
+        .runs(filter)
+        .await
+        .map_err(|error| error.problem())?
+        .into_iter()
+        .rev()
+    {
+        records.extend(RunSummary::of(store, &row).await?);
     }
     Ok(records)
 }
 
-fn object(run: &Record, row: &RunRow, below: &[Record]) -> Value {
+fn object(run: &RunSummary, row: &RunRow, below: &[RunSummary]) -> Value {
     let mut object = json!(run);
-    if let (Some(end), Value::Object(fields)) = (record::end(row), &mut object) {
+    if let (Some(end), Value::Object(fields)) = (run_summary::end(row), &mut object) {
         fields.insert("text".into(), json!(end.text));
         fields.insert("tools_used".into(), json!(end.tools));
         fields.insert("explored".into(), json!(end.explored));
@@ -81,7 +91,7 @@ fn object(run: &Record, row: &RunRow, below: &[Record]) -> Value {
     object
 }
 
-fn page(run: &Record, end: Option<&RunEnd>, below: &[Record]) -> String {
+fn page(run: &RunSummary, end: Option<&RunEnd>, below: &[RunSummary]) -> String {
     let mut page = format!("{} {} {}\n", run.status.sign(), run.run, run.status);
     let mut line = |label: &str, what: &str| {
         if !what.is_empty() {
@@ -91,16 +101,34 @@ fn page(run: &Record, end: Option<&RunEnd>, below: &[Record]) -> String {
     line("asked", &clean(&run.title));
     line("agent", &format!("{} · {}", run.agent, model(&run.model)));
     line("session", run.session.as_str());
-    let mode = serde_json::to_value(run.mode).ok().and_then(|mode| mode.as_str().map(str::to_owned));
-    let asker = run.parent.as_ref().map(|parent| format!(" for {parent}")).unwrap_or_default();
+    let mode = serde_json::to_value(run.mode)
+        .ok()
+        .and_then(|mode| mode.as_str().map(str::to_owned));
+    let asker = run
+        .parent
+        .as_ref()
+        .map(|parent| format!(" for {parent}"))
+        .unwrap_or_default();
     line("mode", &format!("{}{asker}", mode.unwrap_or_default()));
-    let took = run.duration_ms.map(|time| format!(", took {}", duration(time))).unwrap_or_default();
-    line("began", &format!("{}{took}", wording::moment(run.started_at)));
+    let took = run
+        .duration_ms
+        .map(|time| format!(", took {}", duration(time)))
+        .unwrap_or_default();
+    line(
+        "began",
+        &format!("{}{took}", human_format::moment(run.started_at)),
+    );
     line("used", &used(run));
     if let Some(end) = end {
         line("tools", &end.tools.join(", "));
-        line("explored", &listed(end.explored.iter().map(|path| wording::place(path))));
-        let changed = end.files.iter().filter(|note| note.action != FileAction::Read);
+        line(
+            "explored",
+            &listed(end.explored.iter().map(|path| human_format::place(path))),
+        );
+        let changed = end
+            .files
+            .iter()
+            .filter(|note| note.action != FileAction::Read);
         line("changed", &listed(changed.map(change)));
         line("steps", &listed(end.steps.iter().cloned()));
         line(
@@ -113,35 +141,59 @@ fn page(run: &Record, end: Option<&RunEnd>, below: &[Record]) -> String {
         );
     }
     if let Some(problem) = &run.error {
-        line("error", &format!("{} {}", problem.code.number(), clean(&problem.message)));
+        line(
+            "error",
+            &format!("{} {}", problem.code.number(), clean(&problem.message)),
+        );
     }
     for child in below {
-        let Record { run, agent, status, .. } = child;
+        let RunSummary {
+            run, agent, status, ..
+        } = child;
         let time = child.duration_ms.map(duration).unwrap_or_default();
-        line("asked for", &format!("{} {agent} {} {status} {time}", status.sign(), ending(run.as_str())));
+        line(
+            "asked for",
+            &format!(
+                "{} {agent} {} {status} {time}",
+                status.sign(),
+                ending(run.as_str())
+            ),
+        );
     }
-    if let Some(text) = end.map(|end| clean(end.text.trim())).filter(|text| !text.is_empty()) {
+    if let Some(text) = end
+        .map(|end| clean(end.text.trim()))
+        .filter(|text| !text.is_empty())
+    {
         page.push_str(&format!("\n{text}\n"));
     }
     page
 }
 
-fn used(run: &Record) -> String {
+fn used(run: &RunSummary) -> String {
     let mut facts = vec![
         counted(run.turns.into(), "turn"),
         counted(run.tools.into(), "tool"),
         format!("{} · {}", tokens(run.usage.total()), money(&run.usage)),
     ];
     if run.delegated.total() > 0 {
-        facts.push(format!("others {} · {}", tokens(run.delegated.total()), money(&run.delegated)));
+        facts.push(format!(
+            "others {} · {}",
+            tokens(run.delegated.total()),
+            money(&run.delegated)
+        ));
     }
     facts.join(" · ")
 }
 
 fn change(note: &FileNote) -> String {
     match note.action {
-        FileAction::Deleted => format!("{} deleted", wording::place(&note.path)),
-        _ => format!("{} +{} −{}", wording::place(&note.path), note.added, note.removed),
+        FileAction::Deleted => format!("{} deleted", human_format::place(&note.path)),
+        _ => format!(
+            "{} +{} −{}",
+            human_format::place(&note.path),
+            note.added,
+            note.removed
+        ),
     }
 }
 

@@ -10,7 +10,7 @@ use std::{fs, path::PathBuf};
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use self::text::Signs;
+use self::text::TraceSymbols;
 use super::find;
 use crate::{environment::Environment, exit::Exit, listing, output};
 
@@ -42,15 +42,26 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Some(file) => {
             let path = environment.cwd.join(file);
             fs::write(&path, svg::draw(&picture)).map_err(|error| {
-                Problem::new(ErrorCode::InvalidArguments, format!("cannot write {}", path.display()))
-                    .cause(error.to_string())
+                Problem::new(
+                    ErrorCode::InvalidArguments,
+                    format!("cannot write {}", path.display()),
+                )
+                .cause(error.to_string())
             })?;
-            output::mention(environment, &format!("written to {}", file.display()));
+            output::print_note(environment, &format!("written to {}", file.display()));
         }
         None => {
             let look = listing::look(environment);
-            let signs = if arguments.ascii { Signs::ASCII } else { Signs::BLOCKS };
-            output::print(&text::draw(&picture, look.width.unwrap_or(USUAL_WIDTH), &signs))?;
+            let signs = if arguments.ascii {
+                TraceSymbols::ASCII
+            } else {
+                TraceSymbols::BLOCKS
+            };
+            output::print(&text::draw(
+                &picture,
+                look.width.unwrap_or(USUAL_WIDTH),
+                &signs,
+            ))?;
         }
     }
     Ok(Exit::DONE)

@@ -5,7 +5,7 @@
 //! events there must be, so a file that was cut between two lines is found out too.
 
 pub mod directory;
-pub mod reading;
+pub mod read;
 
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
@@ -24,7 +24,7 @@ pub const VERSION: u32 = 1;
 
 /// A whole session.
 #[derive(Debug)]
-pub struct Archive {
+pub struct SessionArchive {
     pub session: Session,
     /// Events with the place in the file where they were read.
     pub events: Vec<(String, Event)>,
@@ -33,7 +33,7 @@ pub struct Archive {
 
 /// The first line.
 #[derive(Serialize, Deserialize)]
-struct Header<'a> {
+struct ArchiveHeader<'a> {
     #[serde(rename = "type")]
     kind: Cow<'a, str>,
     format: Cow<'a, str>,
@@ -43,7 +43,7 @@ struct Header<'a> {
 
 /// Bytes that events refer to.
 #[derive(Serialize, Deserialize)]
-struct BlobLine {
+struct ArchiveBlob {
     #[serde(rename = "type")]
     kind: String,
     id: BlobId,
@@ -52,17 +52,17 @@ struct BlobLine {
 }
 
 /// Reads a file, a directory, or standard input if it is called `-`.
-pub fn read(path: &Path) -> Result<Archive, Problem> {
+pub fn read(path: &Path) -> Result<SessionArchive, Problem> {
     match path {
-        _ if path == Path::new("-") => reading::lines(&reading::standard_input()?),
+        _ if path == Path::new("-") => read::lines(&read::standard_input()?),
         _ if path.is_dir() => directory::read(path),
-        _ => reading::lines(&reading::file(path)?),
+        _ => read::lines(&read::file(path)?),
     }
 }
 
 /// The line with the session's row.
 pub fn header_line(session: &Session) -> Result<String, Problem> {
-    output::json_line(&Header {
+    output::json_line(&ArchiveHeader {
         kind: "session".into(),
         format: FORMAT.into(),
         v: VERSION,
@@ -73,7 +73,11 @@ pub fn header_line(session: &Session) -> Result<String, Problem> {
 /// The line with some bytes.
 pub fn blob_line(id: &BlobId, bytes: Option<&[u8]>) -> Result<String, Problem> {
     let base64 = bytes.map(|bytes| STANDARD.encode(bytes));
-    output::json_line(&BlobLine { kind: "blob".into(), id: id.clone(), base64 })
+    output::json_line(&ArchiveBlob {
+        kind: "blob".into(),
+        id: id.clone(),
+        base64,
+    })
 }
 
 /// The bytes a blob's name stands for; none if the store has lost them.

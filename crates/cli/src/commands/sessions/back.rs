@@ -5,13 +5,13 @@ use rooftree_protocol::{
     ErrorCode, Event, EventBody, Lane, Message, MessageId, Origin, Part, Problem, Session,
 };
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::Post;
+use rooftree_store::InboxPost;
 
 use super::{
-    find::{self, Among},
-    in_words, journal, to_change,
+    find::{self, LookupScope},
+    in_words, journal, open_writable,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
 
 /// Characters of one answer in the summary.
 const ANSWER: usize = 1_500;
@@ -28,33 +28,57 @@ pub struct Arguments {
 
 /// Leaves the summary in the first session, to be read when it goes on, and prints that one's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_change(environment)?;
-    let switched = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_writable(environment)?;
+    let switched = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let Some(origin) = switched.forked_from.clone() else {
-        let message = format!("session {} was not handed over from another one", switched.id);
+        let message = format!(
+            "session {} was not handed over from another one",
+            switched.id
+        );
         return Err(Problem::new(ErrorCode::InvalidArguments, message)
             .fix("rooftree sessions switch ID AGENT hands a conversation over"));
     };
     let events = journal::whole(store.as_ref(), &switched).await?;
-    let own: Vec<&Event> = events.iter().filter(|event| event.session == switched.id).collect();
+    let own: Vec<&Event> = events
+        .iter()
+        .filter(|event| event.session == switched.id)
+        .collect();
     let Some(summary) = summary(&switched, &own) else {
-        output::mention(environment, "nothing was said there; there is nothing to tell");
+        output::print_note(
+            environment,
+            "nothing was said there; there is nothing to tell",
+        );
         output::print(&format!("{}\n", origin.session))?;
         return Ok(Exit::DONE);
     };
     let id = MessageId::from_entropy(SystemClock.entropy());
-    let from = Origin::Agent { session: switched.id.clone(), agent: switched.agent.clone(), call: None };
-    let message =
-        Message { silent: true, ..Message::new(id, vec![Part::text(summary)], from, SystemClock.now()) };
+    let from = Origin::Agent {
+        session: switched.id.clone(),
+        agent: switched.agent.clone(),
+        call: None,
+    };
+    let message = Message {
+        silent: true,
+        ..Message::new(id, vec![Part::text(summary)], from, SystemClock.now())
+    };
     // What was told up to this event is not told again.
     let key = format!("back:{}:{}", switched.id, switched.head);
     let session = origin.session.clone();
-    let post = Post { session, lane: Lane::Boundary, key, message, capacity: u64::MAX };
+    let post = InboxPost {
+        session,
+        lane: Lane::Boundary,
+        key,
+        message,
+        capacity: u64::MAX,
+    };
     store.post(post).await.map_err(in_words)?;
     output::print(&format!("{}\n", origin.session))?;
-    let next =
-        format!("what {} did is told when you go on: {}", switched.agent, how_to_continue(&origin.session));
-    output::mention(environment, &next);
+    let next = format!(
+        "what {} did is told when you go on: {}",
+        switched.agent,
+        how_to_continue(&origin.session)
+    );
+    output::print_note(environment, &next);
     Ok(Exit::DONE)
 }
 
@@ -65,9 +89,17 @@ fn summary(session: &Session, own: &[&Event]) -> Option<String> {
         match &event.body {
             EventBody::RunStarted { title, .. } => lines.push(format!("Asked: {title}")),
             EventBody::RunCompleted(end) => {
-                lines.push(format!("{}, {}: {}", session.agent, end.status, cut(end.text.trim(), ANSWER)));
-                let files: Vec<String> =
-                    end.files.iter().map(|file| file.path.display().to_string()).collect();
+                lines.push(format!(
+                    "{}, {}: {}",
+                    session.agent,
+                    end.status,
+                    cut(end.text.trim(), ANSWER)
+                ));
+                let files: Vec<String> = end
+                    .files
+                    .iter()
+                    .map(|file| file.path.display().to_string())
+                    .collect();
                 if !files.is_empty() {
                     lines.push(format!("Files changed: {}", files.join(", ")));
                 }
@@ -75,8 +107,11 @@ fn summary(session: &Session, own: &[&Event]) -> Option<String> {
             _ => {}
         }
     }
-    let told =
-        format!("The conversation went on with agent {} and is back.\n{}", session.agent, lines.join("\n"));
+    let told = format!(
+        "The conversation went on with agent {} and is back.\n{}",
+        session.agent,
+        lines.join("\n")
+    );
     (!lines.is_empty()).then(|| cut(&told, WHOLE))
 }
 

@@ -7,16 +7,16 @@ use rooftree_protocol::{ErrorCode, Event, Problem, Session};
 use rooftree_store::Store;
 
 use super::{
-    find::{self, Among},
-    journal, to_read_one, transcript,
+    find::{self, LookupScope},
+    journal, open_existing, transcript,
 };
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Format, Listed},
-    output::{self, Reader},
-    table::{Give, Table},
-    wording,
+    human_format,
+    listing::{self, ListFormat, ListItem},
+    output::{self, StdoutReader},
+    table::{ColumnShrink, TextTable},
 };
 
 /// How long to wait for a hint before looking by oneself.
@@ -29,17 +29,28 @@ pub struct Arguments {
     #[arg(value_name = "ID")]
     session: String,
     /// Only events after this one
-    #[arg(long, value_name = "EVENT", default_value_t = 0, hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "EVENT",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
     since: u64,
     /// Go on printing what happens, until Ctrl-C
     #[arg(short, long)]
     follow: bool,
     /// How to print them
-    #[arg(short = 'o', long = "output-format", value_enum, default_value = "jsonl", value_name = "FORMAT")]
-    format: Format,
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value = "jsonl",
+        value_name = "FORMAT"
+    )]
+    format: ListFormat,
 }
 
-impl Listed for Event {
+impl ListItem for Event {
     fn id(&self) -> String {
         self.id.map(|id| id.to_string()).unwrap_or_default()
     }
@@ -47,17 +58,17 @@ impl Listed for Event {
 
 /// Prints them.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_read_one(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_existing(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     refuse_unknown(&session, arguments.since)?;
     match (arguments.follow, arguments.format) {
-        (_, Format::Jsonl | Format::Ids) => stream(&store, &session, &arguments).await?,
+        (_, ListFormat::Jsonl | ListFormat::Ids) => stream(&store, &session, &arguments).await?,
         (false, format) => {
             let mut events = journal::whole(store.as_ref(), &session).await?;
             events.retain(|event| event.id > Some(arguments.since));
             listing::print(&events, format, listing::look(environment), table)?;
         }
-        (true, Format::Json | Format::Table) => {
+        (true, ListFormat::Json | ListFormat::Table) => {
             let message = "what goes on cannot be printed as one array or table";
             return Err(Problem::new(ErrorCode::InvalidArguments, message)
                 .fix("use -o jsonl or -o ids with --follow"));
@@ -79,13 +90,17 @@ fn refuse_unknown(session: &Session, since: u64) -> Result<(), Problem> {
 }
 
 /// Prints line by line, as they are read, until there are no more or nobody reads on.
-async fn stream(store: &Arc<dyn Store>, session: &Session, arguments: &Arguments) -> Result<(), Problem> {
+async fn stream(
+    store: &Arc<dyn Store>,
+    session: &Session,
+    arguments: &Arguments,
+) -> Result<(), Problem> {
     let mut changes = arguments.follow.then(|| store.changes());
     let mut after = arguments.since;
     loop {
         let page = journal::page(store.as_ref(), session, after).await?;
         after = page.last().and_then(|event| event.id).unwrap_or(after);
-        if output::write(&lines(&page, arguments.format)?)? == Reader::Gone {
+        if output::write(&lines(&page, arguments.format)?)? == StdoutReader::Gone {
             return Ok(());
         }
         match &mut changes {
@@ -99,20 +114,34 @@ async fn stream(store: &Arc<dyn Store>, session: &Session, arguments: &Arguments
     }
 }
 
-fn lines(page: &[Event], format: Format) -> Result<String, Problem> {
+fn lines(page: &[Event], format: ListFormat) -> Result<String, Problem> {
     match format {
-        Format::Ids => Ok(page.iter().map(|event| Listed::id(event) + "\n").collect()),
+        ListFormat::Ids => Ok(page
+            .iter()
+            .map(|event| ListItem::id(event) + "\n")
+            .collect()),
         _ => page.iter().map(output::json_line).collect(),
     }
 }
 
-fn table(events: &[Event]) -> Table {
-    let columns =
-        [("EVENT", Give::Stiff), ("TIME", Give::Spare), ("TYPE", Give::Stiff), ("WHAT", Give::Soft)];
-    let mut table = Table::new(columns);
+fn table(events: &[Event]) -> TextTable {
+    let columns = [
+        ("EVENT", ColumnShrink::Stiff),
+        ("TIME", ColumnShrink::Spare),
+        ("TYPE", ColumnShrink::Stiff),
+        ("WHAT", ColumnShrink::Soft),
+    ];
+    let mut table = TextTable::new(columns);
     for event in events {
-        let what = transcript::entry(event).map(|entry| entry.in_short()).unwrap_or_default();
-        table.row([Listed::id(event), wording::moment(event.ts), event.body.name().to_owned(), what]);
+        let what = transcript::entry(event)
+            .map(|entry| entry.in_short())
+            .unwrap_or_default();
+        table.row([
+            ListItem::id(event),
+            human_format::moment(event.ts),
+            event.body.name().to_owned(),
+            what,
+        ]);
     }
     table
 }

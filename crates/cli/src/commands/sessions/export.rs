@@ -8,17 +8,16 @@ use rooftree_store::Store;
 
 use super::{
     archive::{self, directory},
-    find::{self, Among},
-    journal,
-    kept_file::KeptFile,
-    to_read_one, transcript,
+    atomic_file::AtomicFile,
+    find::{self, LookupScope},
+    journal, open_existing, transcript,
 };
 use crate::{
     environment::Environment,
     exit::Exit,
-    output::{self, Reader},
+    output::{self, StdoutReader},
     secrets,
-    terminal::clean::sanitised,
+    terminal::sanitize::sanitised,
 };
 
 /// Options of `sessions export`.
@@ -32,7 +31,7 @@ pub struct Arguments {
     format: Format,
     /// Write a directory with descriptor.json, state.json and history.jsonl
     #[arg(long, value_enum, value_name = "LAYOUT", conflicts_with = "format")]
-    layout: Option<Layout>,
+    layout: Option<ExportLayout>,
     /// Where to; standard output if absent, for `--layout files` a directory named like the session
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
@@ -50,21 +49,23 @@ enum Format {
 
 /// How it is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Layout {
+enum ExportLayout {
     /// A directory of files
     Files,
 }
 
 /// Writes it. A file appears whole or not at all.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_read_one(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_existing(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let mut events = journal::whole(store.as_ref(), &session).await?;
     // What was kept before somebody told us a key, or by an older program, must not leave the machine.
     let secrets = secrets::known(environment);
-    events.iter_mut().for_each(|event| secrets.clean_event(&mut event.body));
+    events
+        .iter_mut()
+        .for_each(|event| secrets.clean_event(&mut event.body));
     let out = arguments.out.map(|path| environment.cwd.join(path));
-    if arguments.layout == Some(Layout::Files) {
+    if arguments.layout == Some(ExportLayout::Files) {
         let place = out.unwrap_or_else(|| environment.cwd.join(session.id.as_str()));
         directory::write(&place, store.as_ref(), &session, &events).await?;
         return said(environment, &session, Some(&place));
@@ -74,7 +75,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Format::Md => {
             let text = transcript::markdown::text(&session, &transcript::entries(&events));
             // Markdown has no colours of ours: nothing in it is for a terminal to obey.
-            target.put(&if output::is_raw() { text } else { sanitised(&text) })?;
+            target.put(&if output::is_raw() {
+                text
+            } else {
+                sanitised(&text)
+            })?;
         }
         Format::Jsonl => lines(store.as_ref(), &session, &events, &mut target).await?,
     }
@@ -82,9 +87,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     said(environment, &session, out.as_deref())
 }
 
-fn said(environment: &Environment, session: &Session, place: Option<&Path>) -> Result<Exit, Problem> {
+fn said(
+    environment: &Environment,
+    session: &Session,
+    place: Option<&Path>,
+) -> Result<Exit, Problem> {
     if let Some(place) = place {
-        output::mention(environment, &format!("wrote session {} to {}", session.id, place.display()));
+        output::print_note(
+            environment,
+            &format!("wrote session {} to {}", session.id, place.display()),
+        );
     }
     Ok(Exit::DONE)
 }
@@ -97,10 +109,15 @@ async fn lines(
 ) -> Result<(), Problem> {
     let mut reader = target.put(&archive::header_line(session)?)?;
     for page in events.chunks(256) {
-        if reader == Reader::Gone {
+        if reader == StdoutReader::Gone {
             return Ok(());
         }
-        reader = target.put(&page.iter().map(output::json_line).collect::<Result<String, Problem>>()?)?;
+        reader = target.put(
+            &page
+                .iter()
+                .map(output::json_line)
+                .collect::<Result<String, Problem>>()?,
+        )?;
     }
     for id in archive::referenced(events) {
         let bytes = archive::bytes_of(store, &id).await?;
@@ -112,25 +129,27 @@ async fn lines(
 /// Where lines go.
 enum Target {
     Output,
-    File(KeptFile),
+    File(AtomicFile),
 }
 
 impl Target {
     fn open(path: Option<&Path>) -> Result<Self, Problem> {
-        path.map_or(Ok(Self::Output), |path| KeptFile::create(path).map(Self::File))
+        path.map_or(Ok(Self::Output), |path| {
+            AtomicFile::create(path).map(Self::File)
+        })
     }
 
-    fn put(&mut self, text: &str) -> Result<Reader, Problem> {
+    fn put(&mut self, text: &str) -> Result<StdoutReader, Problem> {
         match self {
             Self::Output => output::write(text),
-            Self::File(file) => file.write(text.as_bytes()).map(|()| Reader::There),
+            Self::File(file) => file.write(text.as_bytes()).map(|()| StdoutReader::There),
         }
     }
 
     fn close(self) -> Result<(), Problem> {
         match self {
             Self::Output => Ok(()),
-            Self::File(file) => file.keep(),
+            Self::File(file) => file.commit(),
         }
     }
 }

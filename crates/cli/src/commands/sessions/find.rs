@@ -12,13 +12,17 @@ const MOST_CANDIDATES: usize = 10;
 
 /// Which sessions can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Among {
+pub enum LookupScope {
     Live,
     Deleted,
 }
 
 /// The one session that is meant.
-pub async fn session(store: &dyn Store, typed: &str, among: Among) -> Result<Session, Problem> {
+pub async fn session(
+    store: &dyn Store,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Session, Problem> {
     let mut found = called(store, typed, among).await?;
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
@@ -31,10 +35,14 @@ pub async fn session(store: &dyn Store, typed: &str, among: Among) -> Result<Ses
 }
 
 /// Those a text could mean. A whole id or a whole name leaves no doubt; ends of ids may.
-async fn called(store: &dyn Store, typed: &str, among: Among) -> Result<Vec<Session>, Problem> {
+async fn called(
+    store: &dyn Store,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Vec<Session>, Problem> {
     let filter = SessionFilter {
         called: Some(typed.to_owned()),
-        deleted: among == Among::Deleted,
+        deleted: among == LookupScope::Deleted,
         ..SessionFilter::default()
     };
     let found = store.sessions(filter).await.map_err(in_words)?;
@@ -48,12 +56,19 @@ async fn called(store: &dyn Store, typed: &str, among: Among) -> Result<Vec<Sess
 }
 
 fn is_whole(session: &Session, typed: &str) -> bool {
-    let named = session.name.as_deref().is_some_and(|name| name.to_lowercase() == typed.to_lowercase());
+    let named = session
+        .name
+        .as_deref()
+        .is_some_and(|name| name.to_lowercase() == typed.to_lowercase());
     named || session.id.as_str() == typed
 }
 
 fn ambiguous(typed: &str, candidates: &[Session]) -> Problem {
-    let mut lines: Vec<String> = candidates.iter().take(MOST_CANDIDATES).map(described).collect();
+    let mut lines: Vec<String> = candidates
+        .iter()
+        .take(MOST_CANDIDATES)
+        .map(described)
+        .collect();
     if candidates.len() > MOST_CANDIDATES {
         lines.push(format!("and {} more", candidates.len() - MOST_CANDIDATES));
     }
@@ -64,20 +79,33 @@ fn ambiguous(typed: &str, candidates: &[Session]) -> Problem {
 }
 
 fn described(session: &Session) -> String {
-    let called = session.name.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
+    let called = session
+        .name
+        .as_ref()
+        .map(|name| format!(" `{name}`"))
+        .unwrap_or_default();
     format!("{}{called}, {}", session.id, session.agent)
 }
 
 /// Says that there is none, and what may have been meant.
-async fn missing(store: &dyn Store, typed: &str, among: Among) -> Result<Problem, Problem> {
-    let other = if among == Among::Live { Among::Deleted } else { Among::Live };
+async fn missing(store: &dyn Store, typed: &str, among: LookupScope) -> Result<Problem, Problem> {
+    let other = if among == LookupScope::Live {
+        LookupScope::Deleted
+    } else {
+        LookupScope::Live
+    };
     let problem = |message: String| Problem::new(ErrorCode::SessionNotFound, message);
     Ok(match (called(store, typed, other).await?.first(), among) {
-        (Some(session), Among::Live) => problem(format!("session {} is deleted", session.id))
+        (Some(session), LookupScope::Live) => problem(format!("session {} is deleted", session.id))
             .fix(format!("rooftree sessions restore {}", session.id)),
-        (Some(session), Among::Deleted) => problem(format!("session {} is not deleted", session.id)),
-        (None, _) if typed.len() < SHORTEST_END => problem(format!("there is no session called `{typed}`"))
-            .fix(format!("type at least {SHORTEST_END} characters of an id, or a whole name")),
+        (Some(session), LookupScope::Deleted) => {
+            problem(format!("session {} is not deleted", session.id))
+        }
+        (None, _) if typed.len() < SHORTEST_END => {
+            problem(format!("there is no session called `{typed}`")).fix(format!(
+                "type at least {SHORTEST_END} characters of an id, or a whole name"
+            ))
+        }
         (None, _) => problem(format!("there is no session `{typed}`"))
             .fix("rooftree sessions list --all shows what there is"),
     })

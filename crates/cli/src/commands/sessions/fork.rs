@@ -6,10 +6,10 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::NewSessionRow;
 
 use super::{
-    find::{self, Among},
-    in_words, name, to_change,
+    find::{self, LookupScope},
+    in_words, name, open_writable,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
 
 /// Options of `sessions fork`.
 #[derive(Args, Debug)]
@@ -27,9 +27,14 @@ pub struct Arguments {
 
 /// Prints the new session's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let name = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
-    let store = to_change(environment)?;
-    let parent = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let name = arguments
+        .name
+        .as_deref()
+        .map(name::checked)
+        .transpose()?
+        .flatten();
+    let store = open_writable(environment)?;
+    let parent = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let at = place(&parent, arguments.at)?;
     let new = NewSessionRow {
         id: SessionId::from_entropy(SystemClock.entropy()),
@@ -43,8 +48,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let forked = store.fork(&parent.id, at, new).await.map_err(in_words)?;
     output::print(&format!("{}\n", forked.id))?;
-    let next = format!("forked {} at event {at}; go on with: {}", parent.id, how_to_continue(&forked.id));
-    output::mention(environment, &next);
+    let next = format!(
+        "forked {} at event {at}; go on with: {}",
+        parent.id,
+        how_to_continue(&forked.id)
+    );
+    output::print_note(environment, &next);
     Ok(Exit::DONE)
 }
 
@@ -56,7 +65,10 @@ fn place(parent: &Session, asked: Option<u64>) -> Result<u64, Problem> {
             let message = format!("session {} has no event {at}", parent.id);
             Err(Problem::new(ErrorCode::InvalidArguments, message)
                 .cause(format!("its events are numbered 1 to {}", parent.head))
-                .fix(format!("rooftree sessions events {} -o table shows them", parent.id)))
+                .fix(format!(
+                    "rooftree sessions events {} -o table shows them",
+                    parent.id
+                )))
         }
     }
 }

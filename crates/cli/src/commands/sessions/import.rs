@@ -4,7 +4,7 @@
 //! way leaves nothing that anybody sees or that an agent would work on.
 
 mod rebuild;
-mod weightless;
+mod strip_rights;
 
 use std::{
     path::{Path, PathBuf},
@@ -14,14 +14,16 @@ use std::{
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem, Session, SessionId, Timestamp};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Batch, ClaimOutcome, Error, NewSessionRow, Owner, Post, SessionPatch, Store};
+use rooftree_store::{
+    AppendBatch, ClaimOutcome, Error, InboxPost, NewSessionRow, Owner, SessionPatch, Store,
+};
 
-use self::rebuild::Rebuilt;
+use self::rebuild::RebuiltJournal;
 use super::{
-    archive::{self, Archive},
+    archive::{self, SessionArchive},
     in_words, name,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::counted};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::counted};
 
 /// How long the claim lives if this process dies.
 const LEASE: Duration = Duration::from_secs(15);
@@ -39,9 +41,17 @@ pub struct Arguments {
 
 /// Prints the new session's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let asked = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
-    let path =
-        if arguments.file.as_os_str() == "-" { arguments.file } else { environment.cwd.join(arguments.file) };
+    let asked = arguments
+        .name
+        .as_deref()
+        .map(name::checked)
+        .transpose()?
+        .flatten();
+    let path = if arguments.file.as_os_str() == "-" {
+        arguments.file
+    } else {
+        environment.cwd.join(arguments.file)
+    };
     let archive = archive::read(&path)?;
     let id = SessionId::from_entropy(SystemClock.entropy());
     let rebuilt = rebuild::journal(&archive, &id)?;
@@ -53,15 +63,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     fill(store.as_ref(), &archive, (&id, &environment.cwd), rebuilt).await?;
     let session = reveal(store.as_ref(), &archive.session, &id, asked).await?;
     output::print(&format!("{id}\n"))?;
-    let called = session.name.map(|name| format!(" as `{name}`")).unwrap_or_default();
+    let called = session
+        .name
+        .map(|name| format!(" as `{name}`"))
+        .unwrap_or_default();
     let place = environment.cwd.display();
-    output::mention(
+    output::print_note(
         environment,
-        &format!("imported {}{called}; it works in {place}", counted(count, "event")),
+        &format!(
+            "imported {}{called}; it works in {place}",
+            counted(count, "event")
+        ),
     );
     if let Some(model) = &archive.session.model {
-        let words = format!("the file names the model {model}, which is not taken over; choose one with -m");
-        output::mention(environment, &words);
+        let words = format!(
+            "the file names the model {model}, which is not taken over; choose one with -m"
+        );
+        output::print_note(environment, &words);
     }
     Ok(Exit::DONE)
 }
@@ -70,9 +88,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 /// the one who imports it: a file decides neither where tools work nor where a conversation is sent.
 async fn fill(
     store: &dyn Store,
-    archive: &Archive,
+    archive: &SessionArchive,
     (id, cwd): (&SessionId, &Path),
-    rebuilt: Rebuilt,
+    rebuilt: RebuiltJournal,
 ) -> Result<(), Problem> {
     for bytes in &archive.blobs {
         store.put_blob(bytes.clone()).await.map_err(in_words)?;
@@ -89,18 +107,26 @@ async fn fill(
         at: from.created_at,
     };
     let now = SystemClock.now();
-    let hidden = SessionPatch { deleted_at: Some(Some(now)), ..SessionPatch::default() };
+    let hidden = SessionPatch {
+        deleted_at: Some(Some(now)),
+        ..SessionPatch::default()
+    };
     // Writes are kept in order, so waiting for the second is waiting for both.
-    store.open(new).later();
+    store.open(new).detach();
     store.update(id, hidden).await.map_err(in_words)?;
     if rebuilt.events.is_empty() {
         return Ok(());
     }
     for (number, (lane, message)) in rebuilt.posts.iter().enumerate() {
         let key = format!("import-{number}");
-        let post =
-            Post { session: id.clone(), lane: *lane, key, message: message.clone(), capacity: u64::MAX };
-        store.post(post).later();
+        let post = InboxPost {
+            session: id.clone(),
+            lane: *lane,
+            key,
+            message: message.clone(),
+            capacity: u64::MAX,
+        };
+        store.post(post).detach();
     }
     append(store, id, rebuilt, from.last_snippet.clone(), now).await
 }
@@ -109,25 +135,32 @@ async fn fill(
 async fn append(
     store: &dyn Store,
     id: &SessionId,
-    rebuilt: Rebuilt,
+    rebuilt: RebuiltJournal,
     snippet: String,
     now: Timestamp,
 ) -> Result<(), Problem> {
     let lease = now.after(LEASE);
-    let claim = match store.claim(id, &Owner::this_process(), now, lease).await.map_err(in_words)? {
+    let claim = match store
+        .claim(id, &Owner::this_process(), now, lease)
+        .await
+        .map_err(in_words)?
+    {
         ClaimOutcome::Granted(claimed) => claimed.claim,
         ClaimOutcome::Held(_) => {
-            return Err(Problem::new(ErrorCode::SessionBusy, "another process took the new session"));
+            return Err(Problem::new(
+                ErrorCode::SessionBusy,
+                "another process took the new session",
+            ));
         }
     };
-    let batch = Batch {
+    let batch = AppendBatch {
         events: rebuilt.events,
         done: rebuilt.taken.clone(),
         taken: rebuilt.taken,
         run: Some(None),
         snippet: Some(snippet),
         lease,
-        ..Batch::default()
+        ..AppendBatch::default()
     };
     store.append(&claim, batch).await.map_err(in_words)?;
     store.release(claim).await.map(drop).map_err(in_words)

@@ -15,8 +15,12 @@ pub async fn whole(store: &dyn Store, session: &Session) -> Result<Vec<Event>, P
     loop {
         let after = events.last().and_then(|event| event.id).unwrap_or(0);
         let page = page(store, session, after).await?;
-        let is_last = page.len() < PAGE || page.last().and_then(|event| event.id) >= Some(session.head);
-        events.extend(page.into_iter().filter(|event| event.id <= Some(session.head)));
+        let is_last =
+            page.len() < PAGE || page.last().and_then(|event| event.id) >= Some(session.head);
+        events.extend(
+            page.into_iter()
+                .filter(|event| event.id <= Some(session.head)),
+        );
         if is_last {
             return Ok(events);
         }
@@ -25,5 +29,8 @@ pub async fn whole(store: &dyn Store, session: &Session) -> Result<Vec<Event>, P
 
 /// The next events after a number; none if there are no more yet.
 pub async fn page(store: &dyn Store, session: &Session, after: u64) -> Result<Vec<Event>, Problem> {
-    store.events(&session.id, after, PAGE).await.map_err(in_words)
+    store
+        .events(&session.id, after, PAGE)
+        .await
+        .map_err(in_words)
 }

@@ -6,15 +6,15 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{Owner, SessionFilter, Store};
 use serde::Serialize;
 
-use super::{in_words, to_read};
+use super::{in_words, open_read_only};
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Listed, Output},
+    human_format,
+    listing::{self, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::short,
-    wording,
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::short,
 };
 
 /// How many are listed when not all are asked for.
@@ -33,13 +33,13 @@ pub struct Arguments {
     #[arg(long)]
     deleted: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// How a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum SessionState {
     /// Nothing is left to do.
     Resting,
     /// A process works on it.
@@ -54,10 +54,10 @@ pub enum State {
 struct Row {
     #[serde(flatten)]
     session: Session,
-    state: State,
+    state: SessionState,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.session.id.to_string()
     }
@@ -65,17 +65,24 @@ impl Listed for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match to_read(environment)? {
+    let rows = match open_read_only(environment)? {
         Some(store) => rows(store.as_ref(), &arguments).await?,
         None => Vec::new(),
     };
-    let shown = if arguments.all { rows.as_slice() } else { rows.get(..PAGE).unwrap_or(&rows) };
+    let shown = if arguments.all {
+        rows.as_slice()
+    } else {
+        rows.get(..PAGE).unwrap_or(&rows)
+    };
     let look = listing::look(environment);
     listing::print(shown, arguments.output.format, look, table)?;
     if rows.is_empty() {
-        output::mention(environment, nothing(&arguments));
+        output::print_note(environment, nothing(&arguments));
     } else if shown.len() < rows.len() {
-        output::mention(environment, &format!("the latest {PAGE} are shown; --all shows all of them"));
+        output::print_note(
+            environment,
+            &format!("the latest {PAGE} are shown; --all shows all of them"),
+        );
     }
     Ok(Exit::DONE)
 }
@@ -101,8 +108,8 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
     let mut rows = Vec::with_capacity(sessions.len());
     for session in sessions {
         let state = match session.deleted_at {
-            Some(_) => State::Deleted,
-            None if !unfinished.contains(&session.id) => State::Resting,
+            Some(_) => SessionState::Deleted,
+            None if !unfinished.contains(&session.id) => SessionState::Resting,
             None => state(store, &session).await?,
         };
         rows.push(Row { session, state });
@@ -111,36 +118,40 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
 }
 
 /// How a session is that has something left to do.
-async fn state(store: &dyn Store, session: &Session) -> Result<State, Problem> {
+async fn state(store: &dyn Store, session: &Session) -> Result<SessionState, Problem> {
     let owner = store.owner(&session.id).await.map_err(in_words)?;
     let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
-    Ok(if works { State::Working } else { State::Unfinished })
+    Ok(if works {
+        SessionState::Working
+    } else {
+        SessionState::Unfinished
+    })
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[Row]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("ID", Give::Stiff),
-        ("AGENT", Give::Stiff),
-        ("NAME", Give::Soft),
-        ("STATE", Give::Stiff),
-        ("UPDATED", Give::Stiff),
-        ("EVENTS", Give::Spare),
-        ("LAST", Give::Soft),
+    let mut table = TextTable::new([
+        ("ID", ColumnShrink::Stiff),
+        ("AGENT", ColumnShrink::Stiff),
+        ("NAME", ColumnShrink::Soft),
+        ("STATE", ColumnShrink::Stiff),
+        ("UPDATED", ColumnShrink::Stiff),
+        ("EVENTS", ColumnShrink::Spare),
+        ("LAST", ColumnShrink::Soft),
     ]);
     for Row { session, state } in rows {
         let state = match state {
-            State::Resting => "",
-            State::Working => "◌ working",
-            State::Unfinished => "! unfinished",
-            State::Deleted => "deleted",
+            SessionState::Resting => "",
+            SessionState::Working => "◌ working",
+            SessionState::Unfinished => "! unfinished",
+            SessionState::Deleted => "deleted",
         };
         table.row([
             short(&session.id).to_owned(),
             session.agent.clone(),
             session.name.clone().unwrap_or_default(),
             state.to_owned(),
-            wording::ago(now, session.updated_at),
+            human_format::ago(now, session.updated_at),
             session.head.to_string(),
             session.last_snippet.clone(),
         ]);

@@ -13,14 +13,19 @@ const LONGEST: usize = 100;
 pub fn checked(name: &str) -> Result<Option<String>, Problem> {
     let name = name.trim();
     let refused = |why: &str| {
-        Err(Problem::new(ErrorCode::InvalidArguments, format!("a session cannot be called {name:?}"))
-            .cause(why)
-            .fix("choose another name"))
+        Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("a session cannot be called {name:?}"),
+        )
+        .cause(why)
+        .fix("choose another name"))
     };
     match name {
         "" => Ok(None),
         _ if name.chars().any(char::is_control) => refused("it contains control characters"),
-        _ if name.chars().count() > LONGEST => refused(&format!("it has more than {LONGEST} characters")),
+        _ if name.chars().count() > LONGEST => {
+            refused(&format!("it has more than {LONGEST} characters"))
+        }
         _ if name.starts_with(SessionId::PREFIX) => refused("it looks like an id"),
         _ => Ok(Some(name.to_owned())),
     }
@@ -28,12 +33,22 @@ pub fn checked(name: &str) -> Result<Option<String>, Problem> {
 
 /// Says early that a name is taken, before work is done that would be in vain.
 pub async fn refuse_taken(store: &dyn Store, name: &str) -> Result<(), Problem> {
-    let filter = SessionFilter { called: Some(name.to_owned()), ..SessionFilter::default() };
+    let filter = SessionFilter {
+        called: Some(name.to_owned()),
+        ..SessionFilter::default()
+    };
     let found = store.sessions(filter).await.map_err(in_words)?;
     let has_it = |session: &Session| {
-        session.name.as_ref().is_some_and(|other| other.to_lowercase() == name.to_lowercase())
+        session
+            .name
+            .as_ref()
+            .is_some_and(|other| other.to_lowercase() == name.to_lowercase())
     };
-    if found.iter().any(has_it) { Err(in_words(Error::NameTaken(name.to_owned()))) } else { Ok(()) }
+    if found.iter().any(has_it) {
+        Err(in_words(Error::NameTaken(name.to_owned())))
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -42,7 +57,10 @@ mod tests {
 
     #[test]
     fn a_name_is_something_one_can_type_again() {
-        assert_eq!(checked(" Refactor auth ").unwrap().as_deref(), Some("Refactor auth"));
+        assert_eq!(
+            checked(" Refactor auth ").unwrap().as_deref(),
+            Some("Refactor auth")
+        );
         assert_eq!(checked("  ").unwrap(), None);
         for bad in ["ses_abc", "two\nlines", "\u{1b}[31m", &"x".repeat(101)] {
             assert!(checked(bad).is_err(), "{bad:?}");

@@ -6,8 +6,8 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{Owner, SessionPatch, Store};
 
 use super::{
-    find::{self, Among},
-    in_words, to_change,
+    find::{self, LookupScope},
+    in_words, open_writable,
 };
 use crate::{environment::Environment, exit::Exit, output};
 
@@ -21,10 +21,10 @@ pub struct Arguments {
 
 /// Deletes all of them, or none if one of them is not there.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_change(environment)?;
+    let store = open_writable(environment)?;
     let mut sessions: Vec<Session> = Vec::new();
     for typed in &arguments.sessions {
-        let session = find::session(store.as_ref(), typed, Among::Live).await?;
+        let session = find::session(store.as_ref(), typed, LookupScope::Live).await?;
         if !sessions.iter().any(|known| known.id == session.id) {
             sessions.push(session);
         }
@@ -32,7 +32,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     for session in &sessions {
         delete(store.as_ref(), session).await?;
         let id = &session.id;
-        output::mention(environment, &format!("deleted {id}; to undo: rooftree sessions restore {id}"));
+        output::print_note(
+            environment,
+            &format!("deleted {id}; to undo: rooftree sessions restore {id}"),
+        );
     }
     Ok(Exit::DONE)
 }
@@ -40,12 +43,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 /// Marks it as deleted, and tells the process that works on it, if one does, to stop.
 async fn delete(store: &dyn Store, session: &Session) -> Result<(), Problem> {
     let now = SystemClock.now();
-    let patch = SessionPatch { deleted_at: Some(Some(now)), ..SessionPatch::default() };
+    let patch = SessionPatch {
+        deleted_at: Some(Some(now)),
+        ..SessionPatch::default()
+    };
     store.update(&session.id, patch).await.map_err(in_words)?;
     let owner = store.owner(&session.id).await.map_err(in_words)?;
     if owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process())) {
-        let command = Command::Delete { session: session.id.clone() };
-        store.put_command(&session.id, command, now).await.map_err(in_words)?;
+        let command = Command::Delete {
+            session: session.id.clone(),
+        };
+        store
+            .put_command(&session.id, command, now)
+            .await
+            .map_err(in_words)?;
     }
     Ok(())
 }

@@ -6,8 +6,8 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::SessionPatch;
 
 use super::{
-    find::{self, Among},
-    in_words, name, to_change,
+    find::{self, LookupScope},
+    in_words, name, open_writable,
 };
 use crate::{environment::Environment, exit::Exit, output};
 
@@ -25,15 +25,19 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = name::checked(&arguments.name)?;
-    let store = to_change(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_writable(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let at = Some(SystemClock.now());
-    let patch = SessionPatch { name: Some(name), at, ..SessionPatch::default() };
+    let patch = SessionPatch {
+        name: Some(name),
+        at,
+        ..SessionPatch::default()
+    };
     let session = store.update(&session.id, patch).await.map_err(in_words)?;
     let said = match &session.name {
         Some(name) => format!("session {} is called `{name}` now", session.id),
         None => format!("session {} has no name now", session.id),
     };
-    output::mention(environment, &said);
+    output::print_note(environment, &said);
     Ok(Exit::DONE)
 }

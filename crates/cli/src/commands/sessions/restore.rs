@@ -5,8 +5,8 @@ use rooftree_protocol::Problem;
 use rooftree_store::SessionPatch;
 
 use super::{
-    find::{self, Among},
-    in_words, to_change,
+    find::{self, LookupScope},
+    in_words, open_writable,
 };
 use crate::{environment::Environment, exit::Exit, output};
 
@@ -20,16 +20,26 @@ pub struct Arguments {
 
 /// Does it. A name that somebody else has by now is refused by the store.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_change(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, Among::Deleted).await?;
-    let patch = SessionPatch { deleted_at: Some(None), ..SessionPatch::default() };
-    let restored = store.update(&session.id, patch).await.map_err(|error| match error {
-        rooftree_store::Error::NameTaken(ref name) => error
-            .problem()
-            .cause(format!("the session was deleted and another one is called `{name}` now"))
-            .fix(format!("rename that one first: rooftree sessions rename {name:?} NEW-NAME")),
-        _ => in_words(error),
-    })?;
-    output::mention(environment, &format!("session {} is back", restored.id));
+    let store = open_writable(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Deleted).await?;
+    let patch = SessionPatch {
+        deleted_at: Some(None),
+        ..SessionPatch::default()
+    };
+    let restored = store
+        .update(&session.id, patch)
+        .await
+        .map_err(|error| match error {
+            rooftree_store::Error::NameTaken(ref name) => error
+                .problem()
+                .cause(format!(
+                    "the session was deleted and another one is called `{name}` now"
+                ))
+                .fix(format!(
+                    "rename that one first: rooftree sessions rename {name:?} NEW-NAME"
+                )),
+            _ => in_words(error),
+        })?;
+    output::print_note(environment, &format!("session {} is back", restored.id));
     Ok(Exit::DONE)
 }

@@ -9,10 +9,10 @@ use super::in_words;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing::{self, Listed, Output},
+    listing::{self, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::short,
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::short,
 };
 
 /// Options of `sessions search`.
@@ -25,12 +25,12 @@ pub struct Arguments {
     #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
     limit: u16,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// A place where the words are.
 #[derive(Serialize)]
-struct Hit {
+struct SessionSearchHit {
     session: String,
     agent: String,
     name: Option<String>,
@@ -40,13 +40,13 @@ struct Hit {
     short: String,
 }
 
-impl Listed for Hit {
+impl ListItem for SessionSearchHit {
     fn id(&self) -> String {
         self.session.clone()
     }
 }
 
-impl From<SearchHit> for Hit {
+impl From<SearchHit> for SessionSearchHit {
     fn from(hit: SearchHit) -> Self {
         let (session, event, snippet) = (hit.session, hit.event, hit.snippet);
         let (agent, name) = (session.agent, session.name);
@@ -65,33 +65,51 @@ impl From<SearchHit> for Hit {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let words = arguments.words.join(" ");
     if words.trim().is_empty() {
-        return Err(Problem::new(ErrorCode::InvalidArguments, "there are no words to look for")
-            .fix("rooftree sessions search WORDS; rooftree sessions list shows all"));
+        return Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            "there are no words to look for",
+        )
+        .fix("rooftree sessions search WORDS; rooftree sessions list shows all"));
     }
-    let hits: Vec<Hit> = if environment.database.exists() {
-        let found = environment.store()?.search(&words, arguments.limit.into()).await.map_err(in_words)?;
-        found.into_iter().map(Hit::from).collect()
+    let hits: Vec<SessionSearchHit> = if environment.database.exists() {
+        let found = environment
+            .store()?
+            .search(&words, arguments.limit.into())
+            .await
+            .map_err(in_words)?;
+        found.into_iter().map(SessionSearchHit::from).collect()
     } else {
         Vec::new()
     };
-    listing::print(&hits, arguments.output.format, listing::look(environment), table)?;
+    listing::print(
+        &hits,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
     if hits.is_empty() {
-        output::mention(environment, &format!("nothing found for: {words}"));
+        output::print_note(environment, &format!("nothing found for: {words}"));
     }
     Ok(Exit::DONE)
 }
 
-fn table(hits: &[Hit]) -> Table {
-    let mut table = Table::new([
-        ("SESSION", Give::Stiff),
-        ("EVENT", Give::Stiff),
-        ("AGENT", Give::Spare),
-        ("NAME", Give::Soft),
-        ("FOUND", Give::Soft),
+fn table(hits: &[SessionSearchHit]) -> TextTable {
+    let mut table = TextTable::new([
+        ("SESSION", ColumnShrink::Stiff),
+        ("EVENT", ColumnShrink::Stiff),
+        ("AGENT", ColumnShrink::Spare),
+        ("NAME", ColumnShrink::Soft),
+        ("FOUND", ColumnShrink::Soft),
     ]);
     for hit in hits {
         let name = hit.name.clone().unwrap_or_default();
-        table.row([hit.short.clone(), hit.event.to_string(), hit.agent.clone(), name, hit.snippet.clone()]);
+        table.row([
+            hit.short.clone(),
+            hit.event.to_string(),
+            hit.agent.clone(),
+            name,
+            hit.snippet.clone(),
+        ]);
     }
     table
 }

@@ -6,22 +6,21 @@ use rooftree_runtime::{Clock, SystemClock};
 use serde_json::json;
 
 use super::{
-    find::{self, Among},
-    journal, to_read_one,
+    find::{self, LookupScope},
+    journal, open_existing,
     transcript::{
         self,
-        page::{Detail, Pen},
+        terminal_text::{TranscriptDetail, TranscriptPrinter},
     },
 };
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing, output,
+    human_format, listing, output,
     terminal::{
-        clean::clean_line,
-        wording::{counted, model},
+        run_text::{counted, model},
+        sanitize::clean_line,
     },
-    wording,
 };
 
 /// Options of `sessions show`.
@@ -34,13 +33,19 @@ pub struct Arguments {
     #[arg(long)]
     full: bool,
     /// How to print it
-    #[arg(short = 'o', long = "output-format", value_enum, default_value_t, value_name = "FORMAT")]
-    format: Form,
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
+    format: SessionShowFormat,
 }
 
 /// How a conversation is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum SessionShowFormat {
     /// For people
     #[default]
     Text,
@@ -50,16 +55,29 @@ enum Form {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = to_read_one(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_existing(environment)?;
+    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let events = journal::whole(store.as_ref(), &session).await?;
     let entries = transcript::entries(&events);
     let text = match arguments.format {
-        Form::Json => output::json_page(&json!({ "session": session, "transcript": entries }))?,
-        Form::Text => {
-            let detail = if arguments.full { Detail::Full } else { Detail::Short };
-            let pen = Pen { look: listing::look(environment), detail };
-            format!("{}\n{}", wording::wrapped(&heading(&session), pen.look.width), pen.text(&entries))
+        SessionShowFormat::Json => {
+            output::json_page(&json!({ "session": session, "transcript": entries }))?
+        }
+        SessionShowFormat::Text => {
+            let detail = if arguments.full {
+                TranscriptDetail::Full
+            } else {
+                TranscriptDetail::Short
+            };
+            let pen = TranscriptPrinter {
+                look: listing::look(environment),
+                detail,
+            };
+            format!(
+                "{}\n{}",
+                human_format::wrapped(&heading(&session), pen.look.width),
+                pen.text(&entries)
+            )
         }
     };
     output::print(&text)?;
@@ -71,12 +89,21 @@ fn heading(session: &Session) -> String {
     first.extend(session.name.as_deref().map(clean_line));
     first.extend(session.model.as_deref().map(model));
     let second = [
-        format!("opened {}", wording::moment(session.created_at)),
-        format!("updated {}", wording::ago(SystemClock.now(), session.updated_at)),
+        format!("opened {}", human_format::moment(session.created_at)),
+        format!(
+            "updated {}",
+            human_format::ago(SystemClock.now(), session.updated_at)
+        ),
         counted(session.head, "event"),
-        wording::place(&session.cwd),
+        human_format::place(&session.cwd),
     ];
     let forked = session.forked_from.as_ref();
-    let forked = forked.map(|point| format!("forked from {} at event {}\n", point.session, point.at));
-    format!("{}\n{}\n{}", first.join(" · "), second.join(" · "), forked.unwrap_or_default())
+    let forked =
+        forked.map(|point| format!("forked from {} at event {}\n", point.session, point.at));
+    format!(
+        "{}\n{}\n{}",
+        first.join(" · "),
+        second.join(" · "),
+        forked.unwrap_or_default()
+    )
 }

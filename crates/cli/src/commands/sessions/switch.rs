@@ -8,12 +8,12 @@ use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::NewSessionRow;
 
 use super::{
-    find::{self, Among},
-    in_words, name, to_change,
+    find::{self, LookupScope},
+    in_words, name, open_writable,
 };
 use crate::{
-    environment::Environment, exit::Exit, household::Household, minds::Minds, output, settings,
-    terminal::wording::how_to_continue,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
+    project_agents::ProjectAgents, settings, terminal::run_text::how_to_continue,
 };
 
 /// Options of `sessions switch`.
@@ -32,10 +32,15 @@ pub struct Arguments {
 
 /// Prints the new session's id. The other agent brings its own prompt, tools and model.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let name = arguments.name.as_deref().map(name::checked).transpose()?.flatten();
+    let name = arguments
+        .name
+        .as_deref()
+        .map(name::checked)
+        .transpose()?
+        .flatten();
     let agent = agent_named(environment, &arguments.agent)?;
-    let store = to_change(environment)?;
-    let from = find::session(store.as_ref(), &arguments.session, Among::Live).await?;
+    let store = open_writable(environment)?;
+    let from = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let new = NewSessionRow {
         id: SessionId::from_entropy(SystemClock.entropy()),
         agent: agent.clone(),
@@ -46,7 +51,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         connector_key: None,
         at: SystemClock.now(),
     };
-    let switched = store.fork(&from.id, from.head, new).await.map_err(in_words)?;
+    let switched = store
+        .fork(&from.id, from.head, new)
+        .await
+        .map_err(in_words)?;
     output::print(&format!("{}\n", switched.id))?;
     let id = &switched.id;
     let next = format!(
@@ -54,14 +62,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         from.id,
         how_to_continue(id)
     );
-    output::mention(environment, &next);
+    output::print_note(environment, &next);
     Ok(Exit::DONE)
 }
 
 /// The agent's own name.
 fn agent_named(environment: &Environment, name: &str) -> Result<String, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(Minds::of(environment, &settings)?);
-    let household = Household::find(environment, &settings, &minds, None)?;
+    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
     Ok(household.definitions.find(name)?.name.clone())
 }

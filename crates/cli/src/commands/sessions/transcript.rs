@@ -4,7 +4,7 @@
 //! (`transcript/markdown.rs`); both read the same entries.
 
 pub mod markdown;
-pub mod page;
+pub mod terminal_text;
 
 use rooftree_protocol::{
     CallId, Event, EventBody, ForkPoint, Message, Origin, Outcome, Part, RunStatus, Timestamp,
@@ -14,34 +14,42 @@ use rooftree_protocol::{
 use serde::Serialize;
 
 use crate::{
-    terminal::wording::{counted, duration, tokens},
-    wording,
+    human_format,
+    terminal::run_text::{counted, duration, tokens},
 };
 
 /// Something worth reading, and where and when it happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Entry {
+pub struct TranscriptEntry {
     /// The event's number.
     pub event: u64,
     pub at: Timestamp,
     /// The definition at work.
     pub agent: String,
     #[serde(flatten)]
-    pub said: Said,
+    pub said: TranscriptItem,
 }
 
 /// What happened, as far as a reader cares.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Said {
+pub enum TranscriptItem {
     /// Somebody wrote to the session.
-    Message { from: String, text: String, attachments: Vec<String> },
+    Message {
+        from: String,
+        text: String,
+        attachments: Vec<String>,
+    },
     /// The model answered.
     Reply { model: String, text: String },
     /// A tool was used.
-    Call(Call),
+    Call(TranscriptCall),
     /// The agent is done with a message.
-    RunEnd { status: RunStatus, summary: String, problem: Option<String> },
+    RunEnd {
+        status: RunStatus,
+        summary: String,
+        problem: Option<String>,
+    },
     /// Something people should know.
     Notice { level: NoticeLevel, text: String },
     /// The context starts anew.
@@ -52,7 +60,7 @@ pub enum Said {
 
 /// A tool call and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Call {
+pub struct TranscriptCall {
     pub tool: String,
     pub title: String,
     pub outcome: Outcome,
@@ -66,60 +74,93 @@ pub struct Call {
 }
 
 /// The whole conversation.
-pub fn entries(events: &[Event]) -> Vec<Entry> {
+pub fn entries(events: &[Event]) -> Vec<TranscriptEntry> {
     events.iter().filter_map(entry).collect()
 }
 
 /// What one event says to a reader, if anything.
-pub fn entry(event: &Event) -> Option<Entry> {
+pub fn entry(event: &Event) -> Option<TranscriptEntry> {
     let said = match &event.body {
         EventBody::MessageUser { message, .. } => message_of(message),
         EventBody::MessageCompleted(reply) => reply_of(reply)?,
-        EventBody::ToolCompleted(record) => Said::Call(call_of(record)),
+        EventBody::ToolCompleted(record) => TranscriptItem::Call(call_of(record)),
         EventBody::RunVerified(verdict) if !verdict.passed => check_of(verdict),
         EventBody::RunCompleted(end) => end_of(end),
-        EventBody::Notice { level, message, .. } => Said::Notice { level: *level, text: message.clone() },
-        EventBody::SessionCleared { .. } => Said::Cleared,
-        EventBody::SessionOpened { forked_from: Some(point), .. } => Said::Forked(point.clone()),
+        EventBody::Notice { level, message, .. } => TranscriptItem::Notice {
+            level: *level,
+            text: message.clone(),
+        },
+        EventBody::SessionCleared { .. } => TranscriptItem::Cleared,
+        EventBody::SessionOpened {
+            forked_from: Some(point),
+            ..
+        } => TranscriptItem::Forked(point.clone()),
         _ => return None,
     };
-    Some(Entry { event: event.id.unwrap_or(0), at: event.ts, agent: event.agent.clone(), said })
+    Some(TranscriptEntry {
+        event: event.id.unwrap_or(0),
+        at: event.ts,
+        agent: event.agent.clone(),
+        said,
+    })
 }
 
-fn message_of(message: &Message) -> Said {
+fn message_of(message: &Message) -> TranscriptItem {
     let from = match &message.origin {
         Origin::User => "you".to_owned(),
         Origin::Agent { agent, .. } => format!("agent {agent}"),
-        Origin::Task { agent, status, verified: Some(false), .. } => {
+        Origin::Task {
+            agent,
+            status,
+            verified: Some(false),
+            ..
+        } => {
             format!("task of {agent}, {status}, not verified")
         }
         Origin::Task { agent, status, .. } => format!("task of {agent}, {status}"),
         Origin::Schedule { schedule } => format!("schedule {schedule}"),
-        Origin::Connector { connector, user, .. } => format!("{user} by {connector}"),
+        Origin::Connector {
+            connector, user, ..
+        } => format!("{user} by {connector}"),
         Origin::System { about } => format!("system ({about})"),
     };
     let attachments = message.parts.iter().filter_map(attachment).collect();
-    Said::Message { from, text: message.text(), attachments }
+    TranscriptItem::Message {
+        from,
+        text: message.text(),
+        attachments,
+    }
 }
 
 fn attachment(part: &Part) -> Option<String> {
     match part {
         Part::Text { .. } => None,
-        Part::Image { media_type, bytes, .. } => Some(format!("{media_type}, {}", wording::size(*bytes))),
-        Part::File { name, media_type, bytes, .. } => {
-            Some(format!("{name}, {media_type}, {}", wording::size(*bytes)))
-        }
+        Part::Image {
+            media_type, bytes, ..
+        } => Some(format!("{media_type}, {}", human_format::size(*bytes))),
+        Part::File {
+            name,
+            media_type,
+            bytes,
+            ..
+        } => Some(format!(
+            "{name}, {media_type}, {}",
+            human_format::size(*bytes)
+        )),
     }
 }
 
 /// A reply that only calls tools says nothing: its calls have entries of their own.
-fn reply_of(reply: &ReplyRecord) -> Option<Said> {
+fn reply_of(reply: &ReplyRecord) -> Option<TranscriptItem> {
     let text = reply.text.trim();
-    (!text.is_empty()).then(|| Said::Reply { model: reply.model.clone(), text: text.to_owned() })
+    (!text.is_empty()).then(|| TranscriptItem::Reply {
+        model: reply.model.clone(),
+        text: text.to_owned(),
+    })
 }
 
-fn call_of(record: &ToolRecord) -> Call {
-    Call {
+fn call_of(record: &ToolRecord) -> TranscriptCall {
+    TranscriptCall {
         tool: record.tool.clone(),
         title: record.title.clone(),
         outcome: record.outcome,
@@ -131,13 +172,20 @@ fn call_of(record: &ToolRecord) -> Call {
 }
 
 /// Work that its verifiers found bad.
-fn check_of(verdict: &Verdict) -> Said {
-    let failed = verdict.reports.iter().filter(|report| !report.passed).map(Report::in_a_line);
+fn check_of(verdict: &Verdict) -> TranscriptItem {
+    let failed = verdict
+        .reports
+        .iter()
+        .filter(|report| !report.passed)
+        .map(Report::one_line);
     let text = format!("not verified: {}", failed.collect::<Vec<_>>().join("; "));
-    Said::Notice { level: NoticeLevel::Warning, text }
+    TranscriptItem::Notice {
+        level: NoticeLevel::Warning,
+        text,
+    }
 }
 
-fn end_of(end: &RunEnd) -> Said {
+fn end_of(end: &RunEnd) -> TranscriptItem {
     let verdict = end.is_refuted().then(|| "not verified".to_owned());
     let summary = [
         counted(end.turns.into(), "turn"),
@@ -147,20 +195,30 @@ fn end_of(end: &RunEnd) -> Said {
     ];
     let summary: Vec<String> = verdict.into_iter().chain(summary).collect();
     let problem = end.error.as_ref().map(|problem| problem.message.clone());
-    Said::RunEnd { status: end.status, summary: summary.join(" · "), problem }
+    TranscriptItem::RunEnd {
+        status: end.status,
+        summary: summary.join(" · "),
+        problem,
+    }
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// One line about it.
     pub fn in_short(&self) -> String {
         match &self.said {
-            Said::Message { from, text, .. } => format!("{from}: {text}"),
-            Said::Reply { text, .. } => text.clone(),
-            Said::Call(call) => format!("{} {} ({})", call.tool, call.title, ended(call.outcome)),
-            Said::RunEnd { status, summary, .. } => format!("{} · {summary}", status_word(*status)),
-            Said::Notice { text, .. } => text.clone(),
-            Said::Cleared => "context cleared".into(),
-            Said::Forked(point) => format!("forked from {} at event {}", point.session, point.at),
+            TranscriptItem::Message { from, text, .. } => format!("{from}: {text}"),
+            TranscriptItem::Reply { text, .. } => text.clone(),
+            TranscriptItem::Call(call) => {
+                format!("{} {} ({})", call.tool, call.title, ended(call.outcome))
+            }
+            TranscriptItem::RunEnd {
+                status, summary, ..
+            } => format!("{} · {summary}", status_word(*status)),
+            TranscriptItem::Notice { text, .. } => text.clone(),
+            TranscriptItem::Cleared => "context cleared".into(),
+            TranscriptItem::Forked(point) => {
+                format!("forked from {} at event {}", point.session, point.at)
+            }
         }
     }
 }

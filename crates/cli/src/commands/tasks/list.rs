@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use super::{
     find::{is_left, settle_left},
-    output::{Written, written},
+    output::{TaskOutputSummary, written},
 };
 use crate::{
-    commands::sessions::{find, to_read},
+    commands::sessions::{find, open_read_only},
     environment::Environment,
     exit::Exit,
-    listing::{self, Listed, Output},
+    listing::{self, ListItem, ListOutput},
     output,
-    table::{Give, Table},
-    terminal::wording::{duration, ending, short},
+    table::{ColumnShrink, TextTable},
+    terminal::run_text::{duration, ending, short},
 };
 
 /// Tasks that have ended and are listed all the same, when not all are asked for.
@@ -36,7 +36,7 @@ pub struct Arguments {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    output: Output,
+    output: ListOutput,
 }
 
 /// A task, and whether anybody works on it.
@@ -48,10 +48,10 @@ struct Row {
     is_left: bool,
     /// How much a program wrote, and its last line.
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<Written>,
+    output: Option<TaskOutputSummary>,
 }
 
-impl Listed for Row {
+impl ListItem for Row {
     fn id(&self) -> String {
         self.task.id.clone()
     }
@@ -59,7 +59,7 @@ impl Listed for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match to_read(environment)? {
+    let rows = match open_read_only(environment)? {
         Some(store) => {
             let tasks = store.tasks(None).await.map_err(|error| error.problem())?;
             settle_left(environment, &tasks).await?;
@@ -67,21 +67,41 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
         None => Vec::new(),
     };
-    listing::print(&rows, arguments.output.format, listing::look(environment), table)?;
+    listing::print(
+        &rows,
+        arguments.output.format,
+        listing::look(environment),
+        table,
+    )?;
     if rows.is_empty() {
-        output::mention(environment, if arguments.running { "nothing is at work" } else { "no tasks yet" });
+        output::print_note(
+            environment,
+            if arguments.running {
+                "nothing is at work"
+            } else {
+                "no tasks yet"
+            },
+        );
     }
     Ok(Exit::DONE)
 }
 
 async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
     let session = match &arguments.session {
-        Some(typed) => Some(find::session(store, typed, find::Among::Live).await?.id),
+        Some(typed) => Some(
+            find::session(store, typed, find::LookupScope::Live)
+                .await?
+                .id,
+        ),
         None => None,
     };
-    let tasks = store.tasks(session.as_ref()).await.map_err(|error| error.problem())?;
-    let (running, ended): (Vec<TaskRow>, Vec<TaskRow>) =
-        tasks.into_iter().partition(|task| task.status == TaskStatus::Running);
+    let tasks = store
+        .tasks(session.as_ref())
+        .await
+        .map_err(|error| error.problem())?;
+    let (running, ended): (Vec<TaskRow>, Vec<TaskRow>) = tasks
+        .into_iter()
+        .partition(|task| task.status == TaskStatus::Running);
     let most = match (arguments.running, arguments.all) {
         (true, _) => 0,
         (false, true) => usize::MAX,
@@ -90,29 +110,55 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
     let mut rows = Vec::new();
     for task in running.into_iter().chain(ended.into_iter().take(most)) {
         let is_left = task.status == TaskStatus::Running && is_left(store, &task).await?;
-        let output = if task.child.is_none() { written(store, &task).await? } else { None };
-        rows.push(Row { task, is_left, output });
+        let output = if task.child.is_none() {
+            written(store, &task).await?
+        } else {
+            None
+        };
+        rows.push(Row {
+            task,
+            is_left,
+            output,
+        });
     }
     Ok(rows)
 }
 
-fn table(rows: &[Row]) -> Table {
+fn table(rows: &[Row]) -> TextTable {
     let now = SystemClock.now();
-    let mut table = Table::new([
-        ("ID", Give::Stiff),
-        ("KIND", Give::Stiff),
-        ("AGENT", Give::Stiff),
-        ("STATUS", Give::Stiff),
-        ("TIME", Give::Stiff),
-        ("OF", Give::Spare),
-        ("TASK", Give::Soft),
-        ("DETAIL", Give::Soft),
+    let mut table = TextTable::new([
+        ("ID", ColumnShrink::Stiff),
+        ("KIND", ColumnShrink::Stiff),
+        ("AGENT", ColumnShrink::Stiff),
+        ("STATUS", ColumnShrink::Stiff),
+        ("TIME", ColumnShrink::Stiff),
+        ("OF", ColumnShrink::Spare),
+        ("TASK", ColumnShrink::Soft),
+        ("DETAIL", ColumnShrink::Soft),
     ]);
-    for Row { task, is_left, output } in rows {
-        let agent = task.data.get("agent").and_then(|agent| agent.as_str()).unwrap_or_default();
-        let detail = if task.detail == status_word(task.status) { "" } else { &task.detail };
-        let wrote = output.as_ref().map(|output| format!("{} B: {}", output.bytes, output.last_line));
-        let detail = [Some(detail.to_owned()).filter(|detail| !detail.is_empty()), wrote];
+    for Row {
+        task,
+        is_left,
+        output,
+    } in rows
+    {
+        let agent = task
+            .data
+            .get("agent")
+            .and_then(|agent| agent.as_str())
+            .unwrap_or_default();
+        let detail = if task.detail == status_word(task.status) {
+            ""
+        } else {
+            &task.detail
+        };
+        let wrote = output
+            .as_ref()
+            .map(|output| format!("{} B: {}", output.bytes, output.last_line));
+        let detail = [
+            Some(detail.to_owned()).filter(|detail| !detail.is_empty()),
+            wrote,
+        ];
         let detail = detail.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         table.row([
             ending(&task.id).to_owned(),

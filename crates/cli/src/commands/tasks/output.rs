@@ -11,7 +11,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     output,
-    terminal::clean::{Cleaner, clean},
+    terminal::sanitize::{TextSanitizer, clean},
 };
 
 /// How long to wait for a hint before looking by oneself.
@@ -21,17 +21,31 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// How much a program wrote, and its last line.
 #[derive(serde::Serialize)]
-pub struct Written {
+pub struct TaskOutputSummary {
     pub bytes: u64,
     pub last_line: String,
 }
 
 /// Sums up what a task wrote; none if nothing is kept of it.
-pub async fn written(store: &dyn Store, task: &TaskRow) -> Result<Option<Written>, Problem> {
-    let last = store.last_output(&task.id).await.map_err(|error| error.problem())?;
+pub async fn written(
+    store: &dyn Store,
+    task: &TaskRow,
+) -> Result<Option<TaskOutputSummary>, Problem> {
+    let last = store
+        .last_output(&task.id)
+        .await
+        .map_err(|error| error.problem())?;
     Ok(last.map(|piece| {
-        let line = piece.text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        Written { bytes: piece.end(), last_line: clean(line.trim()) }
+        let line = piece
+            .text
+            .lines()
+            .rev()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default();
+        TaskOutputSummary {
+            bytes: piece.end(),
+            last_line: clean(line.trim()),
+        }
     }))
 }
 
@@ -41,25 +55,32 @@ pub async fn follow(
     environment: &Environment,
     mut task: TaskRow,
 ) -> Result<Exit, Problem> {
-    let (mut printer, mut changes, mut gone_since) = (Printer::default(), store.changes(), None);
+    let (mut printer, mut changes, mut gone_since) =
+        (TaskOutputPrinter::default(), store.changes(), None);
     loop {
         // Looked at before the output: what a program wrote is kept before its end is.
         task = find::task(store, &task.id).await?;
-        let pieces = store.output(&task.id, printer.after).await.map_err(|error| error.problem())?;
+        let pieces = store
+            .output(&task.id, printer.after)
+            .await
+            .map_err(|error| error.problem())?;
         for piece in &pieces {
             output::print(&printer.push(piece))?;
         }
         if task.status != TaskStatus::Running {
             output::print(printer.end())?;
-            output::mention(environment, &format!("{} {}", task.id, task.detail));
+            output::print_note(environment, &format!("{} {}", task.id, task.detail));
             return Ok(Exit::DONE);
         }
         if !find::is_left(store, &task).await? {
             gone_since = None;
         } else if gone_since.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS {
             output::print(printer.end())?;
-            let words = format!("{} is gone with whoever had started it; this is what was kept", task.id);
-            output::mention(environment, &words);
+            let words = format!(
+                "{} is gone with whoever had started it; this is what was kept",
+                task.id
+            );
+            output::print_note(environment, &words);
             return Ok(Exit::DONE);
         }
         if pieces.is_empty() {
@@ -71,17 +92,21 @@ pub async fn follow(
 
 /// Puts pieces together for a terminal.
 #[derive(Default)]
-struct Printer {
+struct TaskOutputPrinter {
     after: u64,
-    cleaner: Cleaner,
+    cleaner: TextSanitizer,
     is_in_line: bool,
 }
 
-impl Printer {
+impl TaskOutputPrinter {
     fn push(&mut self, piece: &OutputPiece) -> String {
         let mut text = String::new();
         if piece.start > self.after {
-            text = format!("{}[… {} bytes are not kept …]\n", self.end(), piece.start - self.after);
+            text = format!(
+                "{}[… {} bytes are not kept …]\n",
+                self.end(),
+                piece.start - self.after
+            );
         }
         text.push_str(&self.cleaner.push(&piece.text));
         self.after = piece.end();
@@ -103,11 +128,17 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_said_and_what_a_terminal_would_obey_is_left_out() {
-        let mut printer = Printer::default();
-        let piece = |start, text: &str| OutputPiece { start, text: text.into() };
+        let mut printer = TaskOutputPrinter::default();
+        let piece = |start, text: &str| OutputPiece {
+            start,
+            text: text.into(),
+        };
         assert_eq!(printer.push(&piece(0, "one \u{1b}[3")), "one ");
         assert_eq!(printer.push(&piece(7, "1mtwo")), "two");
-        assert_eq!(printer.push(&piece(20, "three\n")), "\n[… 8 bytes are not kept …]\nthree\n");
+        assert_eq!(
+            printer.push(&piece(20, "three\n")),
+            "\n[… 8 bytes are not kept …]\nthree\n"
+        );
         assert_eq!(printer.end(), "");
     }
 }

@@ -1,12 +1,14 @@
 //! Says something to an agent at work; it reads it before its next turn.
 
 use clap::Args;
-use rooftree_protocol::{ErrorCode, Lane, Limits, Message, MessageId, Origin, Part, Problem, SessionId};
+use rooftree_protocol::{
+    ErrorCode, Lane, Limits, Message, MessageId, Origin, Part, Problem, SessionId,
+};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Post, Store, TaskRow, TaskStatus};
+use rooftree_store::{InboxPost, Store, TaskRow, TaskStatus};
 
 use super::find;
-use crate::{environment::Environment, exit::Exit, output, terminal::wording::how_to_continue};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
 
 /// Options of `tasks send`.
 #[derive(Args, Debug)]
@@ -24,16 +26,21 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     find::store(environment)?;
     let store = environment.store()?;
     let task = find::task(store.as_ref(), &arguments.task).await?;
-    let Some((session, _)) = find::agent(&task) else { return Err(find::needs_agent(&task, "be told")) };
+    let Some((session, _)) = find::agent(&task) else {
+        return Err(find::needs_agent(&task, "be told"));
+    };
     if task.status != TaskStatus::Running {
         // Whoever is told something now would answer to nobody.
-        return Err(Problem::new(ErrorCode::TaskNotFound, format!("{} has ended already", task.id))
-            .fix(how_to_continue(&session)));
+        return Err(Problem::new(
+            ErrorCode::TaskNotFound,
+            format!("{} has ended already", task.id),
+        )
+        .fix(how_to_continue(&session)));
     }
     let now = SystemClock.now();
     let id = MessageId::from_entropy(SystemClock.entropy());
     let parts = vec![Part::text(arguments.words.join(" "))];
-    let post = Post {
+    let post = InboxPost {
         session: session.clone(),
         lane: Lane::Boundary,
         key: id.to_string(),
@@ -48,7 +55,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             .cause("what you said is kept, and read when its session goes on")
             .fix(how_to_continue(&session)));
     }
-    output::mention(environment, &format!("{} reads it before its next turn", task.id));
+    output::print_note(
+        environment,
+        &format!("{} reads it before its next turn", task.id),
+    );
     Ok(Exit::DONE)
 }
 
@@ -63,6 +73,9 @@ async fn is_unread(
         return Ok(false);
     }
     let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
-    let waiting = store.waiting(session, Lane::Boundary, most).await.map_err(|error| error.problem())?;
+    let waiting = store
+        .waiting(session, Lane::Boundary, most)
+        .await
+        .map_err(|error| error.problem())?;
     Ok(waiting.iter().any(|item| item.message.id == *message))
 }

@@ -25,20 +25,38 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         task = find::task(store.as_ref(), &task.id).await?;
     }
     if task.status != TaskStatus::Running {
-        let detail = if task.detail.is_empty() { String::new() } else { format!(" ({})", task.detail) };
-        output::mention(environment, &format!("{} has ended already{detail}", task.id));
+        let detail = if task.detail.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", task.detail)
+        };
+        output::print_note(
+            environment,
+            &format!("{} has ended already{detail}", task.id),
+        );
         return Ok(Exit::DONE);
     }
     let (session, command) = match find::agent(&task) {
-        Some((session, run)) => (session.clone(), Command::Cancel { session, run: Some(run) }),
+        Some((session, run)) => (
+            session.clone(),
+            Command::Cancel {
+                session,
+                run: Some(run),
+            },
+        ),
         None => {
-            let process = ProcessId::parse(&task.id)
-                .map_err(|problem| Problem { code: ErrorCode::TaskNotFound, ..problem })?;
+            let process = ProcessId::parse(&task.id).map_err(|problem| Problem {
+                code: ErrorCode::TaskNotFound,
+                ..problem
+            })?;
             let session = task.session.clone();
             (session.clone(), Command::StopProcess { session, process })
         }
     };
-    store.put_command(&session, command, SystemClock.now()).await.map_err(|error| error.problem())?;
-    output::mention(environment, &format!("{} is told to stop", task.id));
+    store
+        .put_command(&session, command, SystemClock.now())
+        .await
+        .map_err(|error| error.problem())?;
+    output::print_note(environment, &format!("{} is told to stop", task.id));
     Ok(Exit::DONE)
 }

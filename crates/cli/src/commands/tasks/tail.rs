@@ -12,9 +12,9 @@ use crate::{
     exit::Exit,
     listing, output,
     terminal::{
-        clean::clean,
-        plain::Plain,
-        view::{Detail, View},
+        plain::PlainView,
+        sanitize::clean,
+        view::{TerminalView, ViewDetail},
     },
 };
 
@@ -38,7 +38,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let Some((session, run)) = find::agent(&task) else {
         return follow(store.as_ref(), environment, task).await;
     };
-    let mut view = Plain::new(stdout(), listing::look(environment).colours, Detail::Usual);
+    let mut view = PlainView::new(
+        stdout(),
+        listing::look(environment).colours,
+        ViewDetail::Usual,
+    );
     let mut changes = store.changes();
     let mut after = beginning(store.as_ref(), &run).await?;
     loop {
@@ -47,7 +51,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             view.show(event);
             if let EventBody::RunCompleted(end) = &event.body {
                 output::print(&(clean(end.text.trim_end()) + "\n"))?;
-                output::mention(environment, &format!("{run} {}", end.status));
+                output::print_note(environment, &format!("{run} {}", end.status));
                 return Ok(Exit::DONE);
             }
         }
@@ -73,7 +77,17 @@ async fn page(
 
 /// The event before the run's first one.
 async fn beginning(store: &dyn Store, run: &RunId) -> Result<u64, Problem> {
-    let filter = RunFilter { run: Some(run.clone()), limit: 1, ..RunFilter::default() };
-    let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
-    Ok(row.and_then(|row| row.started.id).map_or(0, |id| id.saturating_sub(1)))
+    let filter = RunFilter {
+        run: Some(run.clone()),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    let row = store
+        .runs(filter)
+        .await
+        .map_err(|error| error.problem())?
+        .pop();
+    Ok(row
+        .and_then(|row| row.started.id)
+        .map_or(0, |id| id.saturating_sub(1)))
 }

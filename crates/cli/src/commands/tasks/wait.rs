@@ -8,7 +8,7 @@ use rooftree_store::{RunFilter, Store, TaskRow, TaskStatus};
 use tokio::time::Instant;
 
 use super::find;
-use crate::{commands::runs::record, environment::Environment, exit::Exit, output};
+use crate::{commands::runs::run_summary, environment::Environment, exit::Exit, output};
 
 /// How long to wait for a hint before looking by oneself.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -51,21 +51,29 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             return tell(store.as_ref(), environment, &ended).await;
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            output::mention(environment, &format!("{} still at work", ids.len() - ended.len()));
+            output::print_note(
+                environment,
+                &format!("{} still at work", ids.len() - ended.len()),
+            );
             return Ok(Exit::LIMIT);
         }
         // A hint may be missed: then patience ends first.
-        let patience = deadline
-            .map_or(PATIENCE, |deadline| PATIENCE.min(deadline.saturating_duration_since(Instant::now())));
+        let patience = deadline.map_or(PATIENCE, |deadline| {
+            PATIENCE.min(deadline.saturating_duration_since(Instant::now()))
+        });
         let _ = tokio::time::timeout(patience, changes.changed()).await;
     }
 }
 
-async fn tell(store: &dyn Store, environment: &Environment, ended: &[TaskRow]) -> Result<Exit, Problem> {
+async fn tell(
+    store: &dyn Store,
+    environment: &Environment,
+    ended: &[TaskRow],
+) -> Result<Exit, Problem> {
     let mut worst = Exit::DONE;
     for task in ended {
         let exit = exit(store, task).await?;
-        output::mention(environment, &format!("{} {}", task.id, task.detail));
+        output::print_note(environment, &format!("{} {}", task.id, task.detail));
         worst = if exit.0 > worst.0 { exit } else { worst };
     }
     Ok(worst)
@@ -74,9 +82,17 @@ async fn tell(store: &dyn Store, environment: &Environment, ended: &[TaskRow]) -
 /// The number a task would have ended with, had it been a program of its own.
 async fn exit(store: &dyn Store, task: &TaskRow) -> Result<Exit, Problem> {
     if let Some((_, run)) = find::agent(task) {
-        let filter = RunFilter { run: Some(run), limit: 1, ..RunFilter::default() };
-        let row = store.runs(filter).await.map_err(|error| error.problem())?.pop();
-        if let Some(end) = row.as_ref().and_then(record::end) {
+        let filter = RunFilter {
+            run: Some(run),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        let row = store
+            .runs(filter)
+            .await
+            .map_err(|error| error.problem())?
+            .pop();
+        if let Some(end) = row.as_ref().and_then(run_summary::end) {
             return Ok(Exit::for_run(end));
         }
     }

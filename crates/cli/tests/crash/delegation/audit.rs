@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rooftree_protocol::{Event, EventBody, Outcome, RunStatus};
 use rooftree_store::TaskStatus;
 
-use super::house::{House, arrivals, asked};
+use super::fixture::{House, arrivals, asked};
 use crate::{
     audit::{Findings, calls, verified},
     notebook::Notebook,
@@ -37,15 +37,24 @@ fn results(house: &House, lead: &[Event], findings: &mut Findings) {
     for one in &asked {
         let task = one.task();
         match arrivals(lead, &task) {
-            0 => findings.add("results that never arrived", format!("{task}, {:?}", one.mode)),
+            0 => findings.add(
+                "results that never arrived",
+                format!("{task}, {:?}", one.mode),
+            ),
             1 => {}
             times => {
-                findings.add("results that arrived twice", format!("{task}, {:?}, {times} times", one.mode));
+                findings.add(
+                    "results that arrived twice",
+                    format!("{task}, {:?}, {times} times", one.mode),
+                );
             }
         }
-        let for_it = children
-            .iter()
-            .filter(|child| child.parent.as_ref().is_some_and(|parent| parent.call == one.call.id));
+        let for_it = children.iter().filter(|child| {
+            child
+                .parent
+                .as_ref()
+                .is_some_and(|parent| parent.call == one.call.id)
+        });
         let begun = |event: &&Event| event.body.name() == "run.started";
         let runs = house.events(&one.child()).iter().filter(begun).count();
         let sessions = for_it.count();
@@ -58,8 +67,15 @@ fn results(house: &House, lead: &[Event], findings: &mut Findings) {
         let what = format!("{} calls have {} children", asked.len(), children.len());
         findings.add("delegations begun twice", what);
     }
-    for task in house.tasks().into_iter().filter(|task| task.status != TaskStatus::Completed) {
-        findings.add("runs that did not complete", format!("{} is listed as {:?}", task.id, task.status));
+    for task in house
+        .tasks()
+        .into_iter()
+        .filter(|task| task.status != TaskStatus::Completed)
+    {
+        findings.add(
+            "runs that did not complete",
+            format!("{} is listed as {:?}", task.id, task.status),
+        );
     }
 }
 
@@ -80,7 +96,10 @@ fn runs(events: &[Event], findings: &mut Findings) {
         }
     }
     if begun != ended {
-        findings.add("runs that did not complete", format!("{begun} runs began and {ended} ended"));
+        findings.add(
+            "runs that did not complete",
+            format!("{begun} runs began and {ended} ended"),
+        );
     }
 }
 
@@ -88,7 +107,9 @@ fn runs(events: &[Event], findings: &mut Findings) {
 fn effects(events: &[Event], lines: &[String], findings: &mut Findings) {
     let mut times: HashMap<&str, u32> = HashMap::new();
     for line in lines {
-        *times.entry(line.split(' ').next().unwrap_or_default()).or_default() += 1;
+        *times
+            .entry(line.split(' ').next().unwrap_or_default())
+            .or_default() += 1;
     }
     let mut hole = String::new();
     for event in events {
@@ -97,7 +118,10 @@ fn effects(events: &[Event], lines: &[String], findings: &mut Findings) {
             EventBody::ToolCompleted(record) => {
                 let count = times.get(hole.as_str()).copied().unwrap_or_default();
                 if count > 1 {
-                    findings.add("side-effect tools run twice", format!("{hole} was dug {count} times"));
+                    findings.add(
+                        "side-effect tools run twice",
+                        format!("{hole} was dug {count} times"),
+                    );
                 }
                 if record.outcome == Outcome::Done && count == 0 {
                     findings.add("calls done without their effect", hole.clone());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     audit::audit,
-    house::{Asked, House, Mode, arrivals, asked, open_calls},
+    fixture::{Asked, House, Mode, arrivals, asked, open_calls},
 };
 use crate::{
     audit::{Findings, verified},
@@ -32,11 +32,24 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub const ALL: [Self; 7] =
-        [Self::Asked, Self::Model, Self::Tool, Self::Settling, Self::Returning, Self::Posted, Self::Heard];
+    pub const ALL: [Self; 7] = [
+        Self::Asked,
+        Self::Model,
+        Self::Tool,
+        Self::Settling,
+        Self::Returning,
+        Self::Posted,
+        Self::Heard,
+    ];
 
     /// Those that must each be hit often.
-    pub const REQUIRED: [Self; 5] = [Self::Model, Self::Tool, Self::Settling, Self::Returning, Self::Posted];
+    pub const REQUIRED: [Self; 5] = [
+        Self::Model,
+        Self::Tool,
+        Self::Settling,
+        Self::Returning,
+        Self::Posted,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -57,11 +70,14 @@ pub fn stages(house: &House) -> Vec<(Mode, Stage)> {
     let open = open_calls(&lead);
     let all = asked(&lead);
     let latest = all.last().map(|asked| asked.mode);
-    let unheard = all.iter().filter(|asked| arrivals(&lead, &asked.task()) == 0);
+    let unheard = all
+        .iter()
+        .filter(|asked| arrivals(&lead, &asked.task()) == 0);
     let mut found: Vec<_> = unheard
         .map(|asked| {
             // Where no call waits for it, only a call of TaskOutput can be open.
-            let is_awaited = open.contains(&asked.call.id) || (is_behind(asked) && !open.is_empty());
+            let is_awaited =
+                open.contains(&asked.call.id) || (is_behind(asked) && !open.is_empty());
             (asked.mode, stage(house, asked, is_awaited))
         })
         .collect();
@@ -81,7 +97,12 @@ fn stage(house: &House, asked: &Asked, is_awaited: bool) -> Stage {
         Some(Window::ReplyToSettle) => Stage::Settling,
         Some(Window::ReplyToIntent | Window::IntentToResult) => Stage::Tool,
         Some(_) => Stage::Model,
-        None if !events.iter().any(|event| event.body.name() == "run.completed") => Stage::Asked,
+        None if !events
+            .iter()
+            .any(|event| event.body.name() == "run.completed") =>
+        {
+            Stage::Asked
+        }
         None if is_awaited => Stage::Returning,
         None => Stage::Posted,
     }
@@ -109,15 +130,19 @@ impl Kills {
             *self.counts.entry((*stage, *mode)).or_default() += 1;
         }
         let sessions = house.children().into_iter().map(|child| child.id);
-        let journals: Vec<_> =
-            sessions.chain([house.scene.session.clone()]).map(|session| house.events(&session)).collect();
-        self.notebook.mark_all(&house.scene, journals.iter().map(Vec::as_slice));
+        let journals: Vec<_> = sessions
+            .chain([house.scene.session.clone()])
+            .map(|session| house.events(&session))
+            .collect();
+        self.notebook
+            .mark_all(&house.scene, journals.iter().map(Vec::as_slice));
         verified(&house.report(), &mut self.findings);
     }
 
     /// Checks a house in which nothing is left to do; the next kill is in another one.
     pub fn leave(&mut self, house: &House) {
-        self.findings.merge(audit(house, &std::mem::take(&mut self.notebook)));
+        self.findings
+            .merge(audit(house, &std::mem::take(&mut self.notebook)));
         self.delegations += asked(&house.events(&house.scene.session)).len();
         self.effects += house.scene.effects().len();
     }
@@ -136,10 +161,15 @@ impl Kills {
 
     /// One line per stage, one column per mode; then what was found.
     pub fn table(&self) -> String {
-        let heads: String = Mode::ALL.iter().map(|mode| format!("{:>12}", mode.name())).collect();
+        let heads: String = Mode::ALL
+            .iter()
+            .map(|mode| format!("{:>12}", mode.name()))
+            .collect();
         let line = |stage: &Stage| {
-            let counts: String =
-                Mode::ALL.iter().map(|mode| format!("{:>12}", self.by(*stage, *mode))).collect();
+            let counts: String = Mode::ALL
+                .iter()
+                .map(|mode| format!("{:>12}", self.by(*stage, *mode)))
+                .collect();
             format!("  {:<26}{counts}{:>7}\n", stage.name(), self.at(*stage))
         };
         let lines: String = Stage::ALL.iter().map(line).collect();

@@ -1,7 +1,7 @@
 //! Runs whose work an agent checks, and what is said about verifiers that are not there.
 
 use super::Shop;
-use crate::run::desk::Desk;
+use crate::run::fixture::Desk;
 
 const SCRIPT: &str = "[[reply]]\nagent = \"verify\"\nmatch = \"the answer is 42\"\ntext = \"VERDICT: PASS\"\ntimes = 9\n\
                       [[reply]]\nagent = \"verify\"\ntext = \"It is not 41.\\nVERDICT: FAIL\"\ntimes = 9\n\
@@ -15,13 +15,24 @@ fn a_run_goes_on_until_the_agent_that_checks_it_is_content_and_the_tree_shows_bo
         ".rooftree/verifiers.json",
         r#"{"review": {"type": "agent", "agent": "verify", "max_turns": 4}}"#,
     );
-    desk.write(".rooftree/agents/worker.md", "---\ndescription: x\nverifiers: [review]\n---\nYou answer.");
+    desk.write(
+        ".rooftree/agents/worker.md",
+        "---\ndescription: x\nverifiers: [review]\n---\nYou answer.",
+    );
     let done = desk.run(&["-a", "worker", "--trust", "How much is six times seven?"]);
     assert_eq!(done.well(), "the answer is 42\n");
     let listed = desk.house.rooftree(&["runs", "list", "-o", "json"]).well();
     let runs: serde_json::Value = serde_json::from_str(&listed).unwrap();
-    let root = runs.as_array().unwrap().iter().find(|run| run["agent"] == "worker").unwrap();
-    let trace = desk.house.rooftree(&["runs", "trace", root["run"].as_str().unwrap()]).well();
+    let root = runs
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["agent"] == "worker")
+        .unwrap();
+    let trace = desk
+        .house
+        .rooftree(&["runs", "trace", root["run"].as_str().unwrap()])
+        .well();
     assert_eq!(trace.matches("verify").count(), 2, "{trace}");
     assert!(trace.contains("checks"), "{trace}");
 }
@@ -34,7 +45,10 @@ fn a_verifier_that_is_not_there_is_named_when_agents_are_validated() {
         "---\ndescription: x\nverifiers: [review, 'agent:nobody', 'agent:verify']\n---\nYou work.",
     );
     let told = shop.rooftree(&["agents", "validate"]).well();
-    assert!(told.contains("verifier `review` asks agent `verifyer`, which is not there"), "{told}");
+    assert!(
+        told.contains("verifier `review` asks agent `verifyer`, which is not there"),
+        "{told}"
+    );
     assert!(
         told.contains("verifier `agent:nobody` is not there") && !told.contains("agent:verify`"),
         "{told}"
@@ -49,7 +63,10 @@ fn recipes_and_houses_of_others_become_files_and_what_is_lost_is_said() {
     let shop = Shop::new()
         .with("recipes/poet.yaml", recipe)
         .with(".daycare/SOUL.md", "You are calm.")
-        .with(".daycare/cron/digest/TASK.md", "---\nname: Digest\nschedule: '0 7 * * *'\n---\nSummarise.");
+        .with(
+            ".daycare/cron/digest/TASK.md",
+            "---\nname: Digest\nschedule: '0 7 * * *'\n---\nSummarise.",
+        );
     let done = shop.rooftree(&["agents", "import", "goose", "../recipes"]);
     assert!(
         done.err.contains("`temperature` is not taken over") && done.err.contains("poet.yaml:5"),
@@ -57,8 +74,15 @@ fn recipes_and_houses_of_others_become_files_and_what_is_lost_is_said() {
         done.err
     );
     let file = std::fs::read_to_string(done.well().trim()).unwrap();
-    assert!(file.contains("model: nowhere/x") && file.contains("tools: [Bash,"), "{file}");
+    assert!(
+        file.contains("model: nowhere/x") && file.contains("tools: [Bash,"),
+        "{file}"
+    );
     let done = shop.rooftree(&["agents", "import", "daycare", "../.daycare"]);
-    assert!(done.err.contains("`schedule` is not taken over"), "{}", done.err);
+    assert!(
+        done.err.contains("`schedule` is not taken over"),
+        "{}",
+        done.err
+    );
     assert_eq!(done.well().lines().count(), 2);
 }

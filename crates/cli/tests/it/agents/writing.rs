@@ -8,18 +8,31 @@ use super::{REVIEWER, Shop};
 fn a_new_agent_is_a_file_that_can_be_used_at_once() {
     let shop = Shop::new();
     let path = shop.rooftree(&["agents", "new", "helper"]).well();
-    assert!(path.trim().ends_with("shop/.rooftree/agents/helper.md"), "{path}");
+    assert!(
+        path.trim().ends_with("shop/.rooftree/agents/helper.md"),
+        "{path}"
+    );
     shop.rooftree(&["agents", "validate"]).well();
     assert_eq!(
-        shop.rooftree(&["agents", "show", "helper", "--trust", "-o", "json"]).json()["name"],
+        shop.rooftree(&["agents", "show", "helper", "--trust", "-o", "json"])
+            .json()["name"],
         "helper"
     );
     let err = shop.rooftree(&["agents", "new", "Helper"]).ended(2);
     assert!(err.contains("is there already"), "{err}");
     shop.rooftree(&["agents", "new", "../evil"]).ended(2);
-    let mine = shop.rooftree(&["agents", "new", "scout", "--from", "explore", "--user"]).well();
-    assert_eq!(mine.trim(), shop.house.path().join("agents/scout.md").to_str().unwrap());
-    assert_eq!(shop.rooftree(&["agents", "show", "scout", "-o", "json"]).json()["tools"]["allow"][0], "Glob");
+    let mine = shop
+        .rooftree(&["agents", "new", "scout", "--from", "explore", "--user"])
+        .well();
+    assert_eq!(
+        mine.trim(),
+        shop.house.path().join("agents/scout.md").to_str().unwrap()
+    );
+    assert_eq!(
+        shop.rooftree(&["agents", "show", "scout", "-o", "json"])
+            .json()["tools"]["allow"][0],
+        "Glob"
+    );
 }
 
 #[test]
@@ -27,25 +40,53 @@ fn an_agent_is_edited_and_checked() {
     let shop = Shop::new().with("agents/reviewer.md", REVIEWER);
     let edit = |script: &str| {
         let mut command = shop.house.command(&["agents", "edit", "reviewer"]);
-        command.env_remove("VISUAL").env("EDITOR", script).output().unwrap()
+        command
+            .env_remove("VISUAL")
+            .env("EDITOR", script)
+            .output()
+            .unwrap()
     };
     let done = edit("sed -i s/Grep/Grepp/");
-    assert_eq!(done.status.code(), Some(3), "{}", String::from_utf8_lossy(&done.stdout));
-    assert_eq!(edit("sed -i s/Grepp/Glob/").status.code(), Some(0), "one that cannot be used can be mended");
+    assert_eq!(
+        done.status.code(),
+        Some(3),
+        "{}",
+        String::from_utf8_lossy(&done.stdout)
+    );
+    assert_eq!(
+        edit("sed -i s/Grepp/Glob/").status.code(),
+        Some(0),
+        "one that cannot be used can be mended"
+    );
     assert_eq!(edit("false").status.code(), Some(2));
-    assert!(shop.rooftree(&["agents", "edit", "plan"]).ended(2).contains("agents new plan --from plan"));
+    assert!(
+        shop.rooftree(&["agents", "edit", "plan"])
+            .ended(2)
+            .contains("agents new plan --from plan")
+    );
 }
 
 #[test]
 fn an_agent_that_is_put_away_can_be_brought_back() {
-    let shop =
-        Shop::new().with("agents/reviewer.md", REVIEWER).with("shop/.claude/agents/theirs.md", REVIEWER);
+    let shop = Shop::new()
+        .with("agents/reviewer.md", REVIEWER)
+        .with("shop/.claude/agents/theirs.md", REVIEWER);
     let told = shop.rooftree(&["agents", "rm", "reviewer"]).err;
     shop.rooftree(&["agents", "show", "reviewer"]).ended(8);
     let undo = told.split_once("to undo: ").unwrap().1.trim();
-    assert!(std::process::Command::new("sh").args(["-c", undo]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("sh")
+            .args(["-c", undo])
+            .status()
+            .unwrap()
+            .success()
+    );
     shop.rooftree(&["agents", "show", "reviewer"]).well();
-    assert!(shop.rooftree(&["agents", "rm", "theirs"]).ended(2).contains("belongs to another program"));
+    assert!(
+        shop.rooftree(&["agents", "rm", "theirs"])
+            .ended(2)
+            .contains("belongs to another program")
+    );
     shop.rooftree(&["agents", "rm", "lead"]).ended(2);
 }
 
@@ -54,7 +95,8 @@ fn agents_of_other_programs_become_files_of_our_own() {
     let claude = "---\nname: my-reviewer\ndescription: Reviews\ntools: Read, Grep\nmodel: inherit\nmcpServers:\n  - s:\n      command: x\n      env: {KEY: \"${SECRET}\"}\n---\nYou review.";
     let assistant = r#"{"agents": [{"agentId": "todo", "displayName": "Todo", "systemPrompt": "You keep lists.", "toolAllowlist": []}]}"#;
     let koda = r#"{"name":"k","system_prompt":"You are a koda agent.","allowed_tools":["Read"]}"#;
-    let opencode = "---\ndescription: Builds\nmode: subagent\ntools:\n  write: false\n---\nYou build.";
+    let opencode =
+        "---\ndescription: Builds\nmode: subagent\ntools:\n  write: false\n---\nYou build.";
     let goose = "title: Tidy up\ndescription: Tidies\ninstructions: You tidy.\n";
     let shop = Shop::new()
         .with("theirs/claude.md", claude)
@@ -73,20 +115,39 @@ fn agents_of_other_programs_become_files_of_our_own() {
         ("emdash", "scan.md"),
         ("daycare", "cared"),
     ] {
-        let done = shop.rooftree(&["agents", "import", program, &format!("../theirs/{path}"), "--user"]);
+        let done = shop.rooftree(&[
+            "agents",
+            "import",
+            program,
+            &format!("../theirs/{path}"),
+            "--user",
+        ]);
         assert_eq!(done.code, 0, "{program}: {done:?}");
     }
     let text = fs::read_to_string(shop.house.path().join("agents/my-reviewer.md")).unwrap();
-    assert!(text.contains("${SECRET}") && text.contains("tools: [Read, Grep]"), "{text}");
+    assert!(
+        text.contains("${SECRET}") && text.contains("tools: [Read, Grep]"),
+        "{text}"
+    );
     shop.rooftree(&["agents", "validate"]).well();
-    let shown = |name: &str| shop.rooftree(&["agents", "show", name, "-o", "json"]).json();
+    let shown = |name: &str| {
+        shop.rooftree(&["agents", "show", name, "-o", "json"])
+            .json()
+    };
     assert_eq!(shown("todo")["tools"]["allow"], serde_json::json!([]));
-    assert_eq!(shown("builder")["tools"]["deny"], serde_json::json!(["Write"]));
+    assert_eq!(
+        shown("builder")["tools"]["deny"],
+        serde_json::json!(["Write"])
+    );
     assert_eq!(
         (&shown("k")["prompt"], &shown("tidy")["prompt"]),
         (&"You are a koda agent.".into(), &"You tidy.".into())
     );
-    assert_eq!(shown("scan")["tools"]["allow"].as_array().unwrap().len(), 5, "emdash's only look");
+    assert_eq!(
+        shown("scan")["tools"]["allow"].as_array().unwrap().len(),
+        5,
+        "emdash's only look"
+    );
     assert_eq!(shown("daycare")["prompt"], "You care.");
 }
 
@@ -95,7 +156,8 @@ fn n_10_what_our_own_commands_write_into_a_trusted_folder_is_trusted_and_nothing
     let shop = Shop::new().with("shop/.rooftree/agents/reviewer.md", REVIEWER);
     shop.rooftree(&["trust"]).well();
     shop.rooftree(&["agents", "new", "helper"]).well();
-    shop.rooftree(&["mcp", "add", "files", "--project", "--", "true"]).well();
+    shop.rooftree(&["mcp", "add", "files", "--project", "--", "true"])
+        .well();
     for name in ["helper", "reviewer"] {
         shop.rooftree(&["agents", "show", name]).well();
     }
@@ -103,7 +165,10 @@ fn n_10_what_our_own_commands_write_into_a_trusted_folder_is_trusted_and_nothing
     let shop = shop.with("shop/.rooftree/agents/planted.md", REVIEWER);
     shop.rooftree(&["agents", "new", "another"]).well();
     let err = shop.rooftree(&["agents", "show", "planted"]).ended(8);
-    assert!(err.contains("not trusted") && err.contains("rooftree trust"), "{err}");
+    assert!(
+        err.contains("not trusted") && err.contains("rooftree trust"),
+        "{err}"
+    );
     shop.rooftree(&["agents", "show", "another"]).ended(8);
 }
 
@@ -118,18 +183,26 @@ fn n_10_a_new_agent_in_a_folder_that_brings_nothing_else_can_be_used_at_once() {
 fn r2_d25_an_agent_of_a_folder_that_is_not_trusted_is_named_as_such() {
     let shop = Shop::new().with("shop/.rooftree/agents/reviewer.md", REVIEWER);
     let err = shop.rooftree(&["run", "-a", "reviewer", "hi"]).ended(8);
-    assert!(err.contains(".rooftree/agents/reviewer.md") && err.contains("rooftree trust"), "{err}");
+    assert!(
+        err.contains(".rooftree/agents/reviewer.md") && err.contains("rooftree trust"),
+        "{err}"
+    );
 }
 
 #[test]
 fn n_11_an_imported_claude_agent_is_valid_and_has_no_tool_that_does_not_exist() {
     let claude = "---\nname: debugger\ndescription: Debugs\ntools: Read, NotebookRead, Grep\nmcpServers: [github]\n---\nYou debug.";
     let shop = Shop::new().with("theirs/.claude/agents/debugger.md", claude);
-    shop.rooftree(&["agents", "import", "claude", "../theirs", "--user"]).well();
+    shop.rooftree(&["agents", "import", "claude", "../theirs", "--user"])
+        .well();
     shop.rooftree(&["agents", "validate"]).well();
-    let shown = shop.rooftree(&["agents", "show", "debugger", "-o", "json"]).json();
+    let shown = shop
+        .rooftree(&["agents", "show", "debugger", "-o", "json"])
+        .json();
     assert_eq!(shown["tools"]["allow"], serde_json::json!(["Read", "Grep"]));
-    let err = shop.rooftree(&["agents", "import", "claude", "../shop", "--user"]).ended(3);
+    let err = shop
+        .rooftree(&["agents", "import", "claude", "../shop", "--user"])
+        .ended(3);
     assert!(err.contains("looked for"), "{err}");
 }
 
@@ -138,7 +211,20 @@ fn n_12_agents_of_opencode_json_keep_what_is_denied_to_them() {
     let text = r#"{"$schema":"x","permission":{"bash":"ask"},"mcp":{},"agent":{
         "docs":{"description":"Writes docs","prompt":"You write.","permission":{"edit":"deny"}}}}"#;
     let shop = Shop::new().with("theirs/opencode.json", text);
-    shop.rooftree(&["agents", "import", "opencode", "../theirs/opencode.json", "--user"]).well();
-    let denied = shop.rooftree(&["agents", "show", "docs", "-o", "json"]).json()["tools"]["deny"].to_string();
-    assert!(denied.contains("Edit") && denied.contains("Write"), "{denied}");
+    shop.rooftree(&[
+        "agents",
+        "import",
+        "opencode",
+        "../theirs/opencode.json",
+        "--user",
+    ])
+    .well();
+    let denied = shop
+        .rooftree(&["agents", "show", "docs", "-o", "json"])
+        .json()["tools"]["deny"]
+        .to_string();
+    assert!(
+        denied.contains("Edit") && denied.contains("Write"),
+        "{denied}"
+    );
 }

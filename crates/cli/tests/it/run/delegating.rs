@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::fixture::Desk;
 
 /// A lead that asks two at once. It asks agents of its own kind; what they are asked tells them apart.
 pub const TWO: &str = r#"
@@ -81,7 +81,11 @@ fn each_agent_has_a_line_when_it_begins_and_one_when_it_ends() {
     ] {
         assert!(done.err.contains(line), "{line}: {}", done.err);
     }
-    assert!(!done.err.contains('\u{1b}') && !done.err.contains('\r'), "{:?}", done.err);
+    assert!(
+        !done.err.contains('\u{1b}') && !done.err.contains('\r'),
+        "{:?}",
+        done.err
+    );
 }
 
 #[test]
@@ -89,15 +93,25 @@ fn one_result_tells_of_everybody() {
     let desk = Desk::new(TWO);
     let result = desk.run(&["-q", "-o", "json", "go"]).json();
     let runs = result["runs"].as_array().unwrap();
-    let mut status: Vec<&str> = runs.iter().map(|run| run["status"].as_str().unwrap()).collect();
+    let mut status: Vec<&str> = runs
+        .iter()
+        .map(|run| run["status"].as_str().unwrap())
+        .collect();
     status.sort_unstable();
     assert_eq!(status, ["completed", "failed"]);
     for run in runs {
-        assert_eq!((&run["parent"], &run["mode"]), (&result["run"], &"parallel".into()), "{run}");
+        assert_eq!(
+            (&run["parent"], &run["mode"]),
+            (&result["run"], &"parallel".into()),
+            "{run}"
+        );
     }
     let model = result["model"].as_str().unwrap();
     assert_eq!(result["by_model"][model]["input"], result["usage"]["input"]);
-    let theirs: u64 = runs.iter().map(|run| run["usage"]["input"].as_u64().unwrap()).sum();
+    let theirs: u64 = runs
+        .iter()
+        .map(|run| run["usage"]["input"].as_u64().unwrap())
+        .sum();
     assert!(theirs > 0 && result["usage"]["input"].as_u64().unwrap() > theirs);
     assert_eq!(result["usage"]["cost_complete"], true);
     desk.house.is_sound();
@@ -119,9 +133,14 @@ fn a_stream_has_the_events_of_all_sessions_each_without_a_gap() {
         assert_eq!(*ids, (1..=ids.len() as u64).collect::<Vec<_>>());
     }
     let root = &lines.first().unwrap()["session"];
-    let below: Vec<&Value> =
-        lines.iter().filter(|line| line["type"] == "run.started" && line["session"] != *root).collect();
-    assert!(below.len() == 2 && below.iter().all(|event| !event["parent_run"].is_null()), "{below:?}");
+    let below: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["type"] == "run.started" && line["session"] != *root)
+        .collect();
+    assert!(
+        below.len() == 2 && below.iter().all(|event| !event["parent_run"].is_null()),
+        "{below:?}"
+    );
 }
 
 #[test]
@@ -129,9 +148,17 @@ fn agents_in_background_are_waited_for_and_so_is_what_they_wake() {
     let desk = Desk::new(BACKGROUND);
     desk.write("open", "");
     let done = desk.run(&[&AUTO[..], &["go"]].concat());
-    assert_eq!((done.code, done.out.as_str()), (0, "It digs.\nIt is back.\n"), "{}", done.err);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (0, "It digs.\nIt is back.\n"),
+        "{}",
+        done.err
+    );
     assert!(done.err.contains("(background)"), "{}", done.err);
-    let left = desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well();
+    let left = desk
+        .house
+        .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+        .well();
     assert_eq!(left, "");
     desk.house.is_sound();
 }
@@ -142,10 +169,16 @@ fn agents_in_background_can_be_left_and_go_on_with_their_session() {
     let done = desk.run(&[&AUTO[..], &["--no-wait", "go"]].concat());
     assert_eq!((done.code, done.out.as_str()), (0, "It digs.\n"));
     assert!(done.err.contains("left at work"), "{}", done.err);
-    let left = desk.house.rooftree(&["tasks", "list", "--running", "-o", "jsonl"]).lines();
+    let left = desk
+        .house
+        .rooftree(&["tasks", "list", "--running", "-o", "jsonl"])
+        .lines();
     assert_eq!((left.len(), &left[0]["is_left"]), (1, &true.into()));
     desk.write("open", "");
-    let session = desk.house.rooftree(&["sessions", "list", "-o", "ids"]).well();
+    let session = desk
+        .house
+        .rooftree(&["sessions", "list", "-o", "ids"])
+        .well();
     let done = desk.run(&[&AUTO[..], &["-s", session.trim()]].concat());
     assert_eq!(done.out, "It is back.\n", "{}", done.err);
     desk.house.is_sound();
@@ -155,10 +188,27 @@ fn agents_in_background_can_be_left_and_go_on_with_their_session() {
 fn whoever_takes_too_long_is_stopped_and_that_is_said() {
     let desk = Desk::new(BACKGROUND);
     let done = desk.run(&[&AUTO[..], &["--wait", "0s", "go"]].concat());
-    assert_eq!((done.code, done.out.as_str()), (7, "It digs.\n"), "{}", done.err);
-    assert!(done.err.contains("stopping lead") && done.err.contains("cancelled"), "{}", done.err);
-    let unfinished = desk.house.rooftree(&["sessions", "list", "--all", "-o", "jsonl"]).lines();
-    assert!(unfinished.iter().all(|session| session["state"] == "resting"), "{unfinished:?}");
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (7, "It digs.\n"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.err.contains("stopping lead") && done.err.contains("cancelled"),
+        "{}",
+        done.err
+    );
+    let unfinished = desk
+        .house
+        .rooftree(&["sessions", "list", "--all", "-o", "jsonl"])
+        .lines();
+    assert!(
+        unfinished
+            .iter()
+            .all(|session| session["state"] == "resting"),
+        "{unfinished:?}"
+    );
 }
 
 #[test]
@@ -169,7 +219,12 @@ fn ctrl_c_stops_everybody() {
     watched.signal("INT");
     let done = watched.done();
     assert_eq!(done.code, 130, "{}", done.err);
-    assert_eq!(desk.house.rooftree(&["tasks", "list", "--running", "-o", "ids"]).well(), "");
+    assert_eq!(
+        desk.house
+            .rooftree(&["tasks", "list", "--running", "-o", "ids"])
+            .well(),
+        ""
+    );
     desk.house.is_sound();
 }
 
@@ -182,9 +237,18 @@ fn a_question_of_an_agent_below_is_answered_to_that_agent() {
     let opened = watched.until("session.opened");
     let asked = watched.until("permission.requested");
     assert_ne!(asked["session"], opened["session"]);
-    watched.say(&format!(r#"{{"type":"permission","id":{},"decision":"allow"}}"#, asked["data"]["id"]));
+    watched.say(&format!(
+        r#"{{"type":"permission","id":{},"decision":"allow"}}"#,
+        asked["data"]["id"]
+    ));
     let settled = watched.until("permission.resolved");
-    assert_eq!((&settled["session"], &settled["data"]["by"]), (&asked["session"], &"user".into()));
+    assert_eq!(
+        (&settled["session"], &settled["data"]["by"]),
+        (&asked["session"], &"user".into())
+    );
     let last: Value = serde_json::from_str(watched.done().out.lines().last().unwrap()).unwrap();
-    assert_eq!((&last["text"], &last["runs"][0]["status"]), (&"It is back.".into(), &"completed".into()));
+    assert_eq!(
+        (&last["text"], &last["runs"][0]["status"]),
+        (&"It is back.".into(), &"completed".into())
+    );
 }

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, Timestamp};
-use rooftree_store::{Post, SqliteStore, Store};
+use rooftree_store::{InboxPost, SqliteStore, Store};
 
-use super::desk::Desk;
+use super::fixture::Desk;
 
 const ASKS: &str = r#"
 [[reply]]
@@ -25,19 +25,32 @@ text = "{{ last.text | first_line }}"
 #[test]
 fn piped_text_is_the_message() {
     let desk = Desk::with_echo();
-    assert_eq!(desk.run_with_input(&[], "from a pipe\n").well(), "heard: from a pipe\n");
-    assert_eq!(desk.run_with_input(&["-"], "from a pipe\n").well(), "heard: from a pipe\n");
+    assert_eq!(
+        desk.run_with_input(&[], "from a pipe\n").well(),
+        "heard: from a pipe\n"
+    );
+    assert_eq!(
+        desk.run_with_input(&["-"], "from a pipe\n").well(),
+        "heard: from a pipe\n"
+    );
 }
 
 #[test]
 fn piped_text_stands_below_what_was_typed() {
-    let said = Desk::with_echo().run_with_input(&["Explain", "this"], "line 1\nline 2\n").well();
-    assert_eq!(said, "heard: Explain this\n\n<stdin>\nline 1\nline 2\n</stdin>\n");
+    let said = Desk::with_echo()
+        .run_with_input(&["Explain", "this"], "line 1\nline 2\n")
+        .well();
+    assert_eq!(
+        said,
+        "heard: Explain this\n\n<stdin>\nline 1\nline 2\n</stdin>\n"
+    );
 }
 
 #[test]
 fn standard_input_is_left_alone_if_nothing_may_be_asked() {
-    let said = Desk::with_echo().run_with_input(&["--no-input", "Hello"], "not read").well();
+    let said = Desk::with_echo()
+        .run_with_input(&["--no-input", "Hello"], "not read")
+        .well();
     assert_eq!(said, "heard: Hello\n");
 }
 
@@ -53,9 +66,13 @@ fn a_message_of_a_megabyte_that_begins_with_a_dash_arrives() {
 #[test]
 fn bytes_that_are_no_text_are_refused() {
     let desk = Desk::with_echo();
-    let mut child = desk.command(&[]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut child = desk
+        .command(&[])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\xff\xfe\x00").unwrap();
-    let said = super::desk::finished(child).ended(2);
+    let said = super::fixture::finished(child).ended(2);
     assert!(said.contains("standard input is not text"), "{said}");
 }
 
@@ -63,7 +80,12 @@ fn bytes_that_are_no_text_are_refused() {
 fn a_program_can_say_several_things_one_after_the_other() {
     let desk = Desk::with_echo();
     let input = "{\"type\":\"user\",\"text\":\"one\"}\n\n{\"type\":\"user\",\"text\":\"two\"}\n";
-    let lines = desk.run_with_input(&["--input-format", "stream-json", "-o", "stream-json"], input).lines();
+    let lines = desk
+        .run_with_input(
+            &["--input-format", "stream-json", "-o", "stream-json"],
+            input,
+        )
+        .lines();
     let ends: Vec<&str> = lines
         .iter()
         .filter(|line| line["type"] == "run.completed")
@@ -78,10 +100,16 @@ fn a_program_can_say_several_things_one_after_the_other() {
 fn a_line_that_is_wrong_is_told_and_the_talk_goes_on() {
     let desk = Desk::with_echo();
     let input = "{\"type\":\"user\",\"text\":\"one\"}\nnonsense\n{\"type\":\"dance\"}\n";
-    let done = desk.run_with_input(&["--input-format", "stream-json", "-o", "stream-json"], input);
+    let done = desk.run_with_input(
+        &["--input-format", "stream-json", "-o", "stream-json"],
+        input,
+    );
     assert!(done.err.contains("not understood"), "{}", done.err);
     let lines = done.lines();
-    let notices: Vec<&Value> = lines.iter().filter(|line| line["data"]["code"] == "bad_input").collect();
+    let notices: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["data"]["code"] == "bad_input")
+        .collect();
     assert_eq!(notices.len(), 2);
     assert_eq!(lines.last().unwrap()["text"], "heard: one");
 }
@@ -98,7 +126,10 @@ fn a_program_can_permit_and_refuse() {
         });
         watched.say(&answer.to_string());
         let ended = watched.until("run.completed");
-        assert!(ended["data"]["text"].as_str().unwrap().starts_with(text), "{ended}");
+        assert!(
+            ended["data"]["text"].as_str().unwrap().starts_with(text),
+            "{ended}"
+        );
         assert_eq!(watched.done().code, 0);
         assert_eq!(desk.path().join("new.txt").exists(), decision == "allow");
     }
@@ -119,10 +150,19 @@ fn a_program_can_steer_and_cancel() {
     let script = "[[reply]]\nmatch = \"left\"\ntext = \"turning\"\n[[reply]]\ntext = \"I wait.\"\n[[reply.call]]\n\
                   tool = \"Bash\"\ninput = { command = \"sleep 60\" }\n[[reply]]\ntext = \"straight on\"";
     let desk = Desk::new(script);
-    let mut watched = desk.watch(&["--input-format", "stream-json", "--permission-mode", "bypass", "Go"]);
+    let mut watched = desk.watch(&[
+        "--input-format",
+        "stream-json",
+        "--permission-mode",
+        "bypass",
+        "Go",
+    ]);
     watched.until("tool.started");
     watched.say("{\"type\":\"cancel\"}");
-    assert_eq!(watched.until("run.completed")["data"]["status"], "cancelled");
+    assert_eq!(
+        watched.until("run.completed")["data"]["status"],
+        "cancelled"
+    );
     watched.say("{\"type\":\"steer\",\"text\":\"left\"}");
     assert_eq!(watched.until("run.completed")["data"]["text"], "turning");
     assert_eq!(watched.done().code, 0);
@@ -133,9 +173,19 @@ fn the_first_line_is_the_opened_session_whatever_was_not_understood_before() {
     let lines = "{\"type\":\"user\",\"text\":\"hi\"}\nnonsense\n";
     let formats = ["--input-format", "stream-json", "-o", "stream-json"];
     let said = Desk::with_echo().run_with_input(&formats, lines).well();
-    let types: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let types: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(types.first().unwrap()["type"], "session.opened", "{said}");
-    assert_eq!(types.iter().filter(|event| event["data"]["code"] == "bad_input").count(), 1, "{said}");
+    assert_eq!(
+        types
+            .iter()
+            .filter(|event| event["data"]["code"] == "bad_input")
+            .count(),
+        1,
+        "{said}"
+    );
 }
 
 /// Fills the inbox of a session up to its limit.
@@ -154,7 +204,13 @@ async fn fill_inbox(desk: &Desk, session: &SessionId) {
             at: Timestamp(1),
         };
         let key = format!("fill:{number}");
-        store.post(Post { session: session.clone(), lane: Lane::Mail, key, message, capacity: u64::MAX })
+        store.post(InboxPost {
+            session: session.clone(),
+            lane: Lane::Mail,
+            key,
+            message,
+            capacity: u64::MAX,
+        })
     };
     let posted: Vec<_> = (0..10_000).map(post).collect();
     for one in posted {

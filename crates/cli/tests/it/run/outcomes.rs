@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::fixture::Desk;
 
 const CUT: &str = r#"
 [[reply]]
@@ -22,9 +22,15 @@ fn r1_d2_every_way_of_writing_has_all_pieces_of_a_continued_answer() {
     let desk = Desk::new(CUT);
     assert_eq!(desk.run(&["go"]).well(), "PART-1 PART-2 end.\n");
     assert_eq!(desk.run(&["-q", "go"]).well(), "PART-1 PART-2 end.\n");
-    assert_eq!(desk.run(&["-o", "json", "go"]).json()["text"], "PART-1 PART-2 end.");
+    assert_eq!(
+        desk.run(&["-o", "json", "go"]).json()["text"],
+        "PART-1 PART-2 end."
+    );
     desk.run(&["--last-message", "last.txt", "go"]).well();
-    assert_eq!(std::fs::read_to_string(desk.path().join("last.txt")).unwrap(), "PART-1 PART-2 end.");
+    assert_eq!(
+        std::fs::read_to_string(desk.path().join("last.txt")).unwrap(),
+        "PART-1 PART-2 end."
+    );
     let lines = desk.run(&["-o", "stream-json", "go"]).lines();
     assert_eq!(lines.last().unwrap()["text"], "PART-1 PART-2 end.");
 }
@@ -33,12 +39,22 @@ fn r1_d2_every_way_of_writing_has_all_pieces_of_a_continued_answer() {
 fn r2_d0_a_truncated_answer_is_printed_and_has_the_number_of_a_limit() {
     let desk = Desk::new(NEVER_ENDS);
     let done = desk.run(&["go"]);
-    assert_eq!((done.code, done.out.as_str()), (7, "half half half half \n"));
-    assert!(done.err.contains("■ answer cut off at the output limit"), "{}", done.err);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (7, "half half half half \n")
+    );
+    assert!(
+        done.err.contains("■ answer cut off at the output limit"),
+        "{}",
+        done.err
+    );
     let result = desk.run(&["-o", "json", "--max-turns", "1", "go"]);
     assert_eq!(result.code, 7);
     let result: Value = serde_json::from_str(&result.out).unwrap();
-    assert_eq!((&result["status"], &result["text"]), (&json!("truncated"), &json!("half ")));
+    assert_eq!(
+        (&result["status"], &result["text"]),
+        (&json!("truncated"), &json!("half "))
+    );
 }
 
 /// A desk with an agent whose work is never found good.
@@ -49,14 +65,23 @@ fn checked() -> Desk {
     desk
 }
 
-const FIXER: [&str; 4] =
-    ["--agents", r#"{"fixer": {"description": "Fixes.", "verifiers": ["tests"]}}"#, "-a", "fixer"];
+const FIXER: [&str; 4] = [
+    "--agents",
+    r#"{"fixer": {"description": "Fixes.", "verifiers": ["tests"]}}"#,
+    "-a",
+    "fixer",
+];
 
 #[test]
 fn r1_d1_work_that_was_not_verified_has_a_number_of_its_own_and_is_said() {
     let desk = checked();
     let done = desk.run(&[&FIXER[..], &["fix it"]].concat());
-    assert_eq!((done.code, done.out.as_str()), (10, "Done.\n"), "{}", done.err);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (10, "Done.\n"),
+        "{}",
+        done.err
+    );
     for line in [
         "✗ tests: ",
         "ok.txt is missing",
@@ -66,8 +91,14 @@ fn r1_d1_work_that_was_not_verified_has_a_number_of_its_own_and_is_said() {
     ] {
         assert!(done.err.contains(line), "{line}: {}", done.err);
     }
-    let shown = desk.house.rooftree(&["sessions", "list", "-o", "ids"]).well();
-    let shown = desk.house.rooftree(&["sessions", "show", shown.trim()]).well();
+    let shown = desk
+        .house
+        .rooftree(&["sessions", "list", "-o", "ids"])
+        .well();
+    let shown = desk
+        .house
+        .rooftree(&["sessions", "show", shown.trim()])
+        .well();
     assert!(shown.contains("not verified"), "{shown}");
 }
 
@@ -76,13 +107,25 @@ fn n_2_programs_read_that_the_work_was_not_verified() {
     let desk = checked();
     let done = desk.run(&[&FIXER[..], &["-o", "json", "fix it"]].concat());
     let result: Value = serde_json::from_str(&done.out).unwrap();
-    assert_eq!((&result["status"], &result["verified"]), (&json!("completed"), &json!(false)));
-    assert_eq!((&result["exit_code"], &result["failed_checks"][0]["name"]), (&json!(10), &json!("tests")));
+    assert_eq!(
+        (&result["status"], &result["verified"]),
+        (&json!("completed"), &json!(false))
+    );
+    assert_eq!(
+        (&result["exit_code"], &result["failed_checks"][0]["name"]),
+        (&json!(10), &json!("tests"))
+    );
     let lines = desk.run(&[&FIXER[..], &["-o", "stream-json", "fix it"]].concat());
     let last: Value = serde_json::from_str(lines.out.lines().last().unwrap()).unwrap();
     assert_eq!(last["verified"], false);
     let quiet = desk.run(&[&FIXER[..], &["-q", "fix it"]].concat());
-    assert!(quiet.err.starts_with("error: the work was not verified: tests: "), "{}", quiet.err);
+    assert!(
+        quiet
+            .err
+            .starts_with("error: the work was not verified: tests: "),
+        "{}",
+        quiet.err
+    );
 }
 
 #[test]
@@ -91,18 +134,33 @@ fn s_b4_a_key_that_is_posted_again_gives_the_result_of_the_first_one() {
     let line = "{\"type\":\"user\",\"text\":\"t\",\"key\":\"k\"}\n";
     let talk = ["--input-format", "stream-json", "-o", "stream-json"];
     let first = desk.run_with_input(&talk, line).lines();
-    let session = first.last().unwrap()["session"].as_str().unwrap().to_owned();
-    let again = desk.run_with_input(&[&talk[..], &["-s", &session]].concat(), line).lines();
+    let session = first.last().unwrap()["session"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let again = desk
+        .run_with_input(&[&talk[..], &["-s", &session]].concat(), line)
+        .lines();
     let (first, again) = (first.last().unwrap(), again.last().unwrap());
-    assert_eq!((&again["type"], &again["text"]), (&json!("result"), &json!("heard: t")));
-    assert_eq!((&again["run"], &again["turns"]), (&first["run"], &json!(1)), "nothing was done twice");
+    assert_eq!(
+        (&again["type"], &again["text"]),
+        (&json!("result"), &json!("heard: t"))
+    );
+    assert_eq!(
+        (&again["run"], &again["turns"]),
+        (&first["run"], &json!(1)),
+        "nothing was done twice"
+    );
     // In one process too, after the answer.
     let mut watched = desk.watch(&["--input-format", "stream-json"]);
     watched.say(line.trim());
     watched.until("run.completed");
     watched.say(line.trim());
     let last: Value = serde_json::from_str(watched.done().out.lines().last().unwrap()).unwrap();
-    assert_eq!((&last["type"], &last["text"]), (&json!("result"), &json!("heard: t")));
+    assert_eq!(
+        (&last["type"], &last["text"]),
+        (&json!("result"), &json!("heard: t"))
+    );
 }
 
 const MAIL: &str = r#"
@@ -133,23 +191,33 @@ text = "ANSWER TO MAIL"
 fn r1_d18_a_run_that_a_message_starts_is_part_of_the_result() {
     let desk = Desk::new(MAIL);
     let done = desk.run(&["go"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "FIRST ANSWER\nANSWER TO MAIL\n"), "{}", done.err);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (0, "FIRST ANSWER\nANSWER TO MAIL\n"),
+        "{}",
+        done.err
+    );
     assert!(!done.err.contains("earlier message"), "{}", done.err);
     let result = desk.run(&["-o", "json", "go"]).json();
     assert_eq!(result["text"], "ANSWER TO MAIL");
     assert!(result["duration_ms"].as_u64().unwrap() > 0, "{result}");
     let cost = result["usage"]["cost_usd"].as_f64().unwrap();
     assert!((cost - 0.05).abs() < 1e-9, "{result}");
-    let by_model: f64 =
-        result["by_model"].as_object().unwrap().values().map(|used| used["cost_usd"].as_f64().unwrap()).sum();
+    let by_model: f64 = result["by_model"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|used| used["cost_usd"].as_f64().unwrap())
+        .sum();
     assert!((by_model - 0.05).abs() < 1e-9, "{result}");
 }
 
 #[test]
 fn r1_d18_the_failure_of_a_run_that_a_message_starts_is_told() {
-    let desk = Desk::new(
-        &MAIL.replace("text = \"ANSWER TO MAIL\"", "error = \"refused\"\nmessage = \"no such thing\""),
-    );
+    let desk = Desk::new(&MAIL.replace(
+        "text = \"ANSWER TO MAIL\"",
+        "error = \"refused\"\nmessage = \"no such thing\"",
+    ));
     let done = desk.run(&["go"]);
     assert_eq!(done.code, 1, "{}", done.err);
     assert!(done.err.contains("no such thing"), "{}", done.err);
@@ -160,10 +228,18 @@ fn n_4_quiet_says_why_a_run_failed_and_no_notices() {
     let desk = Desk::new("[[reply]]\nerror = \"refused\"\nmessage = \"no such thing\"\n");
     let done = desk.run(&["-q", "hi"]);
     assert_eq!((done.code, done.out.as_str()), (1, ""));
-    assert!(done.err.starts_with("error[E0502]") && done.err.contains("no such thing"), "{}", done.err);
+    assert!(
+        done.err.starts_with("error[E0502]") && done.err.contains("no such thing"),
+        "{}",
+        done.err
+    );
     let desk = Desk::with_echo();
     std::fs::create_dir_all(desk.path().join(".rooftree/agents")).unwrap();
-    std::fs::write(desk.path().join(".rooftree/agents/x.md"), "---\ndescription: x\n---\nx").unwrap();
+    std::fs::write(
+        desk.path().join(".rooftree/agents/x.md"),
+        "---\ndescription: x\n---\nx",
+    )
+    .unwrap();
     let done = desk.run(&["-q", "hi"]);
     assert_eq!((done.out.as_str(), done.err.as_str()), ("heard: hi\n", ""));
 }
@@ -171,7 +247,10 @@ fn n_4_quiet_says_why_a_run_failed_and_no_notices() {
 #[test]
 fn r2_d23_quiet_says_that_a_limit_was_reached() {
     let done = Desk::new(NEVER_ENDS).run(&["-q", "go"]);
-    assert_eq!(done.err, "error: the answer was cut off at the model's output limit\n");
+    assert_eq!(
+        done.err,
+        "error: the answer was cut off at the model's output limit\n"
+    );
 }
 
 fn program(command: &str) -> Desk {
@@ -184,8 +263,18 @@ fn program(command: &str) -> Desk {
 #[test]
 fn n_18_a_program_that_ends_with_the_run_is_told() {
     let done = program("sleep 600").run(&["--permission-mode", "auto", "go"]);
-    assert_eq!((done.code, done.out.as_str()), (0, "started\n"), "{}", done.err);
-    assert!(done.err.contains("! 1 program in background was ended: sleep 600"), "{}", done.err);
+    assert_eq!(
+        (done.code, done.out.as_str()),
+        (0, "started\n"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.err
+            .contains("! 1 program in background was ended: sleep 600"),
+        "{}",
+        done.err
+    );
 }
 
 #[test]
@@ -212,10 +301,18 @@ fn r1_d8_the_end_of_a_program_in_background_is_told_to_its_agent_once() {
     desk.write("open", "");
     let done = watched.done();
     assert_eq!(done.code, 0, "{}", done.err);
-    assert_eq!(done.out.matches(r#""type":"message.user""#).count(), 1, "{}", done.out);
+    assert_eq!(
+        done.out.matches(r#""type":"message.user""#).count(),
+        1,
+        "{}",
+        done.out
+    );
     let last: Value = serde_json::from_str(done.out.lines().last().unwrap()).unwrap();
     let text = last["text"].as_str().unwrap();
-    assert!(text.starts_with("told: ") && text.ends_with("ended: exit code 3]"), "{text}");
+    assert!(
+        text.starts_with("told: ") && text.ends_with("ended: exit code 3]"),
+        "{text}"
+    );
     desk.house.is_sound();
 }
 
@@ -240,9 +337,19 @@ text = "{{{{ results[0].text }}}}"
 #[test]
 fn r1_d8_task_output_waits_for_a_program_as_long_as_is_said() {
     let run = |desk: Desk| desk.run(&["--permission-mode", "auto", "go"]).well();
-    let said = run(output_of("sleep 1; echo dug; exit 3", "block = true, timeout = 600"));
-    assert!(said.starts_with("dug\n[prc_") && said.contains("ended with exit code 3]"), "{said}");
-    assert_eq!(said.matches("[prc_").count(), 1, "no message tells it again: {said}");
+    let said = run(output_of(
+        "sleep 1; echo dug; exit 3",
+        "block = true, timeout = 600",
+    ));
+    assert!(
+        said.starts_with("dug\n[prc_") && said.contains("ended with exit code 3]"),
+        "{said}"
+    );
+    assert_eq!(
+        said.matches("[prc_").count(),
+        1,
+        "no message tells it again: {said}"
+    );
     for wait in ["block = true, timeout = 1", "block = false"] {
         let said = run(output_of("sleep 600", wait));
         assert!(said.contains("is still running]"), "{wait}: {said}");

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use super::desk::{Desk, finished};
+use super::fixture::{Desk, finished};
 
 /// A desk whose model runs one command that tries to read our own directory and to reach a server.
 fn desk(server: &TcpListener) -> Desk {
@@ -36,8 +36,18 @@ fn server() -> TcpListener {
 const WISHES: [(&[&str], &str, bool, bool); 4] = [
     (&["--sandbox", "off"], "", true, true),
     (&["--sandbox", "required"], "", false, true),
-    (&["--sandbox", "required", "--network", "off"], "", false, false),
-    (&[], "[sandbox]\nmode = \"required\"\nnetwork = \"off\"", false, false),
+    (
+        &["--sandbox", "required", "--network", "off"],
+        "",
+        false,
+        false,
+    ),
+    (
+        &[],
+        "[sandbox]\nmode = \"required\"\nnetwork = \"off\"",
+        false,
+        false,
+    ),
 ];
 
 #[test]
@@ -50,7 +60,11 @@ fn flags_and_settings_say_how_commands_are_confined() {
         let text = done.well();
         assert!(desk.path().join("made").exists(), "{flags:?}: {text}");
         assert_eq!(text.contains("seen"), sees, "{flags:?} {settings}: {text}");
-        assert_eq!(text.contains("reached"), reaches, "{flags:?} {settings}: {text}");
+        assert_eq!(
+            text.contains("reached"),
+            reaches,
+            "{flags:?} {settings}: {text}"
+        );
     }
 }
 
@@ -62,21 +76,40 @@ fn without_bubblewrap_the_program_is_its_own_helper() {
     link("true", place.path());
     for (network, reaches) in [("on", true), ("off", false)] {
         let desk = desk(&server);
-        let arguments = ["--permission-mode", "bypass", "--sandbox", "required", "--network", network, "Go"];
-        let done = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap());
+        let arguments = [
+            "--permission-mode",
+            "bypass",
+            "--sandbox",
+            "required",
+            "--network",
+            network,
+            "Go",
+        ];
+        let done = finished(
+            desk.command(&arguments)
+                .env("PATH", place.path())
+                .spawn()
+                .unwrap(),
+        );
         let text = done.well();
         if text.contains("nothing here can do that") {
             eprintln!("left out: {text}");
             return;
         }
         assert!(desk.path().join("made").exists(), "{text}");
-        assert!(!text.contains("seen") && text.contains("reached") == reaches, "{network}: {text}");
+        assert!(
+            !text.contains("seen") && text.contains("reached") == reaches,
+            "{network}: {text}"
+        );
     }
 }
 
 fn link(program: &str, place: &Path) {
     let path = env::var_os("PATH").unwrap();
-    let found = env::split_paths(&path).map(|place| place.join(program)).find(|file| file.is_file()).unwrap();
+    let found = env::split_paths(&path)
+        .map(|place| place.join(program))
+        .find(|file| file.is_file())
+        .unwrap();
     symlink(found, place.join(program)).unwrap();
 }
 
@@ -84,7 +117,10 @@ fn link(program: &str, place: &Path) {
 fn a_wish_nobody_understands_is_refused_with_what_there_is() {
     for (arguments, words) in [
         (["--sandbox", "maybe"], "choose one of auto, required, off"),
-        (["--network", "https://github.com"], "choose on, off or hosts"),
+        (
+            ["--network", "https://github.com"],
+            "choose on, off or hosts",
+        ),
         (["--network", "crates.io,,"], "names no hosts"),
     ] {
         let done = Desk::with_echo().run(&[&arguments[..], &["Go"]].concat());
@@ -134,9 +170,13 @@ pub fn greeter() -> String {
 fn commands_with_a_list_reach_its_hosts_and_people_hear_whom_they_did_not_reach() {
     let port = greeter();
     let list = "[sandbox]\nmode = \"required\"\nnetwork = [\"localhost\"]\n";
-    for (settings, flags) in
-        [(list, &[][..]), ("", &["--sandbox", "required", "--network", "localhost,a.example"])]
-    {
+    for (settings, flags) in [
+        (list, &[][..]),
+        (
+            "",
+            &["--sandbox", "required", "--network", "localhost,a.example"],
+        ),
+    ] {
         let desk = Desk::new("");
         let command = ASKING.replace("PORT", &port);
         desk.rewrite(&format!(
@@ -152,7 +192,10 @@ fn commands_with_a_list_reach_its_hosts_and_people_hear_whom_they_did_not_reach(
             return;
         }
         assert!(text.contains("hello") && !text.contains("direct"), "{text}");
-        assert!(text.contains("[network: refused.example is not on the list"), "{text}");
+        assert!(
+            text.contains("[network: refused.example is not on the list"),
+            "{text}"
+        );
     }
 }
 
@@ -160,18 +203,36 @@ fn commands_with_a_list_reach_its_hosts_and_people_hear_whom_they_did_not_reach(
 fn without_bubblewrap_a_list_is_nobody_or_a_refusal() {
     let port = greeter();
     let place = tempfile::tempdir().unwrap();
-    ["bash", "true", "cat"].iter().for_each(|program| link(program, place.path()));
+    ["bash", "true", "cat"]
+        .iter()
+        .for_each(|program| link(program, place.path()));
     for (mode, wanted) in [("required", "not started"), ("auto", "[commands ")] {
         let desk = Desk::new("");
         desk.rewrite(&format!(
             "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = \"(exec 3<>/dev/tcp/127.0.0.1/{port}) && echo direct; true\" }}\n\
              [[reply]]\ntext = \"\"\"{{{{ results[0].text }}}}\"\"\""
         ));
-        let arguments = ["--permission-mode", "bypass", "--sandbox", mode, "--network", "crates.io", "Go"];
-        let done = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap());
+        let arguments = [
+            "--permission-mode",
+            "bypass",
+            "--sandbox",
+            mode,
+            "--network",
+            "crates.io",
+            "Go",
+        ];
+        let done = finished(
+            desk.command(&arguments)
+                .env("PATH", place.path())
+                .spawn()
+                .unwrap(),
+        );
         let text = done.well();
         assert!(text.contains(wanted), "{mode}: {text}");
-        assert!(!text.contains("direct") || text.contains("not confined here"), "{mode}: {text}");
+        assert!(
+            !text.contains("direct") || text.contains("not confined here"),
+            "{mode}: {text}"
+        );
     }
 }
 
@@ -179,9 +240,13 @@ fn without_bubblewrap_a_list_is_nobody_or_a_refusal() {
 fn what_a_rule_denies_reading_is_not_there_for_commands() {
     // No word of it is what the rules name: what keeps it is the sandbox.
     let command = "n=.env; cat $n; grep -rhs hunter2 .; echo done";
-    for (flags, reaches) in
-        [(&["--deny", "Read(.env)", "--deny", "Read(secrets/**)"][..], false), (&[], true)]
-    {
+    for (flags, reaches) in [
+        (
+            &["--deny", "Read(.env)", "--deny", "Read(secrets/**)"][..],
+            false,
+        ),
+        (&[], true),
+    ] {
         let desk = Desk::new("");
         desk.rewrite(&format!(
             "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = {{ command = '''{command}''' }}\n\
@@ -191,7 +256,12 @@ fn what_a_rule_denies_reading_is_not_there_for_commands() {
         for name in [".env", "secrets/key"] {
             fs::write(desk.path().join(name), format!("hunter2 of {name}\n")).unwrap();
         }
-        let arguments = [&["--permission-mode", "bypass", "--sandbox", "required"], flags, &["Go"]].concat();
+        let arguments = [
+            &["--permission-mode", "bypass", "--sandbox", "required"],
+            flags,
+            &["Go"],
+        ]
+        .concat();
         let text = desk.run(&arguments).well();
         if text.contains("needs bubblewrap") || text.contains("nothing here can do that") {
             eprintln!("left out: {text}");
@@ -199,7 +269,11 @@ fn what_a_rule_denies_reading_is_not_there_for_commands() {
         }
         assert!(text.contains("done"), "{text}");
         for name in [".env", "secrets/key"] {
-            assert_eq!(text.contains(&format!("hunter2 of {name}")), reaches, "{flags:?}: {text}");
+            assert_eq!(
+                text.contains(&format!("hunter2 of {name}")),
+                reaches,
+                "{flags:?}: {text}"
+            );
         }
     }
 }
@@ -207,16 +281,32 @@ fn what_a_rule_denies_reading_is_not_there_for_commands() {
 #[test]
 fn without_bubblewrap_it_is_said_that_a_denied_file_can_be_read() {
     let place = tempfile::tempdir().unwrap();
-    ["bash", "true", "cat"].iter().for_each(|program| link(program, place.path()));
+    ["bash", "true", "cat"]
+        .iter()
+        .for_each(|program| link(program, place.path()));
     let desk = Desk::new("");
     desk.rewrite(
         "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"echo done\" }\n\
          [[reply]]\ntext = \"\"\"{{ results[0].text }}\"\"\"",
     );
     fs::write(desk.path().join(".env"), "hunter2").unwrap();
-    let arguments = ["--permission-mode", "bypass", "--sandbox", "auto", "--deny", "Read(.env)", "Go"];
-    let text = finished(desk.command(&arguments).env("PATH", place.path()).spawn().unwrap()).well();
-    let is_said =
-        text.contains("that cannot be kept from commands here") || text.contains("not confined here");
+    let arguments = [
+        "--permission-mode",
+        "bypass",
+        "--sandbox",
+        "auto",
+        "--deny",
+        "Read(.env)",
+        "Go",
+    ];
+    let text = finished(
+        desk.command(&arguments)
+            .env("PATH", place.path())
+            .spawn()
+            .unwrap(),
+    )
+    .well();
+    let is_said = text.contains("that cannot be kept from commands here")
+        || text.contains("not confined here");
     assert!(is_said && text.contains("done"), "{text}");
 }

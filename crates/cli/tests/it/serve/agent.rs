@@ -17,7 +17,10 @@ pub struct Asked {
 
 impl Asked {
     pub fn header(&self, name: &str) -> &str {
-        self.headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
     }
 }
 
@@ -39,8 +42,10 @@ impl Agent {
                 let question = read(&stream);
                 kept.lock().unwrap().push(question.clone());
                 let (status, body) = answer(&question);
-                let head =
-                    format!("HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close", body.len());
+                let head = format!(
+                    "HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close",
+                    body.len()
+                );
                 // Whoever asked may be gone.
                 let _ = stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes());
             }
@@ -70,20 +75,34 @@ fn read(stream: &TcpStream) -> Asked {
             headers.push((name.to_lowercase(), value.trim().to_owned()));
         }
     }
-    let asked = Asked { headers, body: Value::Null };
+    let asked = Asked {
+        headers,
+        body: Value::Null,
+    };
     // Whoever only knocks brings nothing.
     let mut body = vec![0; asked.header("content-length").parse().unwrap_or(0)];
     reader.read_exact(&mut body).unwrap();
-    Asked { body: serde_json::from_slice(&body).unwrap_or_default(), ..asked }
+    Asked {
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+        ..asked
+    }
 }
 
 /// Posts an answer to a callback URL; gives the status.
 pub fn call_back(url: &str, body: &str) -> u16 {
-    let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let (address, path) = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
-    let head = format!("POST /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}");
-    stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
+    let head = format!(
+        "POST /{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}"
+    );
+    stream
+        .write_all(format!("{head}\r\n\r\n{body}").as_bytes())
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer.split(' ').nth(1).unwrap().parse().unwrap()

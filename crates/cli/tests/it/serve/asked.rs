@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{terminate, until};
 use crate::{
     permissions::WRITES,
-    run::desk::{Desk, finished},
+    run::fixture::{Desk, finished},
 };
 
 /// A desk with an agent that can be asked.
@@ -19,21 +19,31 @@ fn desk() -> Desk {
     let desk = Desk::new(WRITES);
     let agents = desk.house.path().join("agents");
     std::fs::create_dir_all(&agents).unwrap();
-    std::fs::write(agents.join("writer.md"), "---\ndescription: x\napi_exposed: true\n---\nYou write.")
-        .unwrap();
+    std::fs::write(
+        agents.join("writer.md"),
+        "---\ndescription: x\napi_exposed: true\n---\nYou write.",
+    )
+    .unwrap();
     desk
 }
 
 fn serving(desk: &Desk, more: &[&str]) -> Command {
     let mut command = desk.house.command(&["serve", "--port", "0"]);
-    let model = format!("scripted/{}", desk.house.path().join("script.toml").display());
-    command.args(more).current_dir(desk.path()).env("ROOFTREE_MODEL", model);
+    let model = format!(
+        "scripted/{}",
+        desk.house.path().join("script.toml").display()
+    );
+    command
+        .args(more)
+        .current_dir(desk.path())
+        .env("ROOFTREE_MODEL", model);
     command
 }
 
 /// One question; the status and the body of the answer.
 fn ask(address: &str, text: &str) -> (u16, Value) {
-    let body = json!({"model": "agent:writer", "messages": [{"role": "user", "content": text}]}).to_string();
+    let body = json!({"model": "agent:writer", "messages": [{"role": "user", "content": text}]})
+        .to_string();
     let head = format!(
         "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer sesame\r\n\
          content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
@@ -44,16 +54,27 @@ fn ask(address: &str, text: &str) -> (u16, Value) {
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
     let (head, body) = said.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+    (
+        head.split(' ').nth(1).unwrap().parse().unwrap(),
+        serde_json::from_str(body).unwrap(),
+    )
 }
 
 fn started(mut command: Command) -> (Child, String) {
     let (child, line) = super::listening(&mut command);
-    (child, line.trim_end().rsplit_once("//").unwrap().1.to_owned())
+    (
+        child,
+        line.trim_end().rsplit_once("//").unwrap().1.to_owned(),
+    )
 }
 
 fn asked(desk: &Desk) -> Vec<Value> {
-    desk.house.rooftree(&["permissions", "list", "--json"]).json().as_array().unwrap().clone()
+    desk.house
+        .rooftree(&["permissions", "list", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 #[test]
@@ -63,7 +84,10 @@ fn s_b2_a_token_given_as_an_argument_is_not_among_the_arguments_of_the_process()
         let (server, _) = started(serving(&desk, more));
         let arguments = std::fs::read(format!("/proc/{}/cmdline", server.id())).unwrap();
         let arguments = String::from_utf8_lossy(&arguments).into_owned();
-        assert!(arguments.contains("serve") && !arguments.contains("sesame"), "{arguments}");
+        assert!(
+            arguments.contains("serve") && !arguments.contains("sesame"),
+            "{arguments}"
+        );
         terminate(&server);
         assert_eq!(finished(server).code, 0);
     }
@@ -82,8 +106,14 @@ fn a_permission_an_http_client_waits_for_is_given_from_another_terminal() {
     let id = asked(&desk)[0]["id"].as_str().unwrap().to_owned();
     desk.house.rooftree(&["permissions", "allow", &id]).well();
     let (status, answer) = waiting.join().unwrap();
-    assert_eq!((status, &answer["choices"][0]["message"]["content"]), (200, &json!("I write.\n\nwritten")));
-    assert_eq!(std::fs::read_to_string(desk.path().join("new.txt")).unwrap(), "hello");
+    assert_eq!(
+        (status, &answer["choices"][0]["message"]["content"]),
+        (200, &json!("I write.\n\nwritten"))
+    );
+    assert_eq!(
+        std::fs::read_to_string(desk.path().join("new.txt")).unwrap(),
+        "hello"
+    );
     terminate(&server);
     assert_eq!(finished(server).code, 0);
     desk.house.is_sound();
@@ -92,11 +122,23 @@ fn a_permission_an_http_client_waits_for_is_given_from_another_terminal() {
 #[test]
 fn whoever_waits_too_long_is_told_what_for_and_it_is_done_once_it_is_allowed() {
     let desk = desk();
-    let (server, address) = started(serving(&desk, &["--token", "sesame", "--permission-timeout", "10ms"]));
+    let (server, address) = started(serving(
+        &desk,
+        &["--token", "sesame", "--permission-timeout", "10ms"],
+    ));
     let (status, answer) = ask(&address, "Write it");
-    assert_eq!((status, &answer["rooftree"]["status"]), (200, &json!("needs_permission")));
+    assert_eq!(
+        (status, &answer["rooftree"]["status"]),
+        (200, &json!("needs_permission"))
+    );
     let id = answer["rooftree"]["permission"].as_str().unwrap();
-    assert!(answer["choices"][0]["message"]["content"].as_str().unwrap().contains(id), "{answer}");
+    assert!(
+        answer["choices"][0]["message"]["content"]
+            .as_str()
+            .unwrap()
+            .contains(id),
+        "{answer}"
+    );
     desk.house.rooftree(&["permissions", "allow", id]).well();
     until("the writing", || desk.path().join("new.txt").exists());
     terminate(&server);
@@ -110,5 +152,9 @@ fn without_a_token_nobody_is_reached_and_that_is_said() {
     assert_eq!(ask(&address, "Write it").0, 401);
     terminate(&server);
     let done = finished(server);
-    assert!(done.err.contains("nobody can ask writer here without a token"), "{done:?}");
+    assert!(
+        done.err
+            .contains("nobody can ask writer here without a token"),
+        "{done:?}"
+    );
 }

@@ -3,7 +3,7 @@
 use std::{fs, io::Read, process::Stdio};
 
 use super::{listening, terminate, until};
-use crate::{run::desk::finished, sessions::house::House};
+use crate::{run::fixture::finished, sessions::fixture::House};
 
 const SCRIPT: &str = r#"
 [[reply]]
@@ -24,15 +24,36 @@ fn interrupted(mode: &str, agents: &[&str]) -> (House, String) {
     let house = House::new();
     fs::write(house.path().join("slow.toml"), SCRIPT).unwrap();
     let model = "scripted/slow.toml";
-    let mut arguments = vec!["run", "-q", "-m", model, "--permission-mode", mode, "--sandbox", "off"];
+    let mut arguments = vec![
+        "run",
+        "-q",
+        "-m",
+        model,
+        "--permission-mode",
+        mode,
+        "--sandbox",
+        "off",
+    ];
     arguments.extend(agents);
     arguments.extend(["--", "slow work"]);
     let mut command = house.command(&arguments);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut session = String::new();
     until("the call", || {
-        session = house.rooftree(&["sessions", "list", "-o", "ids"]).out.trim().to_owned();
-        !session.is_empty() && house.rooftree(&["sessions", "events", &session]).out.contains("tool.started")
+        session = house
+            .rooftree(&["sessions", "list", "-o", "ids"])
+            .out
+            .trim()
+            .to_owned();
+        !session.is_empty()
+            && house
+                .rooftree(&["sessions", "events", &session])
+                .out
+                .contains("tool.started")
     });
     child.kill().unwrap();
     child.wait().unwrap();
@@ -42,20 +63,33 @@ fn interrupted(mode: &str, agents: &[&str]) -> (House, String) {
 
 /// What a server says on both streams until it is told to end.
 fn served(house: &House, more: &[&str], is_done: impl FnMut() -> bool) -> (String, String) {
-    let arguments: Vec<&str> = ["serve", "--port", "0"].into_iter().chain(more.iter().copied()).collect();
+    let arguments: Vec<&str> = ["serve", "--port", "0"]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
     let mut command = house.command(&arguments);
-    command.env("ROOFTREE_MODEL", format!("scripted/{}", house.path().join("slow.toml").display()));
+    command.env(
+        "ROOFTREE_MODEL",
+        format!("scripted/{}", house.path().join("slow.toml").display()),
+    );
     let (mut server, line) = listening(&mut command);
     until("the end of it", is_done);
     terminate(&server);
     let mut told = String::new();
-    server.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    server
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut told)
+        .unwrap();
     finished(server);
     (line, told)
 }
 
 fn state(house: &House, session: &str) -> String {
-    let rows = house.rooftree(&["sessions", "list", "--all", "-o", "jsonl"]).lines();
+    let rows = house
+        .rooftree(&["sessions", "list", "--all", "-o", "jsonl"])
+        .lines();
     let row = rows.into_iter().find(|row| row["id"] == session).unwrap();
     row["state"].as_str().unwrap().to_owned()
 }
@@ -65,9 +99,15 @@ fn n_19_a_server_names_the_sessions_it_resumes_and_their_modes() {
     let (house, session) = interrupted("bypass", &[]);
     let (line, told) = served(&house, &[], || state(&house, &session) == "resting");
     assert!(line.ends_with("; 1 session goes on\n"), "{line}");
-    assert!(told.contains(&format!("goes on: {session} (lead, mode ask): slow work")), "{told}");
+    assert!(
+        told.contains(&format!("goes on: {session} (lead, mode ask): slow work")),
+        "{told}"
+    );
     let events = house.rooftree(&["sessions", "events", &session]).out;
-    assert!(events.contains("began in mode `bypass` and goes on in mode `ask`"), "{events}");
+    assert!(
+        events.contains("began in mode `bypass` and goes on in mode `ask`"),
+        "{events}"
+    );
 }
 
 #[test]
@@ -76,8 +116,14 @@ fn n_19_a_server_that_is_told_not_to_resume_leaves_everything_as_it_is() {
     let before = house.rooftree(&["sessions", "events", &session]).out;
     let (line, told) = served(&house, &["--no-resume"], || true);
     assert!(line.contains("--no-resume"), "{line}");
-    assert!(told.contains(&format!("stays unfinished: {session} (slow work)")), "{told}");
-    assert_eq!(house.rooftree(&["sessions", "events", &session]).out, before);
+    assert!(
+        told.contains(&format!("stays unfinished: {session} (slow work)")),
+        "{told}"
+    );
+    assert_eq!(
+        house.rooftree(&["sessions", "events", &session]).out,
+        before
+    );
 }
 
 #[test]
@@ -86,5 +132,10 @@ fn r2_d27_a_server_says_why_a_session_stays_unfinished() {
     let (house, session) = interrupted("bypass", &["--agents", agents, "-a", "gone"]);
     let (line, told) = served(&house, &[], || true);
     assert!(!line.contains("goes on"), "{line}");
-    assert!(told.contains(&format!("stays unfinished: {session}: Unknown agent type \"gone\"")), "{told}");
+    assert!(
+        told.contains(&format!(
+            "stays unfinished: {session}: Unknown agent type \"gone\""
+        )),
+        "{told}"
+    );
 }

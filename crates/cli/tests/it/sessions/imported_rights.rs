@@ -6,7 +6,7 @@ use rooftree_protocol::RunStatus;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::house::{Done, House};
+use super::fixture::{Done, House};
 
 const SCRIPT: &str = r#"
 [[reply]]
@@ -49,7 +49,9 @@ fn corpus() -> Vec<Case> {
 fn merge(into: &mut Value, more: Option<&str>) {
     let Some(more) = more else { return };
     let more: Value = serde_json::from_str(more).unwrap();
-    into.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    into.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
 }
 
 /// A program that works in a directory of its own, below the home.
@@ -74,10 +76,16 @@ impl Desk {
 
     fn rooftree(&self, arguments: &[&str]) -> Done {
         let mut command = self.house.command(arguments);
-        command.current_dir(self.here()).env("ROOFTREE_HOME", self.house.path().join("home"));
+        command
+            .current_dir(self.here())
+            .env("ROOFTREE_HOME", self.house.path().join("home"));
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        Done { code: output.status.code().unwrap(), out: text(output.stdout), err: text(output.stderr) }
+        Done {
+            code: output.status.code().unwrap(),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// The file of a case, as it would be given to somebody.
@@ -90,13 +98,17 @@ impl Desk {
         });
         let mut lines = author.exported("talk");
         let elsewhere = self.house.path().join("elsewhere");
-        let session =
-            case.session.as_ref().map(|text| text.replace("ELSEWHERE", elsewhere.to_str().unwrap()));
+        let session = case
+            .session
+            .as_ref()
+            .map(|text| text.replace("ELSEWHERE", elsewhere.to_str().unwrap()));
         merge(&mut lines[0]["session"], session.as_deref());
         for line in &mut lines {
             match line["type"].as_str() {
                 Some("run.started") => merge(&mut line["data"], case.start.as_deref()),
-                Some("message.user") => merge(&mut line["data"]["message"], case.message.as_deref()),
+                Some("message.user") => {
+                    merge(&mut line["data"]["message"], case.message.as_deref())
+                }
                 _ => {}
             }
         }
@@ -124,10 +136,22 @@ impl Desk {
         let file = author.path().join("changed.jsonl");
         let plain: String = lines.iter().map(|line| format!("{line}\n")).collect();
         fs::write(&file, plain).unwrap();
-        let id = author.rooftree(&["sessions", "import", file.to_str().unwrap()]).well();
+        let id = author
+            .rooftree(&["sessions", "import", file.to_str().unwrap()])
+            .well();
         let place = self.here().join("talk");
         let to = place.to_str().unwrap();
-        author.rooftree(&["sessions", "export", id.trim(), "--layout", "files", "--out", to]).well();
+        author
+            .rooftree(&[
+                "sessions",
+                "export",
+                id.trim(),
+                "--layout",
+                "files",
+                "--out",
+                to,
+            ])
+            .well();
         let events = lines.iter().skip(1).filter(|line| line["type"] != "blob");
         let text: String = events.map(|line| format!("{line}\n")).collect();
         fs::write(place.join("history.jsonl"), text).unwrap();
@@ -139,10 +163,22 @@ impl Desk {
 
     /// Whether the file is made when the session goes on, and only where the person who imported it works.
     fn makes(&self, session: &str, mode: &[&str]) -> bool {
-        let arguments = ["run", "-q", "--no-input", "-m", "scripted/script.toml", "-s", session, "make it"];
+        let arguments = [
+            "run",
+            "-q",
+            "--no-input",
+            "-m",
+            "scripted/script.toml",
+            "-s",
+            session,
+            "make it",
+        ];
         let arguments: Vec<&str> = arguments.into_iter().chain(mode.iter().copied()).collect();
         let done = self.rooftree(&arguments);
-        assert!(!self.house.path().join("elsewhere/made.txt").exists(), "it worked elsewhere: {done:?}");
+        assert!(
+            !self.house.path().join("elsewhere/made.txt").exists(),
+            "it worked elsewhere: {done:?}"
+        );
         fs::remove_file(self.here().join("made.txt")).is_ok()
     }
 }
@@ -167,9 +203,16 @@ fn s_a1_no_imported_file_of_the_corpus_says_what_may_happen_here() {
     for (number, case) in corpus().into_iter().enumerate() {
         let desk = Desk::new();
         let file = desk.archive(&case);
-        let imported = desk.rooftree(&["sessions", "import", &file]).well().trim().to_owned();
+        let imported = desk
+            .rooftree(&["sessions", "import", &file])
+            .well()
+            .trim()
+            .to_owned();
         let session = if case.fork {
-            desk.rooftree(&["sessions", "fork", &imported]).well().trim().to_owned()
+            desk.rooftree(&["sessions", "fork", &imported])
+                .well()
+                .trim()
+                .to_owned()
         } else {
             imported
         };
@@ -177,7 +220,11 @@ fn s_a1_no_imported_file_of_the_corpus_says_what_may_happen_here() {
             assert!(!desk.makes(&session, &[]), "{} {number}", case.class);
         }
         // The control, and what a benign file must not take away: here the person permits it.
-        assert!(desk.makes(&session, &["--permission-mode", "accept-edits"]), "{} {number}", case.class);
+        assert!(
+            desk.makes(&session, &["--permission-mode", "accept-edits"]),
+            "{} {number}",
+            case.class
+        );
     }
 }
 
@@ -196,10 +243,16 @@ fn s_a1_an_imported_session_has_neither_the_directory_nor_the_model_of_its_file(
     };
     let file = desk.archive(&case);
     let done = desk.rooftree(&["sessions", "import", &file]);
-    assert!(done.err.contains("openai/gpt, which is not taken over"), "{done:?}");
+    assert!(
+        done.err.contains("openai/gpt, which is not taken over"),
+        "{done:?}"
+    );
     let id = done.well().trim().to_owned();
     let row = &desk.rooftree(&["sessions", "export", &id]).lines()[0]["session"];
-    assert_eq!(row["cwd"], desk.here().canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(
+        row["cwd"],
+        desk.here().canonicalize().unwrap().to_str().unwrap()
+    );
     assert!(row.get("model").is_none_or(Value::is_null), "{row}");
 }
 
@@ -207,5 +260,9 @@ fn s_a1_an_imported_session_has_neither_the_directory_nor_the_model_of_its_file(
 fn the_corpus_of_imports_is_large_enough_and_a_third_of_it_is_benign() {
     let corpus = corpus();
     let benign = corpus.iter().filter(|case| case.benign).count();
-    assert!(corpus.len() >= 18 && benign * 3 >= corpus.len(), "{} cases, {benign} benign", corpus.len());
+    assert!(
+        corpus.len() >= 18 && benign * 3 >= corpus.len(),
+        "{} cases, {benign} benign",
+        corpus.len()
+    );
 }

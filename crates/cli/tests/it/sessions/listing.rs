@@ -3,7 +3,7 @@
 use rooftree_protocol::RunStatus;
 use serde_json::Value;
 
-use super::house::House;
+use super::fixture::House;
 
 #[test]
 fn a_list_without_a_database_is_empty_and_makes_none() {
@@ -11,7 +11,10 @@ fn a_list_without_a_database_is_empty_and_makes_none() {
     let done = house.rooftree(&["sessions", "list"]);
     assert_eq!((done.code, done.out.as_str()), (0, ""));
     assert!(done.err.contains("no sessions yet"), "{done:?}");
-    assert_eq!(house.rooftree(&["sessions", "list", "-o", "json"]).json(), Value::Array(Vec::new()));
+    assert_eq!(
+        house.rooftree(&["sessions", "list", "-o", "json"]).json(),
+        Value::Array(Vec::new())
+    );
     assert!(!house.database().exists());
 }
 
@@ -22,7 +25,10 @@ fn a_list_has_four_forms() {
     let second = house.talk(None, "And now?", "Nothing new.");
     let table = house.rooftree(&["sessions", "list"]).well();
     let lines: Vec<&str> = table.lines().collect();
-    assert!(lines[0].starts_with("ID        AGENT  NAME  UPDATED"), "{table}");
+    assert!(
+        lines[0].starts_with("ID        AGENT  NAME  UPDATED"),
+        "{table}"
+    );
     assert_eq!(lines.len(), 3, "{table}");
     assert!(
         table.contains("Auth") && table.contains("What is here?") && !table.contains('\u{1b}'),
@@ -33,7 +39,11 @@ fn a_list_has_four_forms() {
     let rows = house.rooftree(&["sessions", "ls", "-o", "jsonl"]).lines();
     assert_eq!(rows[1]["id"], first.id.as_str());
     assert_eq!(rows[1]["state"], "resting");
-    assert_eq!(rows[1]["created_at"], first.created_at.to_string(), "programs read absolute times");
+    assert_eq!(
+        rows[1]["created_at"],
+        first.created_at.to_string(),
+        "programs read absolute times"
+    );
     let array = house.rooftree(&["sessions", "list", "-o", "json"]).json();
     assert_eq!(array.as_array().unwrap().len(), 2);
 }
@@ -42,12 +52,17 @@ fn a_list_has_four_forms() {
 fn a_list_can_be_of_one_agent_or_of_deleted_ones() {
     let house = House::new();
     let session = house.talk(None, "Hello", "Hello.");
-    let ids =
-        |arguments: &[&str]| house.rooftree(&[&["sessions", "list", "-o", "ids"], arguments].concat()).well();
+    let ids = |arguments: &[&str]| {
+        house
+            .rooftree(&[&["sessions", "list", "-o", "ids"], arguments].concat())
+            .well()
+    };
     assert_eq!(ids(&["--agent", "LEAD"]).lines().count(), 1);
     assert_eq!(ids(&["--agent", "nobody"]), "");
     assert_eq!(ids(&["--deleted"]), "");
-    house.rooftree(&["sessions", "rm", session.id.as_str()]).well();
+    house
+        .rooftree(&["sessions", "rm", session.id.as_str()])
+        .well();
     assert_eq!(ids(&[]), "");
     assert_eq!(ids(&["--deleted"]), format!("{}\n", session.id));
 }
@@ -58,29 +73,60 @@ fn a_session_with_something_left_to_do_says_so() {
     house.session(Some("cut off"), |writer| writer.asked("Do something long"));
     let rows = house.rooftree(&["sessions", "list", "-o", "jsonl"]).lines();
     assert_eq!(rows[0]["state"], "unfinished");
-    assert!(house.rooftree(&["sessions", "list"]).well().contains("! unfinished"));
+    assert!(
+        house
+            .rooftree(&["sessions", "list"])
+            .well()
+            .contains("! unfinished")
+    );
 }
 
 #[test]
 fn search_finds_messages_and_replies_and_puts_the_best_first() {
     let house = House::new();
-    let weak =
-        house.talk(Some("weak"), "a long text about many things, and among all of them an otter too", "Yes.");
+    let weak = house.talk(
+        Some("weak"),
+        "a long text about many things, and among all of them an otter too",
+        "Yes.",
+    );
     let strong = house.talk(Some("strong"), "otter otter otter", "I saw the otter.");
     let deleted = house.talk(None, "another otter", "Gone.");
-    house.rooftree(&["sessions", "rm", deleted.id.as_str()]).well();
-    let hits = house.rooftree(&["sessions", "search", "otter", "-o", "jsonl"]).lines();
-    let places: Vec<(&str, u64)> =
-        hits.iter().map(|hit| (hit["session"].as_str().unwrap(), hit["event"].as_u64().unwrap())).collect();
+    house
+        .rooftree(&["sessions", "rm", deleted.id.as_str()])
+        .well();
+    let hits = house
+        .rooftree(&["sessions", "search", "otter", "-o", "jsonl"])
+        .lines();
+    let places: Vec<(&str, u64)> = hits
+        .iter()
+        .map(|hit| {
+            (
+                hit["session"].as_str().unwrap(),
+                hit["event"].as_u64().unwrap(),
+            )
+        })
+        .collect();
     assert_eq!(places[0], (strong.id.as_str(), 3));
     assert!(
         places.contains(&(strong.id.as_str(), 6)) && places.contains(&(weak.id.as_str(), 3)),
         "{places:?}"
     );
-    assert!(places.iter().all(|(session, _)| *session != deleted.id.as_str()));
-    assert!(hits[0]["snippet"].as_str().unwrap().contains("[otter]"), "{hits:?}");
-    let table = house.rooftree(&["sessions", "search", "saw", "OTTER"]).well();
-    assert!(table.contains("strong") && table.lines().count() == 2, "{table}");
+    assert!(
+        places
+            .iter()
+            .all(|(session, _)| *session != deleted.id.as_str())
+    );
+    assert!(
+        hits[0]["snippet"].as_str().unwrap().contains("[otter]"),
+        "{hits:?}"
+    );
+    let table = house
+        .rooftree(&["sessions", "search", "saw", "OTTER"])
+        .well();
+    assert!(
+        table.contains("strong") && table.lines().count() == 2,
+        "{table}"
+    );
 }
 
 #[test]

@@ -18,32 +18,54 @@ const INDEX_BYTES: u64 = 128 * 1024 * 1024;
 const SHARED: usize = 4;
 
 /// An index as it was read, known by what the kernel says of its file.
-type Read = ((u64, u64, i64, i64, u64), Arc<[PathBuf]>);
+type CachedGitlinks = ((u64, u64, i64, i64, u64), Arc<[PathBuf]>);
 
 /// How many are remembered.
 const REMEMBERED: usize = 64;
 
 /// The links in the index of a repository, relative to its working tree.
 pub(super) fn gitlinks(git: &Path, hash_bytes: usize) -> Vec<PathBuf> {
-    let entries = fs::read_dir(git).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(git)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let is_shared = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("sharedindex."))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("sharedindex."))
     };
     let shared = entries.filter(is_shared).take(SHARED);
     let all = [git.join("index")].into_iter().chain(shared);
-    all.flat_map(|file| remembered(&file, hash_bytes).iter().cloned().collect::<Vec<_>>()).collect()
+    all.flat_map(|file| {
+        remembered(&file, hash_bytes)
+            .iter()
+            .cloned()
+            .collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 /// The links of one file. A file that has not changed is not read again.
 fn remembered(file: &Path, hash_bytes: usize) -> Arc<[PathBuf]> {
-    static READ: Mutex<Vec<Read>> = Mutex::new(Vec::new());
-    let Ok(found) = fs::metadata(file) else { return Arc::default() };
-    let state = (found.dev(), found.ino(), found.ctime(), found.ctime_nsec(), found.len());
+    static READ: Mutex<Vec<CachedGitlinks>> = Mutex::new(Vec::new());
+    let Ok(found) = fs::metadata(file) else {
+        return Arc::default();
+    };
+    let state = (
+        found.dev(),
+        found.ino(),
+        found.ctime(),
+        found.ctime_nsec(),
+        found.len(),
+    );
     let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, links)) = read.iter().find(|(known, _)| *known == state) {
         return links.clone();
     }
-    let bytes = fs::read(file).ok().filter(|_| found.len() <= INDEX_BYTES).unwrap_or_default();
+    let bytes = fs::read(file)
+        .ok()
+        .filter(|_| found.len() <= INDEX_BYTES)
+        .unwrap_or_default();
     // Git refuses an index that cannot be parsed, and runs nothing then.
     let links: Arc<[PathBuf]> = parse(&bytes, hash_bytes).unwrap_or_default().into();
     if read.len() >= REMEMBERED {
@@ -54,7 +76,9 @@ fn remembered(file: &Path, hash_bytes: usize) -> Arc<[PathBuf]> {
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+    Some(u32::from_be_bytes(
+        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
+    ))
 }
 
 /// Versions 2 to 4 of the format (gitformat-index).
@@ -95,7 +119,9 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<usize> {
     loop {
         let byte = *bytes.get(*at)?;
         *at += 1;
-        value = value.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        value = value
+            .checked_mul(128)?
+            .checked_add(usize::from(byte & 0x7f))?;
         if byte & 0x80 == 0 {
             return Some(value);
         }
@@ -111,7 +137,9 @@ mod tests {
 
     fn git(place: &Path, arguments: &[&str]) {
         let mut git = Command::new("git");
-        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).current_dir(place);
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(arguments)
+            .current_dir(place);
         assert!(git.status().unwrap().success(), "{arguments:?}");
     }
 
@@ -131,7 +159,12 @@ mod tests {
             for name in ["sub", "dir/sub", "zz/deep/er/sub"] {
                 git(
                     place.path(),
-                    &["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{name}")],
+                    &[
+                        "update-index",
+                        "--add",
+                        "--cacheinfo",
+                        &format!("160000,{commit},{name}"),
+                    ],
                 );
             }
             git(place.path(), &["update-index", "--index-version", version]);
@@ -140,13 +173,22 @@ mod tests {
             let wanted = ["dir/sub", "sub", "zz/deep/er/sub"].map(PathBuf::from);
             assert_eq!(found, wanted, "version {version}");
             git(place.path(), &["update-index", "--split-index"]);
-            assert_eq!(gitlinks(&place.path().join(".git"), 20).len(), 3, "split {version}");
+            assert_eq!(
+                gitlinks(&place.path().join(".git"), 20).len(),
+                3,
+                "split {version}"
+            );
         }
     }
 
     #[test]
     fn a_broken_index_has_no_links() {
-        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x02\0\0\0\x09", b"XXXX\0\0\0\x02\0\0\0\0"] {
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x02\0\0\0\x09",
+            b"XXXX\0\0\0\x02\0\0\0\0",
+        ] {
             assert!(parse(bytes, 20).unwrap_or_default().is_empty());
         }
     }

@@ -19,8 +19,8 @@ use std::{
 
 use nix::libc;
 use rooftree_process::{
-    Environment, Finished, Input, Sandbox, Spawn,
-    sandbox::{Backend, Network, repositories_below},
+    ChildEnvironment, FinishedProcess, ProcessInput, Sandbox, SpawnRequest,
+    sandbox::{SandboxBackend, SandboxNetwork, repositories_below},
     spawn,
 };
 use tempfile::TempDir;
@@ -61,7 +61,9 @@ pub struct Fixture {
 
 /// Whether a place is another one inside a sandbox.
 pub fn is_hidden(place: &Path) -> bool {
-    ["/tmp", "/var/tmp", "/run", "/home", "/root"].iter().any(|hidden| place.starts_with(hidden))
+    ["/tmp", "/var/tmp", "/run", "/home", "/root"]
+        .iter()
+        .any(|hidden| place.starts_with(hidden))
 }
 
 impl Fixture {
@@ -73,8 +75,12 @@ impl Fixture {
     pub fn new() -> Self {
         // Not in /tmp, which is hidden as a whole: here is what may be read and not written.
         let built = env!("CARGO_TARGET_TMPDIR");
-        let places = [built, "/opt", "/srv"].into_iter().filter(|place| !is_hidden(Path::new(place)));
-        let root = places.into_iter().find_map(|place| TempDir::new_in(place).ok());
+        let places = [built, "/opt", "/srv"]
+            .into_iter()
+            .filter(|place| !is_hidden(Path::new(place)));
+        let root = places
+            .into_iter()
+            .find_map(|place| TempDir::new_in(place).ok());
         let root = root.unwrap_or_else(|| TempDir::new_in(built).unwrap());
         let put = |name: &str, content: &str| {
             let path = root.path().join(name);
@@ -97,25 +103,53 @@ impl Fixture {
         for repository in ["work", "work/clone", "work/.git/modules/libs/module"] {
             let bare = repository.ends_with("module").then_some("--bare");
             let mut git = Command::new("git");
-            git.args(["init", "-q"]).args(bare).arg(root.path().join(repository));
+            git.args(["init", "-q"])
+                .args(bare)
+                .arg(root.path().join(repository));
             assert!(git.status().unwrap().success());
         }
-        let token = root.path().file_name().unwrap().to_string_lossy().into_owned();
-        let strewn: Vec<PathBuf> =
-            ["/tmp", "/dev/shm", "/run"].iter().map(|place| Path::new(place).join(&token)).collect();
+        let token = root
+            .path()
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .into_owned();
+        let strewn: Vec<PathBuf> = ["/tmp", "/dev/shm", "/run"]
+            .iter()
+            .map(|place| Path::new(place).join(&token))
+            .collect();
         // Only root can write everywhere.
-        strewn.iter().for_each(|path| drop(fs::write(path, "secret\n")));
+        strewn
+            .iter()
+            .for_each(|path| drop(fs::write(path, "secret\n")));
         let (port, listener) = servers();
-        let nowhere = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&token).unwrap()).unwrap();
+        let nowhere =
+            UnixListener::bind_addr(&SocketAddr::from_abstract_name(&token).unwrap()).unwrap();
         let at_home = UnixListener::bind(root.path().join("house/socket")).unwrap();
-        let victim = Command::new("sleep").arg("1000").stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let victim = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn();
         let victim = victim.unwrap();
         let shared = perl("$id = shmget(0, 16, 0600); shmwrite($id, 'secret', 0, 6); print $id");
         fs::write(root.path().join("work/.git/objects/info/alternates"), "").unwrap();
         // Not on every file system.
         let file = root.path().join("out/file");
-        perl(&format!("syscall({}, '{}', 'user.rooftree', 'x', 1, 0)", libc::SYS_setxattr, file.display()));
-        Self { root, victim, strewn, _server: (listener, nowhere, at_home), port, token, shared }
+        perl(&format!(
+            "syscall({}, '{}', 'user.rooftree', 'x', 1, 0)",
+            libc::SYS_setxattr,
+            file.display()
+        ));
+        Self {
+            root,
+            victim,
+            strewn,
+            _server: (listener, nowhere, at_home),
+            port,
+            token,
+            shared,
+        }
     }
 
     /// For whoever is killed before it can clean up.
@@ -128,8 +162,8 @@ impl Fixture {
         fs::canonicalize(self.root.path()).unwrap().join(name)
     }
 
-    pub fn sandbox(&self, backend: Backend) -> Sandbox {
-        let mut sandbox = Sandbox::around(&self.path("work"), Network::Off);
+    pub fn sandbox(&self, backend: SandboxBackend) -> Sandbox {
+        let mut sandbox = Sandbox::around(&self.path("work"), SandboxNetwork::Off);
         sandbox.backend = Some(backend);
         sandbox.hidden.extend([
             self.path("house"),
@@ -140,19 +174,26 @@ impl Fixture {
         for git in repositories_below(&self.path("work")) {
             sandbox.protect_repository(&git);
         }
-        sandbox.denied =
-            ["work/denied", "work/denied.env", "out/denied"].map(|name| self.path(name)).to_vec();
-        sandbox.protected.extend([self.path("work/.rooftree"), self.path("work/.mcp.json")]);
+        sandbox.denied = ["work/denied", "work/denied.env", "out/denied"]
+            .map(|name| self.path(name))
+            .to_vec();
+        sandbox
+            .protected
+            .extend([self.path("work/.rooftree"), self.path("work/.mcp.json")]);
         fs::create_dir_all(self.path("scratch")).unwrap();
         sandbox.temporary = Some(self.path("scratch"));
         sandbox
     }
 
-    pub fn spawn(&self, script: &str, sandbox: Option<Sandbox>) -> Spawn {
-        let mut environment = Environment::default();
-        for (name, path) in
-            [("OUT", "out"), ("HOUSE", "house"), ("HOME", "house"), ("OWN", "own"), ("TOOL", "house/.tool")]
-        {
+    pub fn spawn(&self, script: &str, sandbox: Option<Sandbox>) -> SpawnRequest {
+        let mut environment = ChildEnvironment::default();
+        for (name, path) in [
+            ("OUT", "out"),
+            ("HOUSE", "house"),
+            ("HOME", "house"),
+            ("OWN", "own"),
+            ("TOOL", "house/.tool"),
+        ] {
             environment = environment.with(name, &self.path(path).to_string_lossy());
         }
         for (name, number) in CALLS {
@@ -168,19 +209,21 @@ impl Fixture {
             // Stands for one that is inherited, which a test cannot arrange.
             environment = environment.with("UNLISTED", "x");
         }
-        Spawn {
+        SpawnRequest {
             program: "bash".into(),
             args: vec!["-c".into(), script.into()],
             cwd: self.path("work"),
             environment,
-            input: Input::Nothing,
+            input: ProcessInput::Nothing,
             sandbox: sandbox.map(Arc::new),
         }
     }
 
-    pub async fn run(&self, script: &str, sandbox: Option<Sandbox>) -> Finished {
+    pub async fn run(&self, script: &str, sandbox: Option<Sandbox>) -> FinishedProcess {
         let process = spawn(self.spawn(script, sandbox)).await.unwrap();
-        process.finish(PLENTY, &CancellationToken::new(), |_| {}).await
+        process
+            .finish(PLENTY, &CancellationToken::new(), |_| {})
+            .await
     }
 }
 
@@ -188,7 +231,9 @@ impl Drop for Fixture {
     fn drop(&mut self) {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
-        self.strewn.iter().for_each(|path| drop(fs::remove_file(path)));
+        self.strewn
+            .iter()
+            .for_each(|path| drop(fs::remove_file(path)));
         perl(&format!("shmctl({}, 0, 0)", self.shared));
     }
 }
@@ -203,7 +248,9 @@ fn perl(line: &str) -> String {
 fn servers() -> (u16, TcpListener) {
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = udp.local_addr().unwrap().port();
-    let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) else { return servers() };
+    let Ok(listener) = TcpListener::bind(("127.0.0.1", port)) else {
+        return servers();
+    };
     thread::spawn(move || {
         let mut buffer = [0; 100];
         while let Ok((length, from)) = udp.recv_from(&mut buffer) {
@@ -216,6 +263,9 @@ fn servers() -> (u16, TcpListener) {
 /// Whether this is root.
 pub fn is_root() -> bool {
     let mut status = String::new();
-    fs::File::open("/proc/self/status").unwrap().read_to_string(&mut status).unwrap();
+    fs::File::open("/proc/self/status")
+        .unwrap()
+        .read_to_string(&mut status)
+        .unwrap();
     status.lines().any(|line| line.starts_with("Uid:\t0\t"))
 }

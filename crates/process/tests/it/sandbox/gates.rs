@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use rooftree_process::{
-    Ending, Error, Finished, Sandbox,
-    sandbox::{Backend, Gatekeeper, gate},
+    Error, ExitReason, FinishedProcess, Sandbox,
+    sandbox::{GateReceiver, SandboxBackend, gate},
     spawn,
 };
 use tokio::{
@@ -26,7 +26,7 @@ const CORPUS: &str = include_str!("../../corpora/gate_probes.txt");
 
 /// Whether there can be gates here. Without bubblewrap there is nothing to be seen.
 async fn is_possible() -> bool {
-    backends().await.contains(&Backend::Bubblewrap)
+    backends().await.contains(&SandboxBackend::Bubblewrap)
 }
 
 /// Says the same to everybody.
@@ -35,19 +35,27 @@ async fn answer(listener: TcpListener) {
         tokio::spawn(async move {
             let _ = client.read(&mut [0; 1000]).await;
             let _ = client
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n")
+                .write_all(
+                    b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nhello\n",
+                )
                 .await;
         });
     }
 }
 
-fn gated(fixture: &Fixture) -> (Sandbox, Gatekeeper) {
+fn gated(fixture: &Fixture) -> (Sandbox, GateReceiver) {
     let (gate, keeper) = gate().unwrap();
-    (Sandbox { gate: Some(gate), ..fixture.sandbox(Backend::Bubblewrap) }, keeper)
+    (
+        Sandbox {
+            gate: Some(gate),
+            ..fixture.sandbox(SandboxBackend::Bubblewrap)
+        },
+        keeper,
+    )
 }
 
 /// Runs a script inside, with somebody at its gate, or outside, with the same one behind the same variables.
-async fn run(fixture: &Fixture, script: &str, is_inside: bool, other: u16) -> Finished {
+async fn run(fixture: &Fixture, script: &str, is_inside: bool, other: u16) -> FinishedProcess {
     let (sandbox, keeper) = gated(fixture);
     let mut request = fixture.spawn(script, is_inside.then_some(sandbox));
     request.environment = request.environment.with("OTHER", &other.to_string());
@@ -57,15 +65,26 @@ async fn run(fixture: &Fixture, script: &str, is_inside: bool, other: u16) -> Fi
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let proxy = format!("http://{}", listener.local_addr().unwrap());
         for name in ["http_proxy", "https_proxy", "all_proxy"] {
-            request.environment = request.environment.with(name, &proxy).with(&name.to_uppercase(), &proxy);
+            request.environment = request
+                .environment
+                .with(name, &proxy)
+                .with(&name.to_uppercase(), &proxy);
         }
-        request.environment = request.environment.with("no_proxy", "localhost").with("NO_PROXY", "localhost");
+        request.environment = request
+            .environment
+            .with("no_proxy", "localhost")
+            .with("NO_PROXY", "localhost");
         // Stands for one that is left open, which a shell shows as it would show ours.
-        request.args = vec!["-c".into(), format!("exec 9<\"$OUT/file\"\n{script}").into()];
+        request.args = vec![
+            "-c".into(),
+            format!("exec 9<\"$OUT/file\"\n{script}").into(),
+        ];
         tokio::spawn(answer(listener))
     };
     let process = spawn(request).await.unwrap();
-    let finished = process.finish(PLENTY, &CancellationToken::new(), |_| {}).await;
+    let finished = process
+        .finish(PLENTY, &CancellationToken::new(), |_| {})
+        .await;
     answering.abort();
     finished
 }
@@ -80,7 +99,10 @@ async fn all(is_inside: bool) -> Vec<(Probe, bool, String)> {
         let room = room.clone();
         runs.spawn(async move {
             let _place = room.acquire_owned().await.unwrap();
-            let text = run(&Fixture::new(), &probe.script, is_inside, outside).await.output.text();
+            let text = run(&Fixture::new(), &probe.script, is_inside, outside)
+                .await
+                .output
+                .text();
             (probe, text.contains("REACHED"), text)
         });
     }
@@ -141,13 +163,18 @@ async fn a_gatekeeper_is_told_when_the_program_has_ended() {
     }
     let fixture = Fixture::new();
     let (sandbox, mut keeper) = gated(&fixture);
-    let process =
-        spawn(fixture.spawn("(setsid sleep 1000 &) ; echo up; exit 3", Some(sandbox))).await.unwrap();
+    let process = spawn(fixture.spawn("(setsid sleep 1000 &) ; echo up; exit 3", Some(sandbox)))
+        .await
+        .unwrap();
     let listener = keeper.listener().await.unwrap();
-    let finished = process.finish(PLENTY, &CancellationToken::new(), |_| {}).await;
-    assert_eq!(finished.ending, Ending::Exited(3));
+    let finished = process
+        .finish(PLENTY, &CancellationToken::new(), |_| {})
+        .await;
+    assert_eq!(finished.ending, ExitReason::Exited(3));
     drop(listener);
-    tokio::time::timeout(Duration::from_secs(60), keeper.closed()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(60), keeper.closed())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -162,8 +189,13 @@ async fn where_hosts_cannot_be_told_apart_it_is_refused_with_the_reason() {
     backends().await;
     let fixture = Fixture::new();
     let (sandbox, _keeper) = gated(&fixture);
-    let sandbox = Sandbox { backend: Some(Backend::Landlock), ..sandbox };
-    let Err(Error::Unconfined { reason, .. }) = spawn(fixture.spawn("echo >ran", Some(sandbox))).await else {
+    let sandbox = Sandbox {
+        backend: Some(SandboxBackend::Landlock),
+        ..sandbox
+    };
+    let Err(Error::Unconfined { reason, .. }) =
+        spawn(fixture.spawn("echo >ran", Some(sandbox))).await
+    else {
         panic!("it was started")
     };
     assert!(reason.contains("needs bubblewrap"), "{reason}");

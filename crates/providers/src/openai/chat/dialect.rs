@@ -4,9 +4,9 @@ use crate::openai::BOUNDS;
 
 /// A vendor's way of speaking Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dialect {
+pub struct ChatDialect {
     /// The field that bounds the answer.
-    pub max_output: MaxOutput,
+    pub max_output: MaxOutputField,
     /// How to ask for more or less thinking.
     pub effort: EffortField,
     /// How the vendor wants its own thinking back.
@@ -16,7 +16,7 @@ pub struct Dialect {
     /// How requests of one conversation are told to belong together.
     pub conversation: ConversationField,
     /// What ids of calls must look like.
-    pub call_ids: CallIds,
+    pub call_ids: CallIdFormat,
     /// Whether usage must be asked for with `stream_options`; refused by some.
     pub asks_usage: bool,
     /// Whether `parallel_tool_calls` may be sent; some need it, some refuse it.
@@ -31,7 +31,7 @@ pub struct Dialect {
 
 /// The field that bounds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaxOutput {
+pub enum MaxOutputField {
     /// `max_completion_tokens`, which counts thinking too.
     Completion,
     /// `max_tokens`.
@@ -86,22 +86,22 @@ pub enum ConversationField {
 
 /// What ids of calls must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallIds {
+pub enum CallIdFormat {
     /// As ours are.
     Any,
     /// Nine letters or digits.
     Nine,
 }
 
-impl Dialect {
+impl ChatDialect {
     /// OpenAI itself.
     pub const OPENAI: Self = Self {
-        max_output: MaxOutput::Completion,
+        max_output: MaxOutputField::Completion,
         effort: EffortField::EffortWithoutTools,
         thinking: ThinkingField::Absent,
         schema: SchemaField::Schema,
         conversation: ConversationField::CacheKey,
-        call_ids: CallIds::Any,
+        call_ids: CallIdFormat::Any,
         asks_usage: true,
         asks_parallel: true,
         forces_tools: true,
@@ -111,7 +111,7 @@ impl Dialect {
 
     /// What every server that calls itself compatible can be trusted with.
     pub const PLAIN: Self = Self {
-        max_output: MaxOutput::Plain,
+        max_output: MaxOutputField::Plain,
         effort: EffortField::Effort,
         conversation: ConversationField::Absent,
         asks_parallel: false,

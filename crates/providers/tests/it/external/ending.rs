@@ -3,8 +3,8 @@
 use std::{fs, time::Duration};
 
 use futures::StreamExt;
-use rooftree_process::{Identity, is_alive};
-use rooftree_providers::{Chunk, Error, Provider, external::CLAUDE};
+use rooftree_process::{ProcessIdentity, is_alive};
+use rooftree_providers::{Error, Provider, ReplyChunk, agent_program::CLAUDE};
 
 use super::{
     fake::{Fake, text, user},
@@ -15,14 +15,20 @@ const DELTA: &str = r#"echo '{"type":"stream_event","event":{"type":"content_blo
 
 #[tokio::test]
 async fn dropping_the_stream_ends_the_whole_group_even_if_it_ignores_the_polite_signal() {
-    let script =
-        format!("trap '' TERM; sleep 600 & echo $$ $! >\"$here/pids\"; {DELTA}; while :; do sleep 1; done");
+    let script = format!(
+        "trap '' TERM; sleep 600 & echo $$ $! >\"$here/pids\"; {DELTA}; while :; do sleep 1; done"
+    );
     let fake = Fake::new(&CLAUDE, &script);
     let mut stream = fake.provider().stream(fake.request([user("hi")]));
-    assert_eq!(stream.next().await.unwrap().unwrap(), Chunk::Text("x".into()));
+    assert_eq!(
+        stream.next().await.unwrap().unwrap(),
+        ReplyChunk::Text("x".into())
+    );
     let pids = fs::read_to_string(fake.path("pids")).unwrap();
-    let alive: Vec<Identity> =
-        pids.split_whitespace().map(|pid| Identity::of(pid.parse().unwrap()).unwrap()).collect();
+    let alive: Vec<ProcessIdentity> = pids
+        .split_whitespace()
+        .map(|pid| ProcessIdentity::of(pid.parse().unwrap()).unwrap())
+        .collect();
     assert_eq!(alive.len(), 2);
     drop(stream);
     for _ in 0..600 {
@@ -41,7 +47,12 @@ async fn a_program_that_does_not_end_after_its_answer_is_ended() {
     fake.options.patience = Duration::from_millis(10);
     let heard = fake.ask("hi").await;
     assert!(text(&heard.reply.unwrap()).ends_with("hi ✓."));
-    assert!(heard.notes.iter().any(|(_, _, message)| message.contains("did not end by itself")));
+    assert!(
+        heard
+            .notes
+            .iter()
+            .any(|(_, _, message)| message.contains("did not end by itself"))
+    );
 }
 
 #[tokio::test]

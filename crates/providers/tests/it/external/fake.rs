@@ -3,50 +3,55 @@
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use rooftree_process::Environment;
+use rooftree_process::ChildEnvironment;
 use rooftree_protocol::{
     Part, PermissionMode, SessionId, ToolSpec,
     event::{NoticeLevel, ReplyPart},
 };
 use rooftree_providers::{
-    Chunk, Error, Media, ModelMessage, Provider, Reply, Request, ToolChoice, Workplace,
-    external::{External, Options, Program},
+    Error, MediaBytes, ModelMessage, ModelReply, ModelRequest, Provider, ReplyChunk, ToolChoice,
+    Workplace,
+    agent_program::{AgentProgram, ProgramOptions, ProgramProvider},
 };
 use tempfile::TempDir;
 
 /// One fake program in its own directory.
 pub struct Fake {
     pub directory: TempDir,
-    program: &'static Program,
-    pub options: Options,
+    program: &'static AgentProgram,
+    pub options: ProgramOptions,
 }
 
 /// What an answer consisted of.
 pub struct Heard {
     pub text: String,
     pub notes: Vec<(NoticeLevel, std::borrow::Cow<'static, str>, String)>,
-    pub reply: Result<Reply, Error>,
+    pub reply: Result<ModelReply, Error>,
 }
 
 impl Fake {
     /// Plays a shell script; `$here` is its directory. Its input and arguments are noted first.
-    pub fn new(program: &'static Program, script: &str) -> Self {
+    pub fn new(program: &'static AgentProgram, script: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("script"), script).unwrap();
         let here = directory.path().display().to_string();
         // The program itself is never written by a test: one that is open for writing cannot be started.
         let executable = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/external/program.sh");
-        let options = Options {
+        let options = ProgramOptions {
             executable: Some(executable.into()),
-            environment: Environment::default().with("FAKE_PROGRAM", &here),
+            environment: ChildEnvironment::default().with("FAKE_PROGRAM", &here),
             patience: Duration::from_secs(20),
-            ..Options::default()
+            ..ProgramOptions::default()
         };
-        Self { directory, program, options }
+        Self {
+            directory,
+            program,
+            options,
+        }
     }
 
     /// Plays a recording as it is.
-    pub fn replaying(program: &'static Program, recording: &str) -> Self {
+    pub fn replaying(program: &'static AgentProgram, recording: &str) -> Self {
         Self::new(program, "cat \"$here/recording\"").with_recording(recording)
     }
 
@@ -66,16 +71,20 @@ impl Fake {
 
     /// What it was started with.
     pub fn arguments(&self) -> Vec<String> {
-        fs::read_to_string(self.path("arguments")).unwrap().lines().map(str::to_owned).collect()
+        fs::read_to_string(self.path("arguments"))
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
-    pub fn provider(&self) -> External {
-        External::new(self.program, self.options.clone())
+    pub fn provider(&self) -> ProgramProvider {
+        ProgramProvider::new(self.program, self.options.clone())
     }
 
     /// A question in this directory.
-    pub fn request(&self, messages: impl IntoIterator<Item = ModelMessage>) -> Request {
-        Request {
+    pub fn request(&self, messages: impl IntoIterator<Item = ModelMessage>) -> ModelRequest {
+        ModelRequest {
             model: "default".into(),
             effort: None,
             agent: "main".into(),
@@ -85,7 +94,7 @@ impl Fake {
             tool_choice: ToolChoice::Auto,
             schema: None,
             max_output: None,
-            media: Media::default(),
+            media: MediaBytes::default(),
             session: SessionId::from_entropy(1),
             attempt: 0,
             workplace: Arc::new(Workplace {
@@ -102,15 +111,22 @@ impl Fake {
     }
 
     /// Asks this and listens to the end.
-    pub async fn answer(&self, request: Request) -> Heard {
+    pub async fn answer(&self, request: ModelRequest) -> Heard {
         let mut stream = self.provider().stream(request);
-        let mut heard =
-            Heard { text: String::new(), notes: Vec::new(), reply: Err(Error::Broken("no reply".into())) };
+        let mut heard = Heard {
+            text: String::new(),
+            notes: Vec::new(),
+            reply: Err(Error::Broken("no reply".into())),
+        };
         while let Some(chunk) = stream.next().await {
             match chunk {
-                Ok(Chunk::Text(text)) => heard.text.push_str(&text),
-                Ok(Chunk::Note { level, code, message }) => heard.notes.push((level, code, message)),
-                Ok(Chunk::Reply(reply)) => heard.reply = Ok(reply),
+                Ok(ReplyChunk::Text(text)) => heard.text.push_str(&text),
+                Ok(ReplyChunk::Note {
+                    level,
+                    code,
+                    message,
+                }) => heard.notes.push((level, code, message)),
+                Ok(ReplyChunk::Reply(reply)) => heard.reply = Ok(reply),
                 Ok(_) => {}
                 Err(error) => heard.reply = Err(error),
             }
@@ -125,16 +141,23 @@ pub fn user(text: &str) -> ModelMessage {
 }
 
 /// A program's message.
-pub fn assistant(program: &Program, parts: Vec<ReplyPart>) -> ModelMessage {
-    ModelMessage::Assistant { model: format!("{}/default", program.name), parts }
+pub fn assistant(program: &AgentProgram, parts: Vec<ReplyPart>) -> ModelMessage {
+    ModelMessage::Assistant {
+        model: format!("{}/default", program.name),
+        parts,
+    }
 }
 
 /// A tool of the agent's scope.
 pub fn tool(name: &str) -> ToolSpec {
-    ToolSpec { name: name.into(), description: String::new(), input_schema: serde_json::json!({}) }
+    ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        input_schema: serde_json::json!({}),
+    }
 }
 
 /// The text of a reply.
-pub fn text(reply: &Reply) -> String {
+pub fn text(reply: &ModelReply) -> String {
     crate::conversation::text(reply)
 }

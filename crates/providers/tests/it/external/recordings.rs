@@ -6,7 +6,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::{
     Workplace,
-    external::{CLAUDE, CODEX, PI, Program},
+    agent_program::{AgentProgram, CLAUDE, CODEX, PI},
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub const CODEX_RECORDING: &str = include_str!("recordings/codex.jsonl");
 pub const PI_RECORDING: &str = include_str!("recordings/pi.jsonl");
 
 struct Expected {
-    program: &'static Program,
+    program: &'static AgentProgram,
     recording: &'static str,
     text: &'static str,
     tool: Value,
@@ -25,33 +25,48 @@ struct Expected {
 }
 
 fn usage(input: u64, output: u64, cache: (u64, u64)) -> Usage {
-    Usage { input, output, cache_read: cache.0, cache_write: cache.1, ..Usage::none() }
+    Usage {
+        input,
+        output,
+        cache_read: cache.0,
+        cache_write: cache.1,
+        ..Usage::none()
+    }
 }
 
 fn table() -> [Expected; 3] {
-    let bash =
-        |name: &str, title: &str| json!({"activity": "tool", "tool": name, "title": title, "ok": true});
+    let bash = |name: &str, title: &str| json!({"activity": "tool", "tool": name, "title": title, "ok": true});
     [
         Expected {
             program: &CLAUDE,
             recording: CLAUDE_RECORDING,
             text: "Let me look.\n\nIt says\n\nhi ✓.",
             tool: bash("Bash", "echo hi"),
-            usage: Usage { cost_usd: 0.000_754_5, ..usage(234, 39, (200, 10)) },
+            usage: Usage {
+                cost_usd: 0.000_754_5,
+                ..usage(234, 39, (200, 10))
+            },
         },
         Expected {
             program: &CODEX,
             recording: CODEX_RECORDING,
             text: "It says hi ✓.",
             tool: bash("command_execution", "/bin/bash -lc 'echo hi'"),
-            usage: Usage { reasoning: 6, cost_complete: false, ..usage(100, 14, (40, 0)) },
+            usage: Usage {
+                reasoning: 6,
+                cost_complete: false,
+                ..usage(100, 14, (40, 0))
+            },
         },
         Expected {
             program: &PI,
             recording: PI_RECORDING,
             text: "Let me look.\n\nIt says\n\nhi ✓.",
             tool: bash("bash", "echo hi"),
-            usage: Usage { cost_usd: 0.000_754_5, ..usage(234, 39, (200, 10)) },
+            usage: Usage {
+                cost_usd: 0.000_754_5,
+                ..usage(234, 39, (200, 10))
+            },
         },
     ]
 }
@@ -60,13 +75,29 @@ fn table() -> [Expected; 3] {
 async fn a_recorded_answer_becomes_a_reply() {
     for expected in table() {
         let name = expected.program.name;
-        let heard = Fake::replaying(expected.program, expected.recording).ask("What does it say?").await;
+        let heard = Fake::replaying(expected.program, expected.recording)
+            .ask("What does it say?")
+            .await;
         let reply = heard.reply.unwrap();
-        assert_eq!((heard.text.as_str(), text(&reply).as_str()), (expected.text, expected.text), "{name}");
+        assert_eq!(
+            (heard.text.as_str(), text(&reply).as_str()),
+            (expected.text, expected.text),
+            "{name}"
+        );
         assert_eq!(reply.stop, StopReason::End);
         let cost = reply.usage.cost_usd;
-        assert!((cost - expected.usage.cost_usd).abs() < 1e-9, "{name}: {cost}");
-        assert_eq!(Usage { cost_usd: expected.usage.cost_usd, ..reply.usage }, expected.usage, "{name}");
+        assert!(
+            (cost - expected.usage.cost_usd).abs() < 1e-9,
+            "{name}: {cost}"
+        );
+        assert_eq!(
+            Usage {
+                cost_usd: expected.usage.cost_usd,
+                ..reply.usage
+            },
+            expected.usage,
+            "{name}"
+        );
         let opaque: Vec<&Value> = reply
             .parts
             .iter()
@@ -77,12 +108,23 @@ async fn a_recorded_answer_becomes_a_reply() {
             .collect();
         assert_eq!(opaque.len(), 2, "{name}: one activity, one memory");
         assert_eq!(opaque[0], &expected.tool, "{name}");
-        assert_eq!(opaque[1]["session"].as_str(), reply.request.as_deref(), "{name}");
+        assert_eq!(
+            opaque[1]["session"].as_str(),
+            reply.request.as_deref(),
+            "{name}"
+        );
         assert!(
-            !reply.parts.iter().any(|part| matches!(part, ReplyPart::Call(_))),
+            !reply
+                .parts
+                .iter()
+                .any(|part| matches!(part, ReplyPart::Call(_))),
             "{name}: nothing for us to do"
         );
-        let tools: Vec<_> = heard.notes.iter().filter(|(_, code, _)| *code == "program_tool").collect();
+        let tools: Vec<_> = heard
+            .notes
+            .iter()
+            .filter(|(_, code, _)| *code == "program_tool")
+            .collect();
         assert_eq!(tools.len(), 1, "{name}: its tool is told once, live");
     }
 }
@@ -99,7 +141,11 @@ async fn the_reply_is_the_same_wherever_the_output_is_cut() {
             );
             let fake = Fake::new(expected.program, &script).with_recording(expected.recording);
             let heard = fake.ask("What does it say?").await;
-            assert_eq!(heard.text, expected.text, "{} cut at {at}", expected.program.name);
+            assert_eq!(
+                heard.text, expected.text,
+                "{} cut at {at}",
+                expected.program.name
+            );
             assert_eq!(text(&heard.reply.unwrap()), expected.text);
         }
     }
@@ -120,7 +166,7 @@ async fn a_long_prompt_and_one_that_begins_with_a_dash_arrive_whole() {
 
 #[tokio::test]
 async fn model_effort_system_prompt_and_scope_become_flags() {
-    let table: [(&Program, &str, &str); 3] = [
+    let table: [(&AgentProgram, &str, &str); 3] = [
         (
             &CLAUDE,
             CLAUDE_RECORDING,
@@ -147,7 +193,12 @@ async fn model_effort_system_prompt_and_scope_become_flags() {
         request.system = "- \"Be\" terse.".into();
         request.tools = [tool("Read"), tool("Bash")].into();
         let directory = request.workplace.directory.clone();
-        request.workplace = Workplace { directory, mode: PermissionMode::Ask, ..Workplace::default() }.into();
+        request.workplace = Workplace {
+            directory,
+            mode: PermissionMode::Ask,
+            ..Workplace::default()
+        }
+        .into();
         fake.answer(request).await.reply.unwrap();
         assert_eq!(fake.arguments().join(" "), expected, "{}", program.name);
     }

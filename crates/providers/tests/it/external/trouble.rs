@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rooftree_protocol::ErrorCode;
 use rooftree_providers::{
     Error,
-    external::{CLAUDE, CODEX, PI, Program},
+    agent_program::{AgentProgram, CLAUDE, CODEX, PI},
 };
 
 use super::{
@@ -21,7 +21,11 @@ async fn a_missing_program_says_how_to_get_it() {
         let error = fake.ask("hi").await.reply.unwrap_err();
         let problem = error.problem();
         assert_eq!(problem.code, ErrorCode::InvalidConfig);
-        assert!(problem.fix.unwrap().starts_with("npm install -g"), "{}", program.name);
+        assert!(
+            problem.fix.unwrap().starts_with("npm install -g"),
+            "{}",
+            program.name
+        );
         assert!(!error.is_retryable());
     }
 }
@@ -31,9 +35,16 @@ async fn a_missing_directory_is_not_taken_for_a_missing_program() {
     let fake = Fake::replaying(&CLAUDE, CLAUDE_RECORDING);
     let mut request = fake.request([super::fake::user("hi")]);
     let directory = PathBuf::from("/no/such/directory");
-    request.workplace = rooftree_providers::Workplace { directory, ..Default::default() }.into();
+    request.workplace = rooftree_providers::Workplace {
+        directory,
+        ..Default::default()
+    }
+    .into();
     let error = fake.answer(request).await.reply.unwrap_err();
-    assert!(matches!(&error, Error::Refused(why) if why.contains("/no/such/directory")), "{error}");
+    assert!(
+        matches!(&error, Error::Refused(why) if why.contains("/no/such/directory")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -46,7 +57,8 @@ async fn failures_have_the_class_that_says_what_to_do() {
             "echo '{{\"type\":\"message_end\",\"message\":{{\"role\":\"assistant\",\"stopReason\":\"error\",\"errorMessage\":\"{message}\"}}}}'"
         )
     };
-    let unauthorized = |error: &Error| matches!(error, Error::Unauthorized(why) if why.contains("login"));
+    let unauthorized =
+        |error: &Error| matches!(error, Error::Unauthorized(why) if why.contains("login"));
     let overloaded = |error: &Error| matches!(error, Error::Overloaded { .. });
     let limited = |error: &Error| matches!(error, Error::RateLimited { .. });
     let broken = |error: &Error| matches!(error, Error::Broken(_));
@@ -56,7 +68,7 @@ async fn failures_have_the_class_that_says_what_to_do() {
     let limit = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"slow down"}"#;
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":true}"#;
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":2,"error_status":401,"error":"authentication_failed"}"#;
-    let table: [(&Program, String, Check<'_>); 10] = [
+    let table: [(&AgentProgram, String, Check<'_>); 10] = [
         (&CLAUDE, claude(not_logged_in), &unauthorized),
         (&CLAUDE, claude(limit), &limited),
         (&CLAUDE, claude(turns), &refused),
@@ -74,16 +86,28 @@ async fn failures_have_the_class_that_says_what_to_do() {
         (&PI, "echo 'Error: Model x not found' >&2; exit 1".into(), &refused),
     ];
     for (program, script, is_right) in table {
-        let error = Fake::new(program, &script).ask("hi").await.reply.unwrap_err();
+        let error = Fake::new(program, &script)
+            .ask("hi")
+            .await
+            .reply
+            .unwrap_err();
         assert!(is_right(&error), "{} {script}: {error:?}", program.name);
     }
 }
 
 #[tokio::test]
 async fn an_unknown_version_is_named() {
-    let scripts = ["echo \"error: unknown option '--tools'\" >&2; exit 1", "echo '{\"kind\":\"new\"}'"];
+    let scripts = [
+        "echo \"error: unknown option '--tools'\" >&2; exit 1",
+        "echo '{\"kind\":\"new\"}'",
+    ];
     for script in scripts {
-        let problem = Fake::new(&CLAUDE, script).ask("hi").await.reply.unwrap_err().problem();
+        let problem = Fake::new(&CLAUDE, script)
+            .ask("hi")
+            .await
+            .reply
+            .unwrap_err()
+            .problem();
         assert!(problem.message.contains("fake 0.0.1"), "{problem:?}");
         assert!(problem.fix.unwrap().contains(CLAUDE.version));
     }
@@ -91,11 +115,16 @@ async fn an_unknown_version_is_named() {
 
 #[tokio::test]
 async fn noise_and_a_bad_end_after_the_answer_are_warnings() {
-    for (program, recording) in [(&CLAUDE, CLAUDE_RECORDING), (&CODEX, CODEX_RECORDING), (&PI, PI_RECORDING)]
-    {
-        let script =
-            "echo 'Update available!'; cat \"$here/recording\"; echo 'not { json'; echo oops >&2; exit 7";
-        let heard = Fake::new(program, script).with_recording(recording).ask("hi").await;
+    for (program, recording) in [
+        (&CLAUDE, CLAUDE_RECORDING),
+        (&CODEX, CODEX_RECORDING),
+        (&PI, PI_RECORDING),
+    ] {
+        let script = "echo 'Update available!'; cat \"$here/recording\"; echo 'not { json'; echo oops >&2; exit 7";
+        let heard = Fake::new(program, script)
+            .with_recording(recording)
+            .ask("hi")
+            .await;
         assert!(text(&heard.reply.unwrap()).ends_with("hi ✓."));
         let warnings: Vec<&str> = heard
             .notes
@@ -103,10 +132,20 @@ async fn noise_and_a_bad_end_after_the_answer_are_warnings() {
             .filter(|(_, code, _)| *code == "program_warning")
             .map(|(_, _, message)| message.as_str())
             .collect();
-        assert!(warnings.iter().any(|line| line.contains("Update available!")), "{warnings:?}");
-        let is_end =
-            |line: &&str| line.contains("ended with code 7 after its answer") && line.contains("oops");
-        assert!(warnings.iter().any(is_end), "{}: {warnings:?}", program.name);
+        assert!(
+            warnings
+                .iter()
+                .any(|line| line.contains("Update available!")),
+            "{warnings:?}"
+        );
+        let is_end = |line: &&str| {
+            line.contains("ended with code 7 after its answer") && line.contains("oops")
+        };
+        assert!(
+            warnings.iter().any(is_end),
+            "{}: {warnings:?}",
+            program.name
+        );
     }
 }
 
@@ -117,7 +156,8 @@ async fn a_program_that_has_acted_is_not_asked_again_by_itself() {
         .take_while(|line| !line.starts_with("{\"type\":\"user\""))
         .map(|line| format!("{line}\n"))
         .collect();
-    let fake = Fake::new(&CLAUDE, "cat \"$here/recording\"; kill -9 $$").with_recording(&until_tool);
+    let fake =
+        Fake::new(&CLAUDE, "cat \"$here/recording\"; kill -9 $$").with_recording(&until_tool);
     let error = fake.ask("hi").await.reply.unwrap_err();
     assert!(!error.is_retryable(), "{error}");
     assert!(error.to_string().contains("had used its tools"), "{error}");

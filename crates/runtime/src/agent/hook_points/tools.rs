@@ -2,32 +2,38 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use rooftree_protocol::{CallId, EventBody, Outcome, Todo, TodoStatus, event::ToolRecord, message::text_of};
+use rooftree_protocol::{
+    CallId, EventBody, Outcome, Todo, TodoStatus, event::ToolRecord, message::text_of,
+};
 use rooftree_tools::ToolOutput;
 use serde_json::{Value, json};
 
-use super::{Prepared, fire, keep, occasion, stopped, tell, unless_interrupted, wants};
+use super::{
+    PreparedCall, ask_hooks, occasion, record_hook_answer, stopped, tell, unless_interrupted, wants,
+};
 use crate::{
     Error,
-    agent::Agent,
-    hooks::{Answer, Occasion, Point, ToolUse, Verdict},
+    agent::AgentActor,
+    hooks::{HookAnswer, HookPayload, HookPoint, HookVerdict, ToolUse},
 };
 
 /// What hooks have said about the calls of one reply: each is asked about once.
 #[derive(Default)]
-pub(in crate::agent) struct Said(HashMap<CallId, Answer>);
+pub(in crate::agent) struct CallHookAnswers(HashMap<CallId, HookAnswer>);
 
-impl Said {
+impl CallHookAnswers {
     /// What the hooks say, asked now if they were not asked before. None if the run must end first.
     pub(in crate::agent) async fn about(
         &mut self,
-        agent: &mut Agent,
-        one: &Prepared,
-    ) -> Result<Option<Answer>, Error> {
+        agent: &mut AgentActor,
+        one: &PreparedCall,
+    ) -> Result<Option<HookAnswer>, Error> {
         if let Some(said) = self.0.get(&one.call.id) {
             return Ok(Some(said.clone()));
         }
-        let Some(answer) = before(agent, one).await? else { return Ok(None) };
+        let Some(answer) = before(agent, one).await? else {
+            return Ok(None);
+        };
         if answer.stops.is_some() {
             return Ok(None);
         }
@@ -37,28 +43,40 @@ impl Said {
 }
 
 /// Whether anybody wants to be asked before a tool is used.
-pub(in crate::agent) fn has_say(agent: &Agent) -> bool {
-    !agent.world.options.hooks.before_tool.is_empty() || wants(agent, Point::PreToolUse)
+pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
+    !agent.world.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
 }
 
-async fn before(agent: &mut Agent, one: &Prepared) -> Result<Option<Answer>, Error> {
+async fn before(agent: &mut AgentActor, one: &PreparedCall) -> Result<Option<HookAnswer>, Error> {
     let (world, about) = (agent.world.clone(), tool_use(agent, one));
     let judging = world.options.hooks.judge(&*world.options.clock, &about);
-    let Some(verdict) = unless_interrupted(agent, judging).await? else { return Ok(None) };
-    if matches!(verdict, Verdict::Deny(_)) || !wants(agent, Point::PreToolUse) {
-        return Ok(Some(Answer { verdict, ..Answer::default() }));
+    let Some(verdict) = unless_interrupted(agent, judging).await? else {
+        return Ok(None);
+    };
+    if matches!(verdict, HookVerdict::Deny(_)) || !wants(agent, HookPoint::PreToolUse) {
+        return Ok(Some(HookAnswer {
+            verdict,
+            ..HookAnswer::default()
+        }));
     }
-    let occasion = about_call(agent, Point::PreToolUse, one, json!({}));
-    let Some(mut answer) = fire(agent, occasion).await? else { return Ok(None) };
+    let occasion = about_call(agent, HookPoint::PreToolUse, one, json!({}));
+    let Some(mut answer) = ask_hooks(agent, occasion).await? else {
+        return Ok(None);
+    };
     if answer.refusal().is_none() {
         // The refusal itself is the call's result.
-        keep(agent, Point::PreToolUse, Some(one.call.id.to_string()), &answer);
+        record_hook_answer(
+            agent,
+            HookPoint::PreToolUse,
+            Some(one.call.id.to_string()),
+            &answer,
+        );
     }
     answer.verdict = answer.verdict.max(verdict);
     Ok(Some(answer))
 }
 
-fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
+fn tool_use(agent: &AgentActor, one: &PreparedCall) -> ToolUse {
     ToolUse {
         session: agent.session.id.clone(),
         run: agent.run_id(),
@@ -74,9 +92,16 @@ fn tool_use(agent: &Agent, one: &Prepared) -> ToolUse {
 }
 
 /// An occasion that is about one call.
-pub(super) fn about_call(agent: &Agent, point: Point, one: &Prepared, more: Value) -> Occasion {
+pub(super) fn about_call(
+    agent: &AgentActor,
+    point: HookPoint,
+    one: &PreparedCall,
+    more: Value,
+) -> HookPayload {
     let mut occasion = occasion(agent, point, json!({})).calling(one.tool.as_ref(), &one.input);
-    occasion.details.insert("tool_use_id".into(), json!(one.call.id));
+    occasion
+        .details
+        .insert("tool_use_id".into(), json!(one.call.id));
     if let Value::Object(more) = more {
         occasion.details.extend(more);
     }
@@ -84,37 +109,51 @@ pub(super) fn about_call(agent: &Agent, point: Point, one: &Prepared, more: Valu
 }
 
 /// A call was refused.
-pub(in crate::agent) fn refused(agent: &Agent, one: Option<&Prepared>, record: &ToolRecord) {
-    if record.outcome != Outcome::Denied || !wants(agent, Point::PermissionDenied) {
+pub(in crate::agent) fn refused(
+    agent: &AgentActor,
+    one: Option<&PreparedCall>,
+    record: &ToolRecord,
+) {
+    if record.outcome != Outcome::Denied || !wants(agent, HookPoint::PermissionDenied) {
         return;
     }
     let reason = json!({ "reason": text_of(&record.content) });
     let about = match one {
-        Some(one) => about_call(agent, Point::PermissionDenied, one, reason),
+        Some(one) => about_call(agent, HookPoint::PermissionDenied, one, reason),
         None => {
             let call = json!({
                 "tool_name": record.tool,
                 "tool_use_id": record.call,
                 "reason": text_of(&record.content),
             });
-            occasion(agent, Point::PermissionDenied, call).named([record.tool.clone()])
+            occasion(agent, HookPoint::PermissionDenied, call).named([record.tool.clone()])
         }
     };
     tell(agent, about);
 }
 
 /// A call that was made, for the hooks that are asked afterwards.
-pub(in crate::agent) struct Used {
+pub(in crate::agent) struct CompletedToolUse {
     call: CallId,
-    occasion: Occasion,
+    occasion: HookPayload,
     /// The todo list before it and after it.
     todos: Option<(Arc<[Todo]>, Vec<Todo>)>,
 }
 
 /// What hooks are told about a call that was made; none if nobody is.
-pub(in crate::agent) fn used(agent: &Agent, one: &Prepared, output: &ToolOutput) -> Option<Used> {
-    use Point::{PostToolBatch, PostToolUse, PostToolUseFailure, TaskCompleted, TaskCreated};
-    let points = [PostToolUse, PostToolUseFailure, PostToolBatch, TaskCreated, TaskCompleted];
+pub(in crate::agent) fn used(
+    agent: &AgentActor,
+    one: &PreparedCall,
+    output: &ToolOutput,
+) -> Option<CompletedToolUse> {
+    use HookPoint::{PostToolBatch, PostToolUse, PostToolUseFailure, TaskCompleted, TaskCreated};
+    let points = [
+        PostToolUse,
+        PostToolUseFailure,
+        PostToolBatch,
+        TaskCreated,
+        TaskCompleted,
+    ];
     if !super::is_any(agent) || !points.into_iter().any(|point| wants(agent, point)) {
         return None;
     }
@@ -122,23 +161,40 @@ pub(in crate::agent) fn used(agent: &Agent, one: &Prepared, output: &ToolOutput)
     let occasion = match output.failure {
         None => {
             let response = json!({"success": true, "text": text, "files": output.files});
-            about_call(agent, PostToolUse, one, json!({ "tool_response": response }))
+            about_call(
+                agent,
+                PostToolUse,
+                one,
+                json!({ "tool_response": response }),
+            )
         }
         Some(code) => {
             let details = json!({"error": text, "error_code": code, "is_interrupt": false});
             about_call(agent, PostToolUseFailure, one, details)
         }
     };
-    let todos = output.todos.clone().map(|after| (agent.history.todos(), after));
-    Some(Used { call: one.call.id.clone(), occasion, todos })
+    let todos = output
+        .todos
+        .clone()
+        .map(|after| (agent.history.todos(), after));
+    Some(CompletedToolUse {
+        call: one.call.id.clone(),
+        occasion,
+        todos,
+    })
 }
 
 /// After calls were made: what hooks say goes to the model beside the results.
-pub(in crate::agent) async fn after_tools(agent: &mut Agent, all: &[Used]) -> Result<(), Error> {
+pub(in crate::agent) async fn after_tools(
+    agent: &mut AgentActor,
+    all: &[CompletedToolUse],
+) -> Result<(), Error> {
     for used in all {
         let point = used.occasion.point;
-        let Some(answer) = fire(agent, used.occasion.clone()).await? else { return Ok(()) };
-        keep(agent, point, Some(used.call.to_string()), &answer);
+        let Some(answer) = ask_hooks(agent, used.occasion.clone()).await? else {
+            return Ok(());
+        };
+        record_hook_answer(agent, point, Some(used.call.to_string()), &answer);
         if let Some((before, after)) = &used.todos {
             todos(agent, before, after).await?;
         }
@@ -147,14 +203,26 @@ pub(in crate::agent) async fn after_tools(agent: &mut Agent, all: &[Used]) -> Re
 }
 
 /// After all calls of a reply: a hook can end the run before the model is asked again.
-pub(in crate::agent) async fn after_batch(agent: &mut Agent, all: Vec<Used>) -> Result<(), Error> {
-    if all.is_empty() || agent.ending.is_some() || !wants(agent, Point::PostToolBatch) {
+pub(in crate::agent) async fn after_batch(
+    agent: &mut AgentActor,
+    all: Vec<CompletedToolUse>,
+) -> Result<(), Error> {
+    if all.is_empty() || agent.ending.is_some() || !wants(agent, HookPoint::PostToolBatch) {
         return Ok(());
     }
-    let calls: Vec<Value> = all.into_iter().map(|used| Value::Object(used.occasion.details)).collect();
-    let batch = occasion(agent, Point::PostToolBatch, json!({ "tool_calls": calls }));
-    let Some(answer) = fire(agent, batch).await? else { return Ok(()) };
-    keep(agent, Point::PostToolBatch, None, &answer);
+    let calls: Vec<Value> = all
+        .into_iter()
+        .map(|used| Value::Object(used.occasion.details))
+        .collect();
+    let batch = occasion(
+        agent,
+        HookPoint::PostToolBatch,
+        json!({ "tool_calls": calls }),
+    );
+    let Some(answer) = ask_hooks(agent, batch).await? else {
+        return Ok(());
+    };
+    record_hook_answer(agent, HookPoint::PostToolBatch, None, &answer);
     if let Some(why) = answer.refusal() {
         agent.ending = Some(stopped(why));
     }
@@ -162,17 +230,17 @@ pub(in crate::agent) async fn after_batch(agent: &mut Agent, all: Vec<Used>) -> 
 }
 
 /// What was added to the list or ticked off can be taken back.
-async fn todos(agent: &mut Agent, before: &[Todo], after: &[Todo]) -> Result<(), Error> {
+async fn todos(agent: &mut AgentActor, before: &[Todo], after: &[Todo]) -> Result<(), Error> {
     let mut list = Vec::with_capacity(after.len());
     for (at, todo) in after.iter().enumerate() {
         let known = before.iter().find(|known| known.content == todo.content);
         let is_ticked = todo.status == TodoStatus::Completed
             && known.is_none_or(|known| known.status != TodoStatus::Completed);
-        if known.is_none() && takes_back(agent, Point::TaskCreated, at, todo).await? {
+        if known.is_none() && takes_back(agent, HookPoint::TaskCreated, at, todo).await? {
             continue;
         }
         let mut todo = todo.clone();
-        if is_ticked && takes_back(agent, Point::TaskCompleted, at, &todo).await? {
+        if is_ticked && takes_back(agent, HookPoint::TaskCompleted, at, &todo).await? {
             todo.status = known.map_or(TodoStatus::InProgress, |known| known.status);
         }
         list.push(todo);
@@ -183,12 +251,19 @@ async fn todos(agent: &mut Agent, before: &[Todo], after: &[Todo]) -> Result<(),
     Ok(())
 }
 
-async fn takes_back(agent: &mut Agent, point: Point, at: usize, todo: &Todo) -> Result<bool, Error> {
+async fn takes_back(
+    agent: &mut AgentActor,
+    point: HookPoint,
+    at: usize,
+    todo: &Todo,
+) -> Result<bool, Error> {
     if !wants(agent, point) {
         return Ok(false);
     }
     let task = json!({"task_id": (at + 1).to_string(), "task_subject": todo.content});
-    let Some(answer) = fire(agent, occasion(agent, point, task)).await? else { return Ok(false) };
-    keep(agent, point, None, &answer);
+    let Some(answer) = ask_hooks(agent, occasion(agent, point, task)).await? else {
+        return Ok(false);
+    };
+    record_hook_answer(agent, point, None, &answer);
     Ok(answer.refusal().is_some())
 }

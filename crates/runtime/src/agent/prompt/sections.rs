@@ -5,13 +5,13 @@
 
 use std::{fmt::Write, path::Path, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, Dialect, ToolSpec, UseAs};
+use rooftree_protocol::{AgentDefinition, AgentDialect, ToolSpec, UseAs};
 use rooftree_tools::{DeniedPaths, toolset::is_named};
 
 use crate::{
-    Definitions, Mark,
-    definitions::{Rule, Skill, Surroundings, skills_in_scope},
-    exposure::Exposed,
+    Definitions, MessageMark,
+    definitions::{ProjectContext, RuleFile, Skill, skills_in_scope},
+    exposure::ExposedTools,
 };
 
 /// Bytes that rules may take.
@@ -29,28 +29,28 @@ const TODO: &str = "## Todo list\n\n\
     finish them, or say why they cannot be.";
 
 /// What a system prompt is made of.
-pub struct Sections<'a> {
+pub struct PromptSections<'a> {
     /// The agent.
     pub definition: &'a AgentDefinition,
     /// The tools its model is told of.
     pub tools: &'a [ToolSpec],
     /// The tools it calls by commands.
-    pub exposed: Option<&'a Exposed>,
+    pub exposed: Option<&'a ExposedTools>,
     /// The agents there are.
     pub definitions: &'a Definitions,
     /// Rules, skills and instructions.
-    pub surroundings: &'a Surroundings,
+    pub surroundings: &'a ProjectContext,
     /// What it remembers from earlier sessions.
     pub memory: Option<Arc<str>>,
     /// Where it works.
     pub cwd: &'a Path,
     /// What messages of the runtime are marked with.
-    pub mark: &'a Mark,
+    pub mark: &'a MessageMark,
     /// What it must not read, so that it is no part of its instructions either.
     pub denied: DeniedPaths,
 }
 
-impl Sections<'_> {
+impl PromptSections<'_> {
     /// The prompt, exactly as a model reads it.
     pub fn text(&self) -> Arc<str> {
         let sections = [
@@ -62,11 +62,17 @@ impl Sections<'_> {
             self.agents(),
             self.has("TodoWrite").then(|| TODO.to_owned()),
             self.instructions(),
-            self.memory.as_ref().map(|memory| format!("# What you remember\n\n{}", memory.trim())),
+            self.memory
+                .as_ref()
+                .map(|memory| format!("# What you remember\n\n{}", memory.trim())),
             self.mark.as_str().map(runtime_messages),
             Some(self.environment()),
         ];
-        let sections: Vec<String> = sections.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+        let sections: Vec<String> = sections
+            .into_iter()
+            .flatten()
+            .filter(|text| !text.is_empty())
+            .collect();
         sections.join("\n\n").into()
     }
 
@@ -81,15 +87,24 @@ impl Sections<'_> {
         if !definition.prompt.trim().is_empty() {
             return definition.prompt.trim().to_owned();
         }
-        let name = definition.display_name.as_deref().unwrap_or(&definition.name);
-        format!("You are {name}. {}", definition.description).trim().to_owned()
+        let name = definition
+            .display_name
+            .as_deref()
+            .unwrap_or(&definition.name);
+        format!("You are {name}. {}", definition.description)
+            .trim()
+            .to_owned()
     }
 
     fn examples(&self) -> Option<String> {
         let examples = &self.definition.examples;
         let mut text = "# Examples".to_owned();
         for (number, example) in (1..).zip(examples) {
-            let _ = write!(text, "\n\n## Example {number}\nUser: {}\nAgent: {}", example.user, example.agent);
+            let _ = write!(
+                text,
+                "\n\n## Example {number}\nUser: {}\nAgent: {}",
+                example.user, example.agent
+            );
         }
         (!examples.is_empty()).then_some(text)
     }
@@ -98,14 +113,18 @@ impl Sections<'_> {
     fn rules(&self) -> Option<String> {
         let all = &self.surroundings.rules;
         let named = |name: &String| all.iter().find(|rule| rule.name.eq_ignore_ascii_case(name));
-        let chosen: Vec<&Rule> = match &self.definition.rules {
+        let chosen: Vec<&RuleFile> = match &self.definition.rules {
             Some(names) => names.iter().filter_map(named).collect(),
             None => all.iter().collect(),
         };
         let mut text = String::new();
         for rule in &chosen {
             let paths = rule.paths.join(", ");
-            let about = if paths.is_empty() { paths } else { format!("For files that match {paths}:\n\n") };
+            let about = if paths.is_empty() {
+                paths
+            } else {
+                format!("For files that match {paths}:\n\n")
+            };
             let _ = write!(text, "\n\n### {}\n\n{about}{}", rule.name, rule.text);
         }
         (!chosen.is_empty()).then(|| format!("## Rules{}", bounded(text, RULES)))
@@ -114,10 +133,11 @@ impl Sections<'_> {
     fn skills(&self) -> Option<String> {
         let preloaded = self.preloaded();
         let can_load = self.has("Skill");
-        let listed: Vec<&Skill> = skills_in_scope(&self.surroundings.skills, &self.definition.skills)
-            .into_iter()
-            .filter(|skill| can_load && skill.is_listed && !self.is_preloaded(skill))
-            .collect();
+        let listed: Vec<&Skill> =
+            skills_in_scope(&self.surroundings.skills, &self.definition.skills)
+                .into_iter()
+                .filter(|skill| can_load && skill.is_listed && !self.is_preloaded(skill))
+                .collect();
         if preloaded.is_empty() && listed.is_empty() {
             return None;
         }
@@ -135,12 +155,20 @@ impl Sections<'_> {
     }
 
     fn is_preloaded(&self, skill: &Skill) -> bool {
-        self.definition.preloaded_skills.iter().any(|name| name.eq_ignore_ascii_case(&skill.name))
+        self.definition
+            .preloaded_skills
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(&skill.name))
     }
 
     fn preloaded(&self) -> String {
         let mut text = String::new();
-        for skill in self.surroundings.skills.iter().filter(|skill| self.is_preloaded(skill)) {
+        for skill in self
+            .surroundings
+            .skills
+            .iter()
+            .filter(|skill| self.is_preloaded(skill))
+        {
             if let Some(body) = skill.body("") {
                 let _ = write!(text, "\n\n### {}\n\n{body}", skill.name);
             }
@@ -164,9 +192,14 @@ impl Sections<'_> {
         if peers.is_empty() {
             return None;
         }
-        let mut text = format!("## Agents\n\nWhom you can ask with the {tool} tool, by `{argument}`:\n");
+        let mut text =
+            format!("## Agents\n\nWhom you can ask with the {tool} tool, by `{argument}`:\n");
         for peer in peers.iter().take(LISTED) {
-            let about: String = peer.description.split_whitespace().collect::<Vec<_>>().join(" ");
+            let about: String = peer
+                .description
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
             let about: String = about.chars().take(ABOUT).collect();
             let _ = write!(text, "\n- {}: {about}", peer.name);
         }
@@ -183,7 +216,10 @@ impl Sections<'_> {
 
     fn environment(&self) -> String {
         let platform = std::env::consts::OS;
-        format!("# Environment\n\nWorking directory: {}\nPlatform: {platform}", self.cwd.display())
+        format!(
+            "# Environment\n\nWorking directory: {}\nPlatform: {platform}",
+            self.cwd.display()
+        )
     }
 }
 
@@ -198,13 +234,18 @@ fn runtime_messages(mark: &str) -> String {
 }
 
 /// The tools that are called by commands.
-fn commands(exposed: &Exposed) -> String {
+fn commands(exposed: &ExposedTools) -> String {
     let mut text = "## Command line skills\n\n\
         Tools that you use with commands, by the Bash tool and in scripts that it runs. Read the SKILL.md of one \
         before you use it for the first time.\n"
         .to_owned();
     for group in exposed.groups() {
-        let names: Vec<&str> = group.tools.iter().map(|spec| spec.name.as_str()).take(LISTED).collect();
+        let names: Vec<&str> = group
+            .tools
+            .iter()
+            .map(|spec| spec.name.as_str())
+            .take(LISTED)
+            .collect();
         let _ = write!(
             text,
             "\n- {}: {}\n  SKILL.md: {}\n  Command line: rooftree call TOOL [--ARGUMENT VALUE …], TOOL being one of {}",
@@ -222,8 +263,9 @@ fn commands(exposed: &Exposed) -> String {
 pub fn peers(definition: &AgentDefinition, definitions: &Definitions) -> Vec<Arc<AgentDefinition>> {
     let may_ask = |peer: &Arc<AgentDefinition>| {
         let is_offered = !peer.hidden && peer.use_as != UseAs::Primary;
-        let is_other =
-            ![definition.name.as_str(), "lead"].iter().any(|name| peer.name.eq_ignore_ascii_case(name));
+        let is_other = ![definition.name.as_str(), "lead"]
+            .iter()
+            .any(|name| peer.name.eq_ignore_ascii_case(name));
         is_offered && is_other && is_named(&definition.agents, &peer.name)
     };
     definitions.iter().filter(may_ask).collect()
@@ -238,12 +280,12 @@ fn bounded(mut text: String, most: usize) -> String {
 }
 
 /// What Task is called in a dialect, and the argument that names the agent; none where no agent can be chosen.
-fn task_in(dialect: Dialect) -> (&'static str, Option<&'static str>) {
+fn task_in(dialect: AgentDialect) -> (&'static str, Option<&'static str>) {
     match dialect {
-        Dialect::Rooftree | Dialect::Fourmis => ("Task", Some("subagent_type")),
-        Dialect::Emdash => ("task", Some("subagent_type")),
-        Dialect::Daycare => ("start_background_agent", None),
-        Dialect::Assistant => ("agents_message", Some("agentId")),
-        Dialect::Koda => ("InvokeAgent", Some("agent_name")),
+        AgentDialect::Rooftree | AgentDialect::Fourmis => ("Task", Some("subagent_type")),
+        AgentDialect::Emdash => ("task", Some("subagent_type")),
+        AgentDialect::Daycare => ("start_background_agent", None),
+        AgentDialect::Assistant => ("agents_message", Some("agentId")),
+        AgentDialect::Koda => ("InvokeAgent", Some("agent_name")),
     }
 }

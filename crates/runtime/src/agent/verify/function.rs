@@ -4,18 +4,24 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 
-use super::{Agent, Checked};
+use super::{AgentActor, VerifierOutcome};
 use crate::{
     Error,
-    checks::{Checker, Work},
+    checks::{CheckedWork, VerifierFunction},
 };
 
 /// Shows it the work and hears what it says, unless the run must end first.
-pub(super) async fn call(agent: &mut Agent, checker: Checker) -> Result<Checked, Error> {
-    let mut work = Work::new(&agent.session);
+pub(super) async fn call(
+    agent: &mut AgentActor,
+    checker: VerifierFunction,
+) -> Result<VerifierOutcome, Error> {
+    let mut work = CheckedWork::new(&agent.session);
     if let Some(run) = agent.history.run() {
-        (work.run, work.asked, work.answer) =
-            (Some(run.id.clone()), run.title.clone(), run.text.as_str().to_owned());
+        (work.run, work.asked, work.answer) = (
+            Some(run.id.clone()),
+            run.title.clone(),
+            run.text.as_str().to_owned(),
+        );
         work.files = run.files.iter().map(|file| file.path.clone()).collect();
     }
     // Calling it may panic as well as waiting for it.
@@ -26,13 +32,13 @@ pub(super) async fn call(agent: &mut Agent, checker: Checker) -> Result<Checked,
             biased;
             came = agent.interruption() => came,
             said = &mut calling => return Ok(match said {
-                Ok(Ok(())) => Checked::said(true, ""),
-                Ok(Err(words)) => Checked::said(false, words),
-                Err(_) => Checked::said(false, "whoever checks it crashed"),
+                Ok(Ok(())) => VerifierOutcome::said(true, ""),
+                Ok(Err(words)) => VerifierOutcome::said(false, words),
+                Err(_) => VerifierOutcome::said(false, "whoever checks it crashed"),
             }),
         };
-        if let Some(end) = agent.heed(came)? {
-            return Ok(Checked::Ended(end));
+        if let Some(end) = agent.apply_interruption(came)? {
+            return Ok(VerifierOutcome::Ended(end));
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{Part, Usage, event::ReplyPart};
-use rooftree_providers::{Media, ModelMessage, Request, ToolChoice};
+use rooftree_providers::{MediaBytes, ModelMessage, ModelRequest, ToolChoice};
 
 use super::{
     super::{
-        Agent,
-        ask::{Attempt, Audience, answer},
+        AgentActor,
+        ask::{ModelAttempt, ReplyAudience, answer},
     },
-    Checked, opinion, work,
+    VerifierOutcome, parse_verdict, work_summary,
 };
 use crate::Error;
 
@@ -20,38 +20,48 @@ const JUDGE: &str = "You judge whether an agent has done what it was asked. Look
     to you.";
 
 /// Asks a model. An answer that is no verdict is a no.
-pub(super) async fn judge(agent: &mut Agent, prompt: &str, usage: &mut Usage) -> Result<Checked, Error> {
+pub(super) async fn judge(
+    agent: &mut AgentActor,
+    prompt: &str,
+    usage: &mut Usage,
+) -> Result<VerifierOutcome, Error> {
     let model = match &agent.model {
         Ok(model) => model.clone(),
-        Err(problem) => return Ok(Checked::said(false, problem.message.clone())),
+        Err(problem) => return Ok(VerifierOutcome::said(false, problem.message.clone())),
     };
-    let question = format!("{prompt}\n\n{}", work::of(agent));
-    let question = Request {
+    let question = format!("{prompt}\n\n{}", work_summary::of(agent));
+    let question = ModelRequest {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: "judge".into(),
         system: JUDGE.into(),
-        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text(question)]))]),
+        messages: Arc::new(vec![Arc::new(ModelMessage::User(vec![Part::text(
+            question,
+        )]))]),
         tools: Arc::new([]),
         tool_choice: ToolChoice::Auto,
         schema: None,
         max_output: Some(1_000),
-        media: Media::default(),
+        media: MediaBytes::default(),
         session: agent.session.id.clone(),
         attempt: 1,
         workplace: Arc::default(),
     };
-    Ok(match answer(agent, &model, question, Audience::Nobody).await? {
-        Attempt::Reply(reply) => {
-            *usage += model.charge(reply.usage);
-            let texts = reply.parts.iter().filter_map(|part| match part {
-                ReplyPart::Text { text } => Some(text.as_str()),
-                _ => None,
-            });
-            let (passed, said) = opinion::read(&texts.collect::<String>());
-            Checked::said(passed, said)
-        }
-        Attempt::Failed(error) => Checked::said(false, format!("the judge could not be asked: {error}")),
-        Attempt::Ended(end, _) => Checked::Ended(end),
-    })
+    Ok(
+        match answer(agent, &model, question, ReplyAudience::Nobody).await? {
+            ModelAttempt::Reply(reply) => {
+                *usage += model.charge(reply.usage);
+                let texts = reply.parts.iter().filter_map(|part| match part {
+                    ReplyPart::Text { text } => Some(text.as_str()),
+                    _ => None,
+                });
+                let (passed, said) = parse_verdict::read(&texts.collect::<String>());
+                VerifierOutcome::said(passed, said)
+            }
+            ModelAttempt::Failed(error) => {
+                VerifierOutcome::said(false, format!("the judge could not be asked: {error}"))
+            }
+            ModelAttempt::Ended(end, _) => VerifierOutcome::Ended(end),
+        },
+    )
 }

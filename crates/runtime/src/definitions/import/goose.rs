@@ -2,51 +2,79 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use rooftree_protocol::Dialect;
+use rooftree_protocol::AgentDialect;
 
 use super::{field, left_out, list, map, named, renamed, source, text};
 use crate::definitions::{
-    diagnostic::Complaints,
-    draft::{Draft, Drafts},
-    tree::{Entry, Node, Place, Value, yaml},
+    diagnostic::FileDiagnostics,
+    draft::{DefinitionDraft, FileDrafts},
+    syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue, yaml},
 };
 
 /// What comes with goose, and our tools that do the same.
 const BUILT_IN: [(&str, &[&str]); 4] = [
-    ("developer", &["Bash", "BashOutput", "TaskStop", "Read", "Write", "Edit", "List", "Glob", "Grep"]),
+    (
+        "developer",
+        &[
+            "Bash",
+            "BashOutput",
+            "TaskStop",
+            "Read",
+            "Write",
+            "Edit",
+            "List",
+            "Glob",
+            "Grep",
+        ],
+    ),
     ("todo", &["TodoWrite"]),
     ("skills", &["Skill", "ListSkills"]),
     ("summon", &["Task", "TaskOutput", "TaskList", "ListAgents"]),
 ];
 
 /// Reads one recipe. A file that is none is passed over.
-pub(super) fn recipe(path: &Path) -> Drafts {
+pub(super) fn recipe(path: &Path) -> FileDrafts {
     let read = match fs::read_to_string(path) {
         Ok(read) => read,
         Err(error) => {
-            let mut complaints = Complaints::about(path, "");
+            let mut complaints = FileDiagnostics::about(path, "");
             complaints.error("E0310", None, format!("cannot read it: {error}"), "");
-            return Drafts::refused(complaints);
+            return FileDrafts::refused(complaints);
         }
     };
-    let mut complaints = Complaints::about(path, &read);
+    let mut complaints = FileDiagnostics::about(path, &read);
     let node = match yaml::read(&read, 1) {
         Ok(node) => node,
         Err(broken) => {
-            complaints.error("E0311", Some(broken.at), format!("cannot read it: {}", broken.what), "");
-            return Drafts::refused(complaints);
+            complaints.error(
+                "E0311",
+                Some(broken.at),
+                format!("cannot read it: {}", broken.what),
+                "",
+            );
+            return FileDrafts::refused(complaints);
         }
     };
     let outer = node.entries().unwrap_or_default();
     // goose's desktop wraps a recipe into what it knows about it.
-    let inner = outer.iter().find(|entry| entry.key == "recipe").and_then(|entry| entry.node.entries());
+    let inner = outer
+        .iter()
+        .find(|entry| entry.key == "recipe")
+        .and_then(|entry| entry.node.entries());
     let fields = inner.unwrap_or(outer);
     if text(fields, "instructions").is_none() && text(fields, "prompt").is_none() {
-        return Drafts::default();
+        return FileDrafts::default();
     }
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let title = text(fields, "title").or_else(|| text(outer, "name"));
-    let name = if stem == "recipe" { title.and_then(named) } else { named(&stem) };
+    let name = if stem == "recipe" {
+        title.and_then(named)
+    } else {
+        named(&stem)
+    };
     let Some(name) = name else {
         complaints.error(
             "E0315",
@@ -54,28 +82,38 @@ pub(super) fn recipe(path: &Path) -> Drafts {
             format!("`{stem}` cannot be the name of an agent"),
             "rename the file",
         );
-        return Drafts::refused(complaints);
+        return FileDrafts::refused(complaints);
     };
-    let mut taking =
-        Taking { fields: Vec::new(), tools: None, servers: Vec::new(), more: String::new(), complaints };
+    let mut taking = RecipeImport {
+        fields: Vec::new(),
+        tools: None,
+        servers: Vec::new(),
+        more: String::new(),
+        complaints,
+    };
     fields.iter().for_each(|entry| taking.entry(entry, fields));
-    let source = source(path, Dialect::Rooftree);
-    let draft = Draft { ..Draft::bare(name, Vec::new(), &source, path, &read) };
-    Drafts { drafts: vec![taking.draft(draft)], diagnostics: Vec::new() }
+    let source = source(path, AgentDialect::Rooftree);
+    let draft = DefinitionDraft {
+        ..DefinitionDraft::bare(name, Vec::new(), &source, path, &read)
+    };
+    FileDrafts {
+        drafts: vec![taking.draft(draft)],
+        diagnostics: Vec::new(),
+    }
 }
 
-struct Taking<'a> {
-    fields: Vec<Entry>,
+struct RecipeImport<'a> {
+    fields: Vec<SyntaxEntry>,
     /// Tools the extensions stand for; all if it names none.
-    tools: Option<(Vec<String>, Place)>,
-    servers: Vec<Entry>,
+    tools: Option<(Vec<String>, SourceSpan)>,
+    servers: Vec<SyntaxEntry>,
     /// What is said below the instructions.
     more: String,
-    complaints: Complaints<'a>,
+    complaints: FileDiagnostics<'a>,
 }
 
-impl Taking<'_> {
-    fn entry(&mut self, entry: &Entry, all: &[Entry]) {
+impl RecipeImport<'_> {
+    fn entry(&mut self, entry: &SyntaxEntry, all: &[SyntaxEntry]) {
         if entry.node.is_nothing() {
             return;
         }
@@ -93,7 +131,11 @@ impl Taking<'_> {
                             and verifiers: [name] into the agent";
                 left_out(&mut self.complaints, entry, help);
             }
-            "context" => left_out(&mut self.complaints, entry, "write it into the instructions"),
+            "context" => left_out(
+                &mut self.complaints,
+                entry,
+                "write it into the instructions",
+            ),
             // For the people who choose a recipe.
             "activities" | "version" | "author" => {}
             _ => self.fields.push(entry.clone()),
@@ -101,11 +143,15 @@ impl Taking<'_> {
     }
 
     /// A text with its parameters filled in, where they have defaults.
-    fn template(&mut self, key: &str, entry: &Entry, all: &[Entry]) {
-        let Some(written) = entry.node.text() else { return self.fields.push(renamed(key, entry)) };
+    fn template(&mut self, key: &str, entry: &SyntaxEntry, all: &[SyntaxEntry]) {
+        let Some(written) = entry.node.text() else {
+            return self.fields.push(renamed(key, entry));
+        };
         let mut filled = written.to_owned();
         for parameter in parameters(all) {
-            if let (Some(name), Some(default)) = (text(parameter, "key"), text(parameter, "default")) {
+            if let (Some(name), Some(default)) =
+                (text(parameter, "key"), text(parameter, "default"))
+            {
                 for spelled in [format!("{{{{ {name} }}}}"), format!("{{{{{name}}}}}")] {
                     filled = filled.replace(&spelled, default);
                 }
@@ -119,10 +165,12 @@ impl Taking<'_> {
         self.fields.push(field(key, filled, entry.node.at));
     }
 
-    fn parameters(&mut self, entry: &Entry) {
-        let Value::List(items) = &entry.node.value else { return left_out(&mut self.complaints, entry, "") };
+    fn parameters(&mut self, entry: &SyntaxEntry) {
+        let SyntaxValue::List(items) = &entry.node.value else {
+            return left_out(&mut self.complaints, entry, "");
+        };
         let mut told = String::new();
-        for parameter in items.iter().filter_map(Node::entries) {
+        for parameter in items.iter().filter_map(SyntaxNode::entries) {
             let name = text(parameter, "key").unwrap_or_default();
             let about = text(parameter, "description").unwrap_or_default();
             let _ = match text(parameter, "default") {
@@ -135,19 +183,25 @@ impl Taking<'_> {
         }
     }
 
-    fn extensions(&mut self, entry: &Entry) {
-        let Value::List(items) = &entry.node.value else { return self.fields.push(entry.clone()) };
+    fn extensions(&mut self, entry: &SyntaxEntry) {
+        let SyntaxValue::List(items) = &entry.node.value else {
+            return self.fields.push(entry.clone());
+        };
         self.tools.get_or_insert_with(|| (Vec::new(), entry.at));
         for item in items {
             match (item.entries(), item.text()) {
                 (Some(extension), _) => self.extension(extension, item.at),
                 (None, Some(name)) => self.built_in(name, item.at),
-                (None, None) => left_out(&mut self.complaints, entry, "an extension is a name or a map"),
+                (None, None) => left_out(
+                    &mut self.complaints,
+                    entry,
+                    "an extension is a name or a map",
+                ),
             }
         }
     }
 
-    fn extension(&mut self, extension: &[Entry], at: Place) {
+    fn extension(&mut self, extension: &[SyntaxEntry], at: SourceSpan) {
         let name = text(extension, "name").unwrap_or_default();
         match text(extension, "type").unwrap_or("builtin") {
             "builtin" | "platform" => self.built_in(name, at),
@@ -160,7 +214,7 @@ impl Taking<'_> {
         }
     }
 
-    fn built_in(&mut self, name: &str, at: Place) {
+    fn built_in(&mut self, name: &str, at: SourceSpan) {
         if name == "memory" {
             return self.fields.push(field("memory", "user", at));
         }
@@ -168,7 +222,8 @@ impl Taking<'_> {
             Some((_, tools)) => self.may_use(tools.iter().map(|tool| (*tool).to_owned())),
             None => {
                 let what = format!("extension `{name}`, which comes with goose, is not taken over");
-                let help = "rooftree tools list shows what there is; rooftree mcp add sets up a server";
+                let help =
+                    "rooftree tools list shows what there is; rooftree mcp add sets up a server";
                 self.complaints.warning("W0120", Some(at), what, help);
             }
         }
@@ -180,7 +235,7 @@ impl Taking<'_> {
         }
     }
 
-    fn server(&mut self, name: &str, extension: &[Entry], at: Place) {
+    fn server(&mut self, name: &str, extension: &[SyntaxEntry], at: SourceSpan) {
         let name = named(name).unwrap_or_else(|| "server".into());
         let (mut server, mut env) = (Vec::new(), Vec::new());
         let mut only = None;
@@ -190,12 +245,16 @@ impl Taking<'_> {
                 "uri" => server.push(renamed("url", entry)),
                 "args" | "timeout" | "headers" => server.push(entry.clone()),
                 "envs" => env.extend(entry.node.entries().unwrap_or_default().iter().cloned()),
-                "env_keys" => {
-                    env.extend(words(&entry.node).map(|key| field(&key, format!("${{{key}}}"), entry.at)))
-                }
+                "env_keys" => env.extend(
+                    words(&entry.node).map(|key| field(&key, format!("${{{key}}}"), entry.at)),
+                ),
                 "available_tools" => only = Some(words(&entry.node).collect::<Vec<_>>()),
                 "type" | "name" | "display_name" | "description" | "bundled" => {}
-                _ => left_out(&mut self.complaints, entry, "the server is set up without it"),
+                _ => left_out(
+                    &mut self.complaints,
+                    entry,
+                    "the server is set up without it",
+                ),
             }
         }
         if !env.is_empty() {
@@ -203,13 +262,16 @@ impl Taking<'_> {
         }
         let beginning = rooftree_tools::mcp::beginning(&name);
         self.may_use(match only.filter(|only| !only.is_empty()) {
-            Some(only) => only.iter().map(|tool| format!("{beginning}{tool}")).collect(),
+            Some(only) => only
+                .iter()
+                .map(|tool| format!("{beginning}{tool}"))
+                .collect(),
             None => vec![format!("{beginning}*")],
         });
         self.servers.push(map(&name, server, at));
     }
 
-    fn settings(&mut self, entry: &Entry) {
+    fn settings(&mut self, entry: &SyntaxEntry) {
         for setting in entry.node.entries().unwrap_or_default() {
             match setting.key.as_str() {
                 "goose_provider" => self.fields.push(renamed("provider", setting)),
@@ -221,9 +283,11 @@ impl Taking<'_> {
     }
 
     /// What an answer must look like is asked for; nobody sees to it.
-    fn response(&mut self, entry: &Entry) {
-        let schema =
-            entry.node.entries().and_then(|inner| inner.iter().find(|inner| inner.key == "json_schema"));
+    fn response(&mut self, entry: &SyntaxEntry) {
+        let schema = entry
+            .node
+            .entries()
+            .and_then(|inner| inner.iter().find(|inner| inner.key == "json_schema"));
         let Some(schema) = schema else {
             return left_out(&mut self.complaints, entry, "it has no json_schema");
         };
@@ -233,27 +297,44 @@ impl Taking<'_> {
             schema.node.json()
         );
         let what = "`response` is asked for in the prompt".to_owned();
-        self.complaints.warning("W0120", Some(entry.at), what, "nobody checks that the answer matches");
+        self.complaints.warning(
+            "W0120",
+            Some(entry.at),
+            what,
+            "nobody checks that the answer matches",
+        );
     }
 
-    fn sub_recipes(&mut self, entry: &Entry) {
-        let Value::List(items) = &entry.node.value else { return left_out(&mut self.complaints, entry, "") };
+    fn sub_recipes(&mut self, entry: &SyntaxEntry) {
+        let SyntaxValue::List(items) = &entry.node.value else {
+            return left_out(&mut self.complaints, entry, "");
+        };
         let mut agents = Vec::new();
-        for recipe in items.iter().filter_map(Node::entries) {
+        for recipe in items.iter().filter_map(SyntaxNode::entries) {
             let path = text(recipe, "path").unwrap_or_default();
-            let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            let Some(name) =
-                stem.as_deref().filter(|stem| *stem != "recipe").or(text(recipe, "name")).and_then(named)
+            let stem = Path::new(path)
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
+            let Some(name) = stem
+                .as_deref()
+                .filter(|stem| *stem != "recipe")
+                .or(text(recipe, "name"))
+                .and_then(named)
             else {
                 continue;
             };
             let what = format!("sub-recipe `{name}` is an agent that this one may ask");
-            self.complaints.warning("W0120", Some(entry.at), what, &format!("import {path} too"));
+            self.complaints
+                .warning("W0120", Some(entry.at), what, &format!("import {path} too"));
             for inner in recipe
                 .iter()
                 .filter(|inner| matches!(inner.key.as_str(), "values" | "sequential_when_repeated"))
             {
-                left_out(&mut self.complaints, inner, "say it in the instructions, where they are asked");
+                left_out(
+                    &mut self.complaints,
+                    inner,
+                    "say it in the instructions, where they are asked",
+                );
             }
             agents.push(name);
         }
@@ -261,7 +342,7 @@ impl Taking<'_> {
         self.fields.push(list("agents", agents, entry.at));
     }
 
-    fn draft(mut self, draft: Draft) -> Draft {
+    fn draft(mut self, draft: DefinitionDraft) -> DefinitionDraft {
         if let Some((tools, at)) = self.tools {
             self.fields.push(list("tools", tools, at));
         }
@@ -269,22 +350,46 @@ impl Taking<'_> {
             let at = first.at;
             self.fields.push(map("mcp_servers", self.servers, at));
         }
-        let prompt =
-            self.fields.iter().position(|entry| entry.key == "prompt").map(|at| self.fields.remove(at));
-        let said = prompt.as_ref().and_then(|entry| entry.node.text()).unwrap_or_default();
+        let prompt = self
+            .fields
+            .iter()
+            .position(|entry| entry.key == "prompt")
+            .map(|at| self.fields.remove(at));
+        let said = prompt
+            .as_ref()
+            .and_then(|entry| entry.node.text())
+            .unwrap_or_default();
         let prompt = format!("{}{}", said.trim(), self.more).trim().to_owned();
-        Draft { fields: self.fields, prompt, complaints: self.complaints.list, ..draft }
+        DefinitionDraft {
+            fields: self.fields,
+            prompt,
+            complaints: self.complaints.list,
+            ..draft
+        }
     }
 }
 
 /// The parameters a recipe declares.
-fn parameters(all: &[Entry]) -> impl Iterator<Item = &[Entry]> {
-    let items = all.iter().find(|entry| entry.key == "parameters").map(|entry| &entry.node.value);
-    let items = if let Some(Value::List(items)) = items { items.as_slice() } else { &[] };
-    items.iter().filter_map(Node::entries)
+fn parameters(all: &[SyntaxEntry]) -> impl Iterator<Item = &[SyntaxEntry]> {
+    let items = all
+        .iter()
+        .find(|entry| entry.key == "parameters")
+        .map(|entry| &entry.node.value);
+    let items = if let Some(SyntaxValue::List(items)) = items {
+        items.as_slice()
+    } else {
+        &[]
+    };
+    items.iter().filter_map(SyntaxNode::entries)
 }
 
-fn words(node: &Node) -> impl Iterator<Item = String> {
-    let items = if let Value::List(items) = &node.value { items.as_slice() } else { &[] };
-    items.iter().filter_map(|item| item.text().map(str::to_owned))
+fn words(node: &SyntaxNode) -> impl Iterator<Item = String> {
+    let items = if let SyntaxValue::List(items) = &node.value {
+        items.as_slice()
+    } else {
+        &[]
+    };
+    items
+        .iter()
+        .filter_map(|item| item.text().map(str::to_owned))
 }

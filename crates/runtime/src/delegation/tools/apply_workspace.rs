@@ -5,41 +5,45 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, PermissionMode, Repeat, ToolKind, ToolSpec};
 use rooftree_tools::{
-    Judged, Policy, Tool, ToolContext, ToolOutput, Verdict,
-    arguments::{self, Argument, Kind, text},
+    Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext, ToolOutput,
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
 use crate::{
     caller::Caller,
-    workspace::{self, Applied, Strategy, Workspace},
+    workspace::{self, ApplyOutcome, ConflictStrategy, Workspace},
 };
 
 const DESCRIPTION: &str = "Bring what a task changed in its own working copy into your working directory, merged with \
 what is there.";
 
-const ARGUMENTS: [Argument; 2] = [
-    Argument::new("task_id", Kind::Text, "").required().also(&["id"]),
-    Argument::new(
+const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("task_id", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["id"]),
+    ToolArgument::new(
         "strategy",
-        Kind::Choice(&["refuse", "markers"]),
+        ArgumentKind::Choice(&["refuse", "markers"]),
         "On a conflict: change nothing (refuse, the default), or write conflict markers.",
     ),
 ];
 
 /// The ApplyWorkspace tool.
-pub(super) struct ApplyWorkspace {
+pub(super) struct ApplyWorkspaceTool {
     spec: ToolSpec,
 }
 
-impl ApplyWorkspace {
+impl ApplyWorkspaceTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("ApplyWorkspace", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("ApplyWorkspace", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for ApplyWorkspace {
+impl Tool for ApplyWorkspaceTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -91,14 +95,22 @@ impl Tool for ApplyWorkspace {
             if let Some(refusal) = refusal(&caller, &copy).await {
                 return refusal;
             }
-            let strategy =
-                if text(&input, "strategy") == "markers" { Strategy::Markers } else { Strategy::Refuse };
+            let strategy = if text(&input, "strategy") == "markers" {
+                ConflictStrategy::Markers
+            } else {
+                ConflictStrategy::Refuse
+            };
             match workspace::apply(&copy, strategy).await {
-                Ok(Applied::Clean(changes)) => {
-                    ToolOutput::done(format!("Applied the changes of {id}.\n{}", changes.diffstat.trim_end()))
+                Ok(ApplyOutcome::Clean(changes)) => ToolOutput::done(format!(
+                    "Applied the changes of {id}.\n{}",
+                    changes.diffstat.trim_end()
+                )),
+                Ok(ApplyOutcome::Nothing) => {
+                    ToolOutput::done(format!("Nothing of {id} was left to bring in."))
                 }
-                Ok(Applied::Nothing) => ToolOutput::done(format!("Nothing of {id} was left to bring in.")),
-                Ok(Applied::Conflicts { files, applied }) => conflict(id, strategy, &files, &applied),
+                Ok(ApplyOutcome::Conflicts { files, applied }) => {
+                    conflict(id, strategy, &files, &applied)
+                }
                 Err(problem) => in_trouble(&problem),
             }
         })
@@ -113,15 +125,27 @@ async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
     };
     // Whoever has to be asked about every change was asked about this call.
     let mode = caller.policy.mode.max(PermissionMode::AcceptEdits);
-    let policy = Policy { mode, ..caller.policy.clone() };
+    let policy = Policy {
+        mode,
+        ..caller.policy.clone()
+    };
     let is_refused = |path: &&PathBuf| {
         let subject = path.to_string_lossy();
         let (effect, cwd) = (Effect::LocalMutation, copy.origin.as_path());
-        let written = Judged { tool: "Write", subject: Some(&subject), input: None, effect, cwd };
-        !matches!(policy.judge(&written), Verdict::Allow(_))
+        let written = PolicyRequest {
+            tool: "Write",
+            subject: Some(&subject),
+            input: None,
+            effect,
+            cwd,
+        };
+        !matches!(policy.judge(&written), PolicyVerdict::Allow(_))
     };
     let paths = changes.files.iter().map(|file| &file.path);
-    let refused: Vec<String> = paths.filter(is_refused).map(|path| path.display().to_string()).collect();
+    let refused: Vec<String> = paths
+        .filter(is_refused)
+        .map(|path| path.display().to_string())
+        .collect();
     if refused.is_empty() {
         return None;
     }
@@ -132,16 +156,32 @@ async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
     Some(ToolOutput::failed(ErrorCode::ToolDenied, words))
 }
 
-fn conflict(id: &str, strategy: Strategy, files: &[PathBuf], applied: &[PathBuf]) -> ToolOutput {
+fn conflict(
+    id: &str,
+    strategy: ConflictStrategy,
+    files: &[PathBuf],
+    applied: &[PathBuf],
+) -> ToolOutput {
     let listed = |files: &[PathBuf]| {
-        files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
+        files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let what = match strategy {
-        Strategy::Refuse => {
-            "Nothing was changed. Merge by hand, or apply again with strategy \"markers\".".to_owned()
+        ConflictStrategy::Refuse => {
+            "Nothing was changed. Merge by hand, or apply again with strategy \"markers\"."
+                .to_owned()
         }
-        Strategy::Markers => format!("They have conflict markers now. Applied besides: {}.", listed(applied)),
+        ConflictStrategy::Markers => format!(
+            "They have conflict markers now. Applied besides: {}.",
+            listed(applied)
+        ),
     };
-    let words = format!("CONFLICT: the changes of {id} meet other changes in {}. {what}", listed(files));
+    let words = format!(
+        "CONFLICT: the changes of {id} meet other changes in {}. {what}",
+        listed(files)
+    );
     ToolOutput::failed(ErrorCode::ToolFailed, words)
 }

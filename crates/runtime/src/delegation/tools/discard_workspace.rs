@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
 };
 use serde_json::Value;
 
@@ -14,23 +14,31 @@ use crate::workspace;
 const DESCRIPTION: &str = "Drop the working copy of a task. Refused while it holds work that was not applied, unless \
 forced; then the work stays on its branch.";
 
-const ARGUMENTS: [Argument; 2] = [
-    Argument::new("task_id", Kind::Text, "").required().also(&["id"]),
-    Argument::new("force", Kind::Flag, "Also with work that was not applied."),
+const ARGUMENTS: [ToolArgument; 2] = [
+    ToolArgument::new("task_id", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["id"]),
+    ToolArgument::new(
+        "force",
+        ArgumentKind::Flag,
+        "Also with work that was not applied.",
+    ),
 ];
 
 /// The DiscardWorkspace tool.
-pub(super) struct DiscardWorkspace {
+pub(super) struct DiscardWorkspaceTool {
     spec: ToolSpec,
 }
 
-impl DiscardWorkspace {
+impl DiscardWorkspaceTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("DiscardWorkspace", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("DiscardWorkspace", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for DiscardWorkspace {
+impl Tool for DiscardWorkspaceTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -80,9 +88,9 @@ impl Tool for DiscardWorkspace {
             };
             match workspace::discard(&copy, flag(&input, "force")).await {
                 Ok(None) => ToolOutput::done(format!("The working copy of {id} is gone.")),
-                Ok(Some(kept)) => {
-                    ToolOutput::done(format!("The working copy of {id} is gone; its work is kept: {kept}."))
-                }
+                Ok(Some(kept)) => ToolOutput::done(format!(
+                    "The working copy of {id} is gone; its work is kept: {kept}."
+                )),
                 Err(problem) => in_trouble(&problem),
             }
         })

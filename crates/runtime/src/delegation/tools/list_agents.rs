@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDefinition, Effect, ToolKind, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag},
+    arguments::{self, ArgumentKind, ToolArgument, flag},
 };
 use serde_json::Value;
 
@@ -12,24 +12,29 @@ use super::{accessible, caller};
 
 const DESCRIPTION: &str = "List the agents that Task can be given to.";
 
-const ARGUMENTS: [Argument; 1] =
-    [Argument::new("detail", Kind::Flag, "With the beginning of their prompts.")];
+const ARGUMENTS: [ToolArgument; 1] = [ToolArgument::new(
+    "detail",
+    ArgumentKind::Flag,
+    "With the beginning of their prompts.",
+)];
 
 /// Characters of a prompt that are shown.
 const PREVIEW: usize = 500;
 
 /// The ListAgents tool.
-pub(super) struct ListAgents {
+pub(super) struct ListAgentsTool {
     spec: ToolSpec,
 }
 
-impl ListAgents {
+impl ListAgentsTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("ListAgents", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("ListAgents", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for ListAgents {
+impl Tool for ListAgentsTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -61,7 +66,9 @@ impl Tool for ListAgents {
                 Err(output) => return *output,
             };
             let detail = flag(&input, "detail");
-            let lines: Vec<String> = accessible(&caller).map(|agent| described(&agent, detail)).collect();
+            let lines: Vec<String> = accessible(&caller)
+                .map(|agent| described(&agent, detail))
+                .collect();
             ToolOutput::done(if lines.is_empty() {
                 "There are no agents to ask.".into()
             } else {
@@ -77,6 +84,10 @@ fn described(agent: &AgentDefinition, detail: bool) -> String {
         return line;
     }
     let preview: String = agent.prompt.chars().take(PREVIEW).collect();
-    let more = if preview.len() < agent.prompt.len() { "…" } else { "" };
+    let more = if preview.len() < agent.prompt.len() {
+        "…"
+    } else {
+        ""
+    };
     format!("{line}\n{preview}{more}\n")
 }

@@ -2,13 +2,13 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Dialect, Effect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId, Session, SessionId,
-    ToolKind, ToolSpec,
+    AgentDialect, Effect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId,
+    Session, SessionId, ToolKind, ToolSpec,
 };
-use rooftree_store::{Post, SessionFilter};
+use rooftree_store::{InboxPost, SessionFilter};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag, text},
     toolset::is_named,
 };
 use serde_json::Value;
@@ -17,41 +17,52 @@ use super::caller;
 use crate::{
     caller::Caller,
     delegation::{dialect, rights},
-    interrupted,
-    world::Errand,
+    interrupted_runs,
+    runtime_context::SessionAction,
 };
 
 const DESCRIPTION: &str = "Say something to another agent's session without waiting. Without `to` it goes to whoever \
 asked you, or else to the session a person talked to last.";
 
-const ARGUMENTS: [Argument; 4] = [
-    Argument::new("to", Kind::Text, "A session, a task or an agent's name.").also(&[
-        "agentId",
-        "agent_id",
-        "sessionId",
-        "session_id",
-        "agent",
-    ]),
-    Argument::new("text", Kind::Text, "").required().also(&["message", "content"]),
-    Argument::new("silent", Kind::Flag, "To be read at its next run, without starting one."),
-    Argument::new("steer", Kind::Flag, "To be read in the middle of its run."),
+const ARGUMENTS: [ToolArgument; 4] = [
+    ToolArgument::new(
+        "to",
+        ArgumentKind::Text,
+        "A session, a task or an agent's name.",
+    )
+    .with_aliases(&["agentId", "agent_id", "sessionId", "session_id", "agent"]),
+    ToolArgument::new("text", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["message", "content"]),
+    ToolArgument::new(
+        "silent",
+        ArgumentKind::Flag,
+        "To be read at its next run, without starting one.",
+    ),
+    ToolArgument::new(
+        "steer",
+        ArgumentKind::Flag,
+        "To be read in the middle of its run.",
+    ),
 ];
 
 /// Characters a message may have; longer ones are kept beside it.
 const LONGEST: usize = 8_000;
 
 /// The SendMessage tool.
-pub(super) struct SendMessage {
+pub(super) struct SendMessageTool {
     spec: ToolSpec,
 }
 
-impl SendMessage {
+impl SendMessageTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("SendMessage", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("SendMessage", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for SendMessage {
+impl Tool for SendMessageTool {
     fn is_ordered(&self, _input: &Value) -> bool {
         true
     }
@@ -60,12 +71,16 @@ impl Tool for SendMessage {
         &self.spec
     }
 
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["send_agent_message", "team_send_message", "sessions_message"]
+        &[
+            "send_agent_message",
+            "team_send_message",
+            "sessions_message",
+        ]
     }
 
     fn kind(&self) -> ToolKind {
@@ -113,10 +128,18 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     if target.id == caller.session.id {
         return Err("That is this session itself.".into());
     }
-    let is_above = caller.chain().iter().any(|above| above.session == target.id);
+    let is_above = caller
+        .chain()
+        .iter()
+        .any(|above| above.session == target.id);
     // Who is meant without being named is not the agent's choice.
     let is_chosen = !is_above && !text(input, "to").is_empty();
-    let is_hidden = caller.world.options.definitions.find(&target.agent).is_ok_and(|found| found.hidden);
+    let is_hidden = caller
+        .world
+        .options
+        .definitions
+        .find(&target.agent)
+        .is_ok_and(|found| found.hidden);
     if is_chosen && (is_hidden || !is_named(&caller.kit.definition.agents, &target.agent)) {
         return Err(format!(
             "Agent `{}` may not be told anything by `{}`.",
@@ -129,31 +152,59 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
         agent: caller.session.agent.clone(),
         call: Some(context.call.clone()),
     };
-    let id = MessageId::akin_to(context.call.as_str());
+    let id = MessageId::derived_from(context.call.as_str());
     let parts = parts(caller, text(input, "text")).await?;
     let (silent, steer) = (flag(input, "silent"), flag(input, "steer"));
-    let mandate = if is_above { None } else { mandate(caller, &target, context)? };
+    let mandate = if is_above {
+        None
+    } else {
+        mandate(caller, &target, context)?
+    };
     let outside = caller.outside;
-    let message = Message { silent, outside, mandate, ..Message::new(id, parts, origin, world.now()) };
-    let lane = if silent || steer { Lane::Boundary } else { Lane::Mail };
+    let message = Message {
+        silent,
+        outside,
+        mandate,
+        ..Message::new(id, parts, origin, world.now())
+    };
+    let lane = if silent || steer {
+        Lane::Boundary
+    } else {
+        Lane::Mail
+    };
     // The same call made again after a crash sends nothing twice.
     let key = format!("call:{}", context.call);
-    let post = Post { session: target.id.clone(), lane, key, message, capacity: caller.kit.limits.inbox };
-    let is_queued =
-        interrupted::stays_queued(world, &target.id).await.map_err(|error| error.problem().message)?;
+    let post = InboxPost {
+        session: target.id.clone(),
+        lane,
+        key,
+        message,
+        capacity: caller.kit.limits.inbox,
+    };
+    let is_queued = interrupted_runs::stays_queued(world, &target.id)
+        .await
+        .map_err(|error| error.problem().message)?;
     let posted = world.store().post(post);
     // It is queued: what the next call posts comes after it.
     caller.turn.pass();
     posted.await.map_err(|error| error.problem().message)?;
     if !silent {
-        let _ = world.errands.send(Errand::Wake(target.id.clone()));
+        let _ = world.errands.send(SessionAction::Wake(target.id.clone()));
     }
     let sent = format!("System message sent. ({}, {})", target.agent, target.id);
-    Ok(if is_queued { format!("{sent} {}", interrupted::queued(&target.id)) } else { sent })
+    Ok(if is_queued {
+        format!("{sent} {}", interrupted_runs::queued(&target.id))
+    } else {
+        sent
+    })
 }
 
 /// What the run may do that this message starts.
-fn mandate(caller: &Caller, target: &Session, context: &ToolContext) -> Result<Option<Box<Mandate>>, String> {
+fn mandate(
+    caller: &Caller,
+    target: &Session,
+    context: &ToolContext,
+) -> Result<Option<Box<Mandate>>, String> {
     let definition = caller.world.options.definitions.find(&target.agent);
     let definition = definition.map_err(|problem| problem.message)?;
     let mut told = rights::told(caller, &definition, &context.call);
@@ -163,7 +214,12 @@ fn mandate(caller: &Caller, target: &Session, context: &ToolContext) -> Result<O
     }
     // The sender is told now what nobody would tell it later.
     let model = caller.world.model(target, &definition, told.as_ref());
-    model.map_err(|problem| format!("`{}` cannot work on a message: {}.", target.agent, problem.message))?;
+    model.map_err(|problem| {
+        format!(
+            "`{}` cannot work on a message: {}.",
+            target.agent, problem.message
+        )
+    })?;
     Ok(told.map(Box::new))
 }
 
@@ -171,19 +227,36 @@ async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
     // Before it is cut: half a secret has no shape any more.
     let clean = caller.world.secrets().clean(text);
     let text = clean.as_deref().unwrap_or(text);
-    let Some((at, _)) = text.char_indices().nth(LONGEST) else { return Ok(vec![Part::text(text)]) };
+    let Some((at, _)) = text.char_indices().nth(LONGEST) else {
+        return Ok(vec![Part::text(text)]);
+    };
     let bytes = text.len() as u64;
-    let kept = caller.world.store().put_blob(text.as_bytes().to_vec()).await;
+    let kept = caller
+        .world
+        .store()
+        .put_blob(text.as_bytes().to_vec())
+        .await;
     let blob = kept.map_err(|error| error.problem().message)?;
     let start = text.get(..at).unwrap_or_default();
-    let whole = Part::File { blob, name: "message.txt".into(), media_type: "text/plain".into(), bytes };
-    Ok(vec![Part::text(format!("{start}\n[… the whole message is attached]")), whole])
+    let whole = Part::File {
+        blob,
+        name: "message.txt".into(),
+        media_type: "text/plain".into(),
+        bytes,
+    };
+    Ok(vec![
+        Part::text(format!("{start}\n[… the whole message is attached]")),
+        whole,
+    ])
 }
 
 async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
     let store = caller.world.store();
     let failed = |error: rooftree_store::Error| error.problem().message;
-    let parent = caller.mandate.as_ref().map(|mandate| mandate.parent.session.clone());
+    let parent = caller
+        .mandate
+        .as_ref()
+        .map(|mandate| mandate.parent.session.clone());
     let id = match (to, parent) {
         ("", Some(parent)) => parent,
         ("", None) => return foreground(caller).await,
@@ -192,7 +265,8 @@ async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
         }
         (to, _) if to.starts_with(RunId::PREFIX) => {
             let task = store.task(to).await.map_err(failed)?;
-            task.and_then(|task| task.child).ok_or_else(|| format!("Task \"{to}\" not found."))?
+            task.and_then(|task| task.child)
+                .ok_or_else(|| format!("Task \"{to}\" not found."))?
         }
         (agent, _) => return latest(caller, agent).await,
     };
@@ -204,9 +278,20 @@ async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
 
 /// The session a person talks to, other than this one.
 async fn foreground(caller: &Caller) -> Result<Session, String> {
-    let filter = SessionFilter { foreground: true, limit: 2, ..SessionFilter::default() };
-    let sessions = caller.world.store().sessions(filter).await.map_err(|error| error.problem().message)?;
-    let other = sessions.into_iter().find(|session| session.id != caller.session.id);
+    let filter = SessionFilter {
+        foreground: true,
+        limit: 2,
+        ..SessionFilter::default()
+    };
+    let sessions = caller
+        .world
+        .store()
+        .sessions(filter)
+        .await
+        .map_err(|error| error.problem().message)?;
+    let other = sessions
+        .into_iter()
+        .find(|session| session.id != caller.session.id);
     other.ok_or_else(|| "No recent foreground agent found.".into())
 }
 
@@ -217,6 +302,12 @@ async fn latest(caller: &Caller, agent: &str) -> Result<Session, String> {
         limit: 1,
         ..SessionFilter::default()
     };
-    let found = caller.world.store().sessions(filter).await.map_err(|error| error.problem().message)?.pop();
+    let found = caller
+        .world
+        .store()
+        .sessions(filter)
+        .await
+        .map_err(|error| error.problem().message)?
+        .pop();
     found.ok_or_else(|| format!("Agent `{agent}` has no session to send to."))
 }

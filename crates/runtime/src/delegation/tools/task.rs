@@ -1,14 +1,14 @@
 //! Task: asks another agent, waiting for it or not.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, ToolKind, ToolSpec};
+use rooftree_protocol::{AgentDialect, Effect, ToolKind, ToolSpec};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, arguments};
 use serde_json::Value;
 
 use super::caller;
 use crate::delegation::{
     delegate, dialect,
-    request::{ARGUMENTS, Request, Strategy, Surface},
+    request::{ARGUMENTS, DelegationRequest, DelegationSurface, SessionStrategy},
 };
 
 const DESCRIPTION: &str = "Give a task to another agent, which works on it with its own context and tools and \
@@ -17,22 +17,27 @@ one reply run at the same time. With run_in_background you go on at once and are
 it for work that can be described in full and whose details you need not see; not for what a call or two would do.";
 
 /// The Task tool.
-pub(super) struct Task {
+pub(super) struct TaskTool {
     spec: ToolSpec,
 }
 
-impl Task {
+impl TaskTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("Task", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("Task", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for Task {
+impl Tool for TaskTool {
     fn is_ordered(&self, input: &Value) -> bool {
-        Request::canonical(input).is_ok_and(|request| {
-            let is_own = matches!(request.strategy, Strategy::New | Strategy::Fork);
+        DelegationRequest::canonical(input).is_ok_and(|request| {
+            let is_own = matches!(
+                request.strategy,
+                SessionStrategy::New | SessionStrategy::Fork
+            );
             // A peer's new session is its latest one from then on.
-            !is_own || request.surface == Surface::AgentsMessage
+            !is_own || request.surface == DelegationSurface::AgentsMessage
         })
     }
 
@@ -40,7 +45,7 @@ impl Tool for Task {
         &self.spec
     }
 
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         dialect::spec(&self.spec, dialect)
     }
 
@@ -61,7 +66,7 @@ impl Tool for Task {
     }
 
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
-        Request::read(called_as, input).map(|request| request.to_value())
+        DelegationRequest::read(called_as, input).map(|request| request.to_value())
     }
 
     /// Asking changes nothing: what the other one does is judged when it does it.
@@ -70,19 +75,22 @@ impl Tool for Task {
     }
 
     fn title(&self, input: &Value) -> String {
-        match Request::canonical(input) {
+        match DelegationRequest::canonical(input) {
             Ok(request) => format!("{}: {}", request.agent, request.title()),
             Err(_) => String::new(),
         }
     }
 
     fn subject(&self, input: &Value) -> Option<String> {
-        input.get("subagent_type").and_then(Value::as_str).map(str::to_owned)
+        input
+            .get("subagent_type")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
-            let request = match Request::canonical(&input) {
+            let request = match DelegationRequest::canonical(&input) {
                 Ok(request) => request,
                 Err(error) => {
                     let code = rooftree_protocol::ErrorCode::InvalidArguments;

@@ -1,11 +1,11 @@
 //! TaskList: the background tasks of this session, agents and processes alike.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
+use rooftree_protocol::{AgentDialect, Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument},
+    arguments::{self, ToolArgument},
 };
 use serde_json::Value;
 
@@ -15,28 +15,30 @@ use crate::delegation::dialect;
 const DESCRIPTION: &str =
     "List the background tasks of this session: agents and processes, running and ended.";
 
-const ARGUMENTS: [Argument; 0] = [];
+const ARGUMENTS: [ToolArgument; 0] = [];
 
 /// Tasks that are listed at most.
 const MOST: usize = 50;
 
 /// The TaskList tool.
-pub(super) struct TaskList {
+pub(super) struct TaskListTool {
     spec: ToolSpec,
 }
 
-impl TaskList {
+impl TaskListTool {
     pub(super) fn new() -> Self {
-        Self { spec: arguments::spec("TaskList", DESCRIPTION, &ARGUMENTS) }
+        Self {
+            spec: arguments::spec("TaskList", DESCRIPTION, &ARGUMENTS),
+        }
     }
 }
 
-impl Tool for TaskList {
+impl Tool for TaskListTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         dialect::spec(&self.spec, dialect)
     }
 
@@ -70,7 +72,11 @@ impl Tool for TaskList {
             match caller.world.store().tasks(Some(&caller.session.id)).await {
                 Ok(tasks) if tasks.is_empty() => ToolOutput::done("There are no tasks."),
                 Ok(tasks) => {
-                    let lines: Vec<String> = tasks.iter().take(MOST).map(|task| line(task, now)).collect();
+                    let lines: Vec<String> = tasks
+                        .iter()
+                        .take(MOST)
+                        .map(|task| line(task, now))
+                        .collect();
                     ToolOutput::done(lines.join("\n"))
                 }
                 Err(error) => ToolOutput::failed(ErrorCode::StoreFailed, error.problem().message),
@@ -86,7 +92,15 @@ fn line(task: &TaskRow, now: Timestamp) -> String {
         TaskStatus::Failed => "failed",
         TaskStatus::Cancelled => "cancelled",
     };
-    let seconds = task.ended_at.unwrap_or(now).since(task.started_at).as_secs();
-    let agent = task.data.get("agent").and_then(Value::as_str).unwrap_or("shell");
+    let seconds = task
+        .ended_at
+        .unwrap_or(now)
+        .since(task.started_at)
+        .as_secs();
+    let agent = task
+        .data
+        .get("agent")
+        .and_then(Value::as_str)
+        .unwrap_or("shell");
     format!("{} {agent} {status} {seconds}s {}", task.id, task.title)
 }

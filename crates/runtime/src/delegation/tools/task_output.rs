@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, ProcessId, SessionId, ToolKind, ToolSpec, event::TaskNote};
+use rooftree_protocol::{
+    AgentDialect, Effect, ProcessId, SessionId, ToolKind, ToolSpec, event::TaskNote,
+};
 use rooftree_store::TaskStatus;
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, number, text},
+    arguments::{self, ArgumentKind, ToolArgument, number, text},
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -16,42 +18,56 @@ use super::{caller, not_found, task_of};
 use crate::{
     caller::Caller,
     delegation::{
-        Asked, Told, answer, dialect,
-        wait::{Late, Waited, Waiting, look},
+        ActiveDelegation, DelegationEnd, answer, dialect,
+        wait::{DelegationWait, TimeoutAction, WaitOutcome, look},
     },
 };
 
 const DESCRIPTION: &str = "The result of a background task. You are told anyway when it ends: only use this when you \
 cannot go on without it.";
 
-const ARGUMENTS: [Argument; 3] = [
-    Argument::new("task_id", Kind::Text, "").required().also(&["id", "shell_id", "bash_id"]),
-    Argument::new("block", Kind::Flag, "Wait for it to end; true if absent."),
-    Argument::new("timeout", Kind::Number, "Seconds to wait, 30 if absent.").also(&["timeout_secs"]),
+const ARGUMENTS: [ToolArgument; 3] = [
+    ToolArgument::new("task_id", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["id", "shell_id", "bash_id"]),
+    ToolArgument::new(
+        "block",
+        ArgumentKind::Flag,
+        "Wait for it to end; true if absent.",
+    ),
+    ToolArgument::new(
+        "timeout",
+        ArgumentKind::Number,
+        "Seconds to wait, 30 if absent.",
+    )
+    .with_aliases(&["timeout_secs"]),
 ];
 
 /// Seconds to wait if nothing is said, and at most.
 const PATIENCE: (u64, u64) = (30, 600);
 
 /// The TaskOutput tool.
-pub(super) struct TaskOutput {
+pub(super) struct TaskOutputTool {
     spec: ToolSpec,
     /// What tells what processes wrote.
     processes: Option<Arc<dyn Tool>>,
 }
 
-impl TaskOutput {
+impl TaskOutputTool {
     pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
-        Self { spec: arguments::spec("TaskOutput", DESCRIPTION, &ARGUMENTS), processes }
+        Self {
+            spec: arguments::spec("TaskOutput", DESCRIPTION, &ARGUMENTS),
+            processes,
+        }
     }
 }
 
-impl Tool for TaskOutput {
+impl Tool for TaskOutputTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         dialect::spec(&self.spec, dialect)
     }
 
@@ -83,9 +99,17 @@ impl Tool for TaskOutput {
                 Err(output) => return *output,
             };
             let id = text(&input, "task_id");
-            let is_in_ms = caller.kit.definition.source.dialect == Dialect::Fourmis;
-            let seconds = |timeout: u64| if is_in_ms { timeout.div_ceil(1_000) } else { timeout };
-            let patience = number(&input, "timeout").map_or(PATIENCE.0, seconds).min(PATIENCE.1);
+            let is_in_ms = caller.kit.definition.source.dialect == AgentDialect::Fourmis;
+            let seconds = |timeout: u64| {
+                if is_in_ms {
+                    timeout.div_ceil(1_000)
+                } else {
+                    timeout
+                }
+            };
+            let patience = number(&input, "timeout")
+                .map_or(PATIENCE.0, seconds)
+                .min(PATIENCE.1);
             let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
             let patience = if block { patience } else { 0 };
             if let (Some(processes), true) = (processes, id.starts_with(ProcessId::PREFIX)) {
@@ -115,7 +139,9 @@ async fn of_program(
     let session = context.session.clone();
     let output = shown.run(json!({"task_id": id}), context).await;
     if output.failure.is_some() {
-        of_ended_program(caller, &session, id).await.unwrap_or(output)
+        of_ended_program(caller, &session, id)
+            .await
+            .unwrap_or(output)
     } else {
         output
     }
@@ -128,21 +154,53 @@ async fn of_ended_program(caller: &Caller, session: &SessionId, id: &str) -> Opt
     if task.session != *session || task.status == TaskStatus::Running {
         return None;
     }
-    let written: String = store.output(id, 0).await.ok()?.into_iter().map(|piece| piece.text).collect();
-    Some(ToolOutput::done(format!("{}\n[{id} ended: {}]", written.trim_end(), task.detail)))
+    let written: String = store
+        .output(id, 0)
+        .await
+        .ok()?
+        .into_iter()
+        .map(|piece| piece.text)
+        .collect();
+    Some(ToolOutput::done(format!(
+        "{}\n[{id} ended: {}]",
+        written.trim_end(),
+        task.detail
+    )))
 }
 
 async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext) -> ToolOutput {
-    let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
-    let Some(session) = row.child else { return not_found(id) };
-    let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let too_late = caller.world.options.clock.sleep(Duration::from_secs(patience));
-    let told = Told { end: caller.world.replies.expect(&task), too_late };
-    let asked = Asked { is_repeated: true, ..Asked::of(task, session, agent) };
+    let Some((row, task)) = task_of(caller, id).await else {
+        return not_found(id);
+    };
+    let Some(session) = row.child else {
+        return not_found(id);
+    };
+    let agent = row
+        .data
+        .get("agent")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let too_late = caller
+        .world
+        .options
+        .clock
+        .sleep(Duration::from_secs(patience));
+    let told = DelegationEnd {
+        end: caller.world.replies.subscribe(&task),
+        too_late,
+    };
+    let asked = ActiveDelegation {
+        is_repeated: true,
+        ..ActiveDelegation::of(task, session, agent)
+    };
     let (task, note) = (asked.task.clone(), asked.note());
     let running = || {
         let words = format!("Task \"{task}\" is still running.");
-        ToolOutput { task: Some(note.clone()), ..ToolOutput::done(words) }
+        ToolOutput {
+            task: Some(note.clone()),
+            ..ToolOutput::done(words)
+        }
     };
     let ended = |note: TaskNote, end: &rooftree_protocol::event::RunEnd| {
         let words = answer::told(&note, end);
@@ -156,10 +214,14 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
     }
     // Whoever stops waiting does not stop the task.
     let nobody_stops_it = CancellationToken::new();
-    let waiting = Waiting { asked: &asked, told, late: Late::Detach };
+    let waiting = DelegationWait {
+        asked: &asked,
+        told,
+        late: TimeoutAction::Detach,
+    };
     let waiting = waiting.wait(&caller.world, &nobody_stops_it);
     match context.cancel.run_until_cancelled(waiting).await {
-        Some(Waited::Ended(end)) => ended(asked.note(), &end),
+        Some(WaitOutcome::Ended(end)) => ended(asked.note(), &end),
         _ => running(),
     }
 }

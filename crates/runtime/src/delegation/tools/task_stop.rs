@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Dialect, Effect, RunStatus, ToolKind, ToolSpec, event::RunEnd};
+use rooftree_protocol::{AgentDialect, Effect, RunStatus, ToolKind, ToolSpec, event::RunEnd};
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, Argument, Kind, text},
+    arguments::{self, ArgumentKind, ToolArgument, text},
 };
 use serde_json::Value;
 
@@ -14,41 +14,51 @@ use super::{caller, not_found, task_of};
 use crate::{
     caller::Caller,
     delegation::{answer, dialect, wait::look},
-    world::Errand,
+    runtime_context::SessionAction,
 };
 
 const DESCRIPTION: &str = "Stop a background task and everything it started.";
 
-const ARGUMENTS: [Argument; 1] =
-    [Argument::new("task_id", Kind::Text, "").required().also(&["shell_id", "bash_id", "id"])];
+const ARGUMENTS: [ToolArgument; 1] = [ToolArgument::new("task_id", ArgumentKind::Text, "")
+    .required()
+    .with_aliases(&["shell_id", "bash_id", "id"])];
 
 /// How long it may take to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The TaskStop tool.
-pub(super) struct TaskStop {
+pub(super) struct AgentTaskStopTool {
     spec: ToolSpec,
     /// What stops processes.
     processes: Option<Arc<dyn Tool>>,
 }
 
-impl TaskStop {
+impl AgentTaskStopTool {
     pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
-        Self { spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS), processes }
+        Self {
+            spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS),
+            processes,
+        }
     }
 }
 
-impl Tool for TaskStop {
+impl Tool for AgentTaskStopTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn spec_in(&self, dialect: Dialect) -> Option<ToolSpec> {
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
         dialect::spec(&self.spec, dialect)
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        &["exec_kill", "kill_task", "CancelTask", "shutdown_teammate", "KillShell"]
+        &[
+            "exec_kill",
+            "kill_task",
+            "CancelTask",
+            "shutdown_teammate",
+            "KillShell",
+        ]
     }
 
     fn kind(&self) -> ToolKind {
@@ -77,7 +87,9 @@ impl Tool for TaskStop {
         Box::pin(async move {
             let id = text(&input, "task_id").to_owned();
             match (caller(&context), processes) {
-                (_, Some(processes)) if id.starts_with("prc_") => processes.run(input, context).await,
+                (_, Some(processes)) if id.starts_with("prc_") => {
+                    processes.run(input, context).await
+                }
                 (Ok(caller), _) => stop_run(&caller, &id).await,
                 (Err(output), _) => *output,
             }
@@ -86,20 +98,35 @@ impl Tool for TaskStop {
 }
 
 async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
-    let Some((row, task)) = task_of(caller, id).await else { return not_found(id) };
-    let Some(child) = row.child else { return not_found(id) };
+    let Some((row, task)) = task_of(caller, id).await else {
+        return not_found(id);
+    };
+    let Some(child) = row.child else {
+        return not_found(id);
+    };
     let world = &caller.world;
     if let Some(end) = look(world, &task).await {
         return ToolOutput::done(format!("Task \"{task}\" {}.", already(&end)));
     }
-    let told = world.replies.expect(&task);
-    let _ = world.errands.send(Errand::Cancel(child.clone(), task.clone()));
+    let told = world.replies.subscribe(&task);
+    let _ = world
+        .errands
+        .send(SessionAction::Cancel(child.clone(), task.clone()));
     let ended = tokio::time::timeout(GRACE, told).await;
     let Ok(Ok(end)) = ended else {
         return ToolOutput::done(format!("Task \"{task}\" has been told to stop."));
     };
-    let agent = row.data.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let how = if end.status == RunStatus::Cancelled { "was stopped".to_owned() } else { already(&end) };
+    let agent = row
+        .data
+        .get("agent")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    let how = if end.status == RunStatus::Cancelled {
+        "was stopped".to_owned()
+    } else {
+        already(&end)
+    };
     let note = rooftree_protocol::event::TaskNote {
         task: task.clone(),
         session: child,
@@ -116,14 +143,17 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
     if !end.text.trim().is_empty() {
         words = format!("{words} It had said:\n{}", end.text.trim());
     }
-    ToolOutput { failure: None, ..answer::output(note, &end, words) }
+    ToolOutput {
+        failure: None,
+        ..answer::output(note, &end, words)
+    }
 }
 
 /// How a task had ended before it was told to stop.
 fn already(end: &RunEnd) -> String {
     match &end.error {
         _ if end.is_success() => "is already completed".to_owned(),
-        Some(problem) => format!("has already ended: {} ({})", end.in_words(), problem.message),
-        None => format!("has already ended: {}", end.in_words()),
+        Some(problem) => format!("has already ended: {} ({})", end.summary(), problem.message),
+        None => format!("has already ended: {}", end.summary()),
     }
 }

@@ -2,47 +2,67 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{AgentDefinition, Command, Effect, EventBody, Level, PermissionMode, Scope, Source};
-use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_protocol::{
+    AgentDefinition, Command, DefinitionLevel, DefinitionSource, Effect, EventBody, PermissionMode,
+    Scope,
+};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::{Clock, Definitions};
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_testkit::{House, Plan, Probe, probe::Keeper};
-use rooftree_tools::{Policy, Rule, Toolset};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, probe_tool::ProbeGate};
+use rooftree_tools::{PermissionRule, Policy, Toolset};
 use serde_json::json;
 
 use super::{notices, tools};
 
-fn rule(house: &House, rule: &str) -> RuleRow {
+fn rule(house: &TestRuntime, rule: &str) -> RuleRow {
     let (number, kind, scope) = (0, RuleKind::Allow, RuleScope::Always);
-    RuleRow { number, kind, rule: rule.into(), scope, by: "ann".into(), at: house.clock.now() }
+    RuleRow {
+        number,
+        kind,
+        rule: rule.into(),
+        scope,
+        by: "ann".into(),
+        at: house.clock.now(),
+    }
 }
 
-async fn begun(keeper: &Keeper, calls: u32) {
+async fn begun(keeper: &ProbeGate, calls: u32) {
     while keeper.started() < calls {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
 /// A house in mode ask where a helper, or the lead itself, is held and then changes something.
-fn plan(entries: impl IntoIterator<Item = Entry>) -> (Plan, Keeper) {
-    let (held, keeper) = Probe::gated("Held", Effect::ReadOnly);
+fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> (TestRuntimeBuilder, ProbeGate) {
+    let (held, keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
     let tools = Toolset::new(tools().iter().cloned().chain([held]));
-    let mut plan = Plan::new(entries).delegating(tools).agent(AgentDefinition::new("helper"));
-    plan.policy = Policy { mode: PermissionMode::Ask, ..Policy::default() };
+    let mut plan = TestRuntimeBuilder::new(entries)
+        .with_delegation(tools)
+        .agent(AgentDefinition::new("helper"));
+    plan.policy = Policy {
+        mode: PermissionMode::Ask,
+        ..Policy::default()
+    };
     (plan, keeper)
 }
 
-fn works(agent: &str) -> [Entry; 3] {
+fn works(agent: &str) -> [ScriptEntry; 3] {
     [
         say("").agent(agent).calls([call("Held", json!({}))]),
-        say("").agent(agent).calls([call("Change", json!({"say": "x"}))]),
+        say("")
+            .agent(agent)
+            .calls([call("Change", json!({"say": "x"}))]),
         say("done").agent(agent),
     ]
 }
 
 #[tokio::test]
 async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
-    let task = call("Task", json!({"subagent_type": "helper", "prompt": "x", "isolation": "none"}));
+    let task = call(
+        "Task",
+        json!({"subagent_type": "helper", "prompt": "x", "isolation": "none"}),
+    );
     let lead = [say("").agent("lead").calls([task]), say("ok").agent("lead")];
     for (is_removed, wanted) in [(true, "denied"), (false, "done")] {
         let (plan, keeper) = plan(lead.clone().into_iter().chain(works("helper")));
@@ -55,7 +75,7 @@ async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
             // As another process does it; the runtime hears of it when the store has noticed.
             let mut changes = store.changes();
             changes.mark_unchanged();
-            let other = house.beside(Plan::new([]));
+            let other = house.open_second(TestRuntimeBuilder::new([]));
             assert!(other.handle.store().remove_rule(number).await.unwrap());
             changes.changed().await.unwrap();
             for _ in 0..50 {
@@ -64,42 +84,88 @@ async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
         }
         let child = house.children(&session).await.remove(0).id;
         keeper.open(1);
-        house.finished(&child).await;
-        let story = house.story(&child).await;
-        assert!(story.contains(&format!("tool     Change {wanted}")), "{story}");
+        house.wait_for_run(&child).await;
+        let story = house.transcript(&child).await;
+        assert!(
+            story.contains(&format!("tool     Change {wanted}")),
+            "{story}"
+        );
     }
 }
 
 #[tokio::test]
 async fn s_b7_a_rule_made_by_hand_widens_at_the_next_run_and_an_answer_at_once() {
     let again = call("Change", json!({"say": "x"}));
-    let entries = works("lead").into_iter().chain([say("").agent("lead").matching("again").calls([again])]);
+    let entries = works("lead")
+        .into_iter()
+        .chain([say("").agent("lead").matching("again").calls([again])]);
     let (plan, keeper) = plan(entries);
     let house = plan.build();
     let session = house.post("go").await;
     begun(&keeper, 1).await;
-    house.handle.store().put_rule(rule(&house, "Change")).await.unwrap();
+    house
+        .handle
+        .store()
+        .put_rule(rule(&house, "Change"))
+        .await
+        .unwrap();
     keeper.open(1);
-    house.finished(&session).await;
-    assert!(house.story(&session).await.contains("tool     Change denied"), "not in this run");
+    house.wait_for_run(&session).await;
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Change denied"),
+        "not in this run"
+    );
     house.post_to(&session, "again").await;
-    house.finished_runs(&session, 2).await;
-    assert!(house.story(&session).await.contains("tool     Change done"), "in the next one");
+    house.wait_for_nth_run(&session, 2).await;
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Change done"),
+        "in the next one"
+    );
 }
 
 fn lead(names: &[&str], mode: Option<PermissionMode>) -> AgentDefinition {
     let tools = Scope::only(names.iter().copied());
-    AgentDefinition { tools, permission_mode: mode, ..AgentDefinition::new("lead") }
+    AgentDefinition {
+        tools,
+        permission_mode: mode,
+        ..AgentDefinition::new("lead")
+    }
 }
 
 #[tokio::test]
 async fn s_b7_a_definition_that_is_changed_narrows_at_the_next_turn_and_widens_at_the_next_run() {
     let all = ["Held", "Change"];
     let table: [(&str, AgentDefinition, Option<AgentDefinition>, &str); 4] = [
-        ("a tool is taken away", lead(&all, None), Some(lead(&["Held"], None)), "failed: tool_not_allowed"),
-        ("the mode is lowered", lead(&all, None), Some(lead(&all, Some(PermissionMode::Plan))), "denied"),
-        ("it is taken away", lead(&all, None), None, "failed: tool_not_allowed"),
-        ("a tool is added", lead(&["Held"], None), Some(lead(&all, None)), "failed: tool_not_allowed"),
+        (
+            "a tool is taken away",
+            lead(&all, None),
+            Some(lead(&["Held"], None)),
+            "failed: tool_not_allowed",
+        ),
+        (
+            "the mode is lowered",
+            lead(&all, None),
+            Some(lead(&all, Some(PermissionMode::Plan))),
+            "denied",
+        ),
+        (
+            "it is taken away",
+            lead(&all, None),
+            None,
+            "failed: tool_not_allowed",
+        ),
+        (
+            "a tool is added",
+            lead(&["Held"], None),
+            Some(lead(&all, None)),
+            "failed: tool_not_allowed",
+        ),
     ];
     for (what, before, after, wanted) in table {
         let (mut plan, keeper) = plan(works("lead"));
@@ -114,14 +180,23 @@ async fn s_b7_a_definition_that_is_changed_narrows_at_the_next_turn_and_widens_a
             None => drop(definitions.remove("lead")),
         }
         keeper.open(1);
-        house.finished(&session).await;
-        let story = house.story(&session).await;
-        assert!(story.contains(&format!("tool     Change {wanted}")), "{what}: {story}");
+        house.wait_for_run(&session).await;
+        let story = house.transcript(&session).await;
+        assert!(
+            story.contains(&format!("tool     Change {wanted}")),
+            "{what}: {story}"
+        );
     }
 }
 
-fn of(level: Level, definition: AgentDefinition) -> AgentDefinition {
-    AgentDefinition { source: Source { level, ..Source::default() }, ..definition }
+fn of(level: DefinitionLevel, definition: AgentDefinition) -> AgentDefinition {
+    AgentDefinition {
+        source: DefinitionSource {
+            level,
+            ..DefinitionSource::default()
+        },
+        ..definition
+    }
 }
 
 #[tokio::test]
@@ -131,14 +206,21 @@ async fn s_b6_a_projects_definition_has_no_right_that_the_one_it_hides_lacks() {
         ..AgentDefinition::new("kid")
     };
     let calls = ["Look", "Change"].map(|tool| call(tool, json!({"say": tool})));
-    let mut plan = Plan::new([say("").agent("kid").calls(calls), say("done").agent("kid")]).tools(tools());
-    plan = plan.agent(of(Level::User, kid(&["Look"]))).agent(of(Level::Project, kid(&["Look", "Change"])));
+    let mut plan =
+        TestRuntimeBuilder::new([say("").agent("kid").calls(calls), say("done").agent("kid")])
+            .tools(tools());
+    plan = plan
+        .agent(of(DefinitionLevel::User, kid(&["Look"])))
+        .agent(of(DefinitionLevel::Project, kid(&["Look", "Change"])));
     let house = plan.build();
     let session = house.post_as("kid", "go").await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Look done"), "{story}");
-    assert!(story.contains("tool     Change failed: tool_not_allowed"), "{story}");
+    assert!(
+        story.contains("tool     Change failed: tool_not_allowed"),
+        "{story}"
+    );
     let told = notices(&house, &session, "hides").await;
     assert!(told[0].contains("hides the user's one"), "{told:?}");
 }
@@ -146,24 +228,30 @@ async fn s_b6_a_projects_definition_has_no_right_that_the_one_it_hides_lacks() {
 #[tokio::test]
 async fn s_b6_a_projects_definition_is_no_trusted_peer() {
     let message = call("agents_message", json!({"agentId": "kid", "content": "x"}));
-    for (level, wanted) in [(Level::Project, "tool_not_allowed"), (Level::User, "changed")] {
+    for (level, wanted) in [
+        (DefinitionLevel::Project, "tool_not_allowed"),
+        (DefinitionLevel::User, "changed"),
+    ] {
         let narrow = AgentDefinition {
             tools: Scope::only(["Look", "Task"]),
             agents: Scope::only(["kid"]),
             ..AgentDefinition::new("lead")
         };
-        let house = Plan::new([
+        let house = TestRuntimeBuilder::new([
             say("").agent("lead").calls([message.clone()]),
             say("{{ results[0].text }}").agent("lead"),
-            say("").agent("kid").calls([call("Change", json!({"say": "changed"}))]),
+            say("")
+                .agent("kid")
+                .calls([call("Change", json!({"say": "changed"}))]),
             say("{{ results[0].text | find('^[a-z_]+') }}").agent("kid"),
         ])
-        .delegating(tools())
-        .agent(of(Level::User, narrow))
+        .with_delegation(tools())
+        .agent(of(DefinitionLevel::User, narrow))
         .agent(of(level, AgentDefinition::new("kid")))
         .build();
         let session = house.post("go").await;
-        let answer: serde_json::Value = serde_json::from_str(&house.finished(&session).await.text).unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&house.wait_for_run(&session).await.text).unwrap();
         assert_eq!(answer["response"], wanted, "{level:?}");
     }
 }
@@ -171,29 +259,54 @@ async fn s_b6_a_projects_definition_is_no_trusted_peer() {
 #[tokio::test]
 async fn s_m2_a_child_gets_none_of_the_tools_its_parent_lacks_one_by_one() {
     let names = ["Look", "Change", "Destroy", "Act", "Walls", "Write", "Bash"];
-    let probes = ["Write", "Bash"].map(|name| Probe::open(name, Effect::LocalMutation));
+    let probes = ["Write", "Bash"].map(|name| ProbeTool::open(name, Effect::LocalMutation));
     for lacking in names {
-        let held = names.iter().filter(|name| **name != lacking).copied().chain(["Task"]);
+        let held = names
+            .iter()
+            .filter(|name| **name != lacking)
+            .copied()
+            .chain(["Task"]);
         let all = names.map(|name| call(name, json!({"say": name})));
-        let task = call("Task", json!({"subagent_type": "greedy", "prompt": "x", "isolation": "none"}));
-        let house = Plan::new([
+        let task = call(
+            "Task",
+            json!({"subagent_type": "greedy", "prompt": "x", "isolation": "none"}),
+        );
+        let house = TestRuntimeBuilder::new([
             say("").agent("lead").calls([task]),
             say("ok").agent("lead"),
             say("").agent("greedy").calls(all),
             say("ok").agent("greedy"),
         ])
-        .delegating(Toolset::new(tools().iter().chain(&probes).cloned()))
-        .agent(AgentDefinition { tools: Scope::only(held), ..AgentDefinition::new("lead") })
-        .agent(AgentDefinition { tools: Scope::only(names), ..AgentDefinition::new("greedy") })
+        .with_delegation(Toolset::new(tools().iter().chain(&probes).cloned()))
+        .agent(AgentDefinition {
+            tools: Scope::only(held),
+            ..AgentDefinition::new("lead")
+        })
+        .agent(AgentDefinition {
+            tools: Scope::only(names),
+            ..AgentDefinition::new("greedy")
+        })
         .build();
         let session = house.post("go").await;
-        house.finished(&session).await;
+        house.wait_for_run(&session).await;
         let child = house.children(&session).await.remove(0).id;
-        let asked = house.model.requests().into_iter().find(|request| &*request.agent == "greedy").unwrap();
-        assert!(asked.tools.iter().all(|tool| tool.name != lacking), "{lacking}");
+        let asked = house
+            .model
+            .requests()
+            .into_iter()
+            .find(|request| &*request.agent == "greedy")
+            .unwrap();
+        assert!(
+            asked.tools.iter().all(|tool| tool.name != lacking),
+            "{lacking}"
+        );
         for event in house.events(&child).await {
             if let EventBody::ToolCompleted(record) = event.body {
-                assert_eq!(record.outcome.is_done(), record.tool != lacking, "{lacking}: {record:?}");
+                assert_eq!(
+                    record.outcome.is_done(),
+                    record.tool != lacking,
+                    "{lacking}: {record:?}"
+                );
             }
         }
     }
@@ -207,28 +320,48 @@ async fn r2_d14_whoever_is_told_that_something_is_asked_is_told_what_was_decided
     );
     let (mut plan, _) = plan([
         say("").agent("lead").matching("go").calls([task]),
-        say("").agent("helper").calls([call("Change", json!({"say": "x"}))]),
+        say("")
+            .agent("helper")
+            .calls([call("Change", json!({"say": "x"}))]),
         say("done").agent("helper"),
         say("hello").agent("lead").times(9),
     ]);
-    plan.asking = rooftree_runtime::Asking::Client;
+    plan.asking = rooftree_runtime::ApprovalSource::Client;
     let house = plan.build();
     let first = house.post("go").await;
-    house.finished(&first).await;
+    house.wait_for_run(&first).await;
     let child = house.children(&first).await.remove(0).id;
-    let asked = house.saw(&child, "permission.requested").await;
-    let EventBody::PermissionRequested { id, .. } = &asked.body else { panic!() };
+    let asked = house.wait_for_event(&child, "permission.requested").await;
+    let EventBody::PermissionRequested { id, .. } = &asked.body else {
+        panic!()
+    };
     house.clock.advance(Duration::from_secs(1));
     let second = house.post("hello there").await;
-    house.finished(&second).await;
+    house.wait_for_run(&second).await;
     let answer = rooftree_protocol::Answer::allow(rooftree_protocol::PermissionScope::Once);
-    house.command(Command::Permit { session: child.clone(), permission: id.clone(), answer }).await;
-    house.finished(&child).await;
-    house.finished_runs(&first, 2).await;
+    house
+        .command(Command::Permit {
+            session: child.clone(),
+            permission: id.clone(),
+            answer,
+        })
+        .await;
+    house.wait_for_run(&child).await;
+    house.wait_for_nth_run(&first, 2).await;
     house.post_to(&second, "and?").await;
-    house.finished_runs(&second, 2).await;
-    assert!(house.story(&first).await.contains("what it asked is decided"));
-    assert!(!house.story(&second).await.contains("what it asked is decided"));
+    house.wait_for_nth_run(&second, 2).await;
+    assert!(
+        house
+            .transcript(&first)
+            .await
+            .contains("what it asked is decided")
+    );
+    assert!(
+        !house
+            .transcript(&second)
+            .await
+            .contains("what it asked is decided")
+    );
 }
 
 #[test]
@@ -239,7 +372,13 @@ fn a_recorded_rule_that_cannot_be_parsed_narrows() {
         deny: deny.iter().map(|rule| (*rule).to_owned()).collect(),
         ..PolicyNote::default()
     };
-    assert_eq!(Policy::recorded(&note(&["Act"])).mode, PermissionMode::Bypass);
-    assert!(Rule::parse("Act(").is_err());
-    assert_eq!(Policy::recorded(&note(&["Act("])).mode, PermissionMode::Plan);
+    assert_eq!(
+        Policy::recorded(&note(&["Act"])).mode,
+        PermissionMode::Bypass
+    );
+    assert!(PermissionRule::parse("Act(").is_err());
+    assert_eq!(
+        Policy::recorded(&note(&["Act("])).mode,
+        PermissionMode::Plan
+    );
 }

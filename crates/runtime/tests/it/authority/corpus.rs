@@ -4,8 +4,8 @@ use rooftree_protocol::{
     Confinement, EventBody, Network, PermissionMode, RunBounds, SandboxMode, event::PolicyNote,
 };
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::{Policy, Rule};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::{PermissionRule, Policy};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -58,7 +58,12 @@ struct Rights {
 
 impl Rights {
     fn policy(&self) -> Policy {
-        let rules = |rules: &[String]| rules.iter().map(|rule| Rule::parse(rule).unwrap()).collect();
+        let rules = |rules: &[String]| {
+            rules
+                .iter()
+                .map(|rule| PermissionRule::parse(rule).unwrap())
+                .collect()
+        };
         Policy {
             mode: self.mode,
             allow: rules(&self.allow),
@@ -70,11 +75,21 @@ impl Rights {
 
     fn note(&self) -> PolicyNote {
         let (allow, ask, deny) = (self.allow.clone(), self.ask.clone(), self.deny.clone());
-        PolicyNote { mode: self.mode, allow, ask, deny, ..PolicyNote::default() }
+        PolicyNote {
+            mode: self.mode,
+            allow,
+            ask,
+            deny,
+            ..PolicyNote::default()
+        }
     }
 
     fn confinement(&self) -> Confinement {
-        Confinement { mode: self.sandbox, network: self.network.clone(), ..Confinement::default() }
+        Confinement {
+            mode: self.sandbox,
+            network: self.network.clone(),
+            ..Confinement::default()
+        }
     }
 
     fn bounds(&self) -> RunBounds {
@@ -107,9 +122,9 @@ fn corpus() -> Corpus {
 }
 
 impl Recovery {
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> TestRuntimeBuilder {
         let calls = || [call(self.call.as_str(), json!({"say": self.say}))];
-        let mut plan = Plan::new([
+        let mut plan = TestRuntimeBuilder::new([
             say("").matching("left open").calls(calls()),
             say("").matching("control").calls(calls()),
             say("done").times(9),
@@ -122,18 +137,25 @@ impl Recovery {
     }
 
     /// Whether the call did, in the first or the second run of a session, what it must not do where it is refused.
-    async fn did(&self, house: &House, session: &rooftree_protocol::SessionId) -> bool {
-        house.finished(session).await;
-        let records = house.events(session).await.into_iter().filter_map(|event| match event.body {
-            EventBody::ToolCompleted(record) => Some(record),
-            _ => None,
-        });
+    async fn did(&self, house: &TestRuntime, session: &rooftree_protocol::SessionId) -> bool {
+        house.wait_for_run(session).await;
+        let records =
+            house
+                .events(session)
+                .await
+                .into_iter()
+                .filter_map(|event| match event.body {
+                    EventBody::ToolCompleted(record) => Some(record),
+                    _ => None,
+                });
         let records: Vec<_> = records.collect();
         let text = |record: &rooftree_protocol::event::ToolRecord| {
             rooftree_protocol::message::text_of(&record.content)
         };
         match self.call.as_str() {
-            "Walls" => records.iter().any(|record| text(record).contains(&self.say)),
+            "Walls" => records
+                .iter()
+                .any(|record| text(record).contains(&self.say)),
             _ => records.iter().any(|record| record.outcome.is_done()),
         }
     }
@@ -143,14 +165,34 @@ impl Recovery {
 async fn r2_d1_no_case_of_the_corpus_gets_more_than_its_run_began_with() {
     for (number, case) in corpus().recovery.into_iter().enumerate() {
         let house = case.plan().build();
-        let bounds = case.began.as_ref().filter(|_| case.recorded).map(Rights::bounds);
-        let session = left_open(&house, "lead", case.began.as_ref().map(Rights::note), bounds).await;
+        let bounds = case
+            .began
+            .as_ref()
+            .filter(|_| case.recorded)
+            .map(Rights::bounds);
+        let session = left_open(
+            &house,
+            "lead",
+            case.began.as_ref().map(Rights::note),
+            bounds,
+        )
+        .await;
         house.recover().await;
         let did = case.did(&house, &session).await;
-        assert_eq!(did, case.benign, "{} {number}: {}", case.class, house.story(&session).await);
+        assert_eq!(
+            did,
+            case.benign,
+            "{} {number}: {}",
+            case.class,
+            house.transcript(&session).await
+        );
         // The control: without the ceiling, as a new run of the same process, the call does what it must not.
         let control = house.post("control").await;
-        assert!(case.did(&house, &control).await, "control of {} {number}", case.class);
+        assert!(
+            case.did(&house, &control).await,
+            "control of {} {number}",
+            case.class
+        );
         house.close().await;
     }
 }
@@ -166,28 +208,41 @@ async fn r2_d1_no_message_of_the_corpus_wakes_an_interrupted_run() {
         let house = messages::plan(call(case.tool.as_str(), input)).build();
         let scout = match case.open {
             Some(mode) => {
-                let note = PolicyNote { mode, ..PolicyNote::default() };
+                let note = PolicyNote {
+                    mode,
+                    ..PolicyNote::default()
+                };
                 left_open(&house, "scout", Some(note), Some(messages::bounds(mode))).await
             }
             None => {
                 let scout = house.post_as("scout", "hi").await;
-                house.finished(&scout).await;
+                house.wait_for_run(&scout).await;
                 scout
             }
         };
         let before = house.events(&scout).await.len();
         let lead = house.post("tell it").await;
-        let said = house.finished(&lead).await.text;
-        assert_eq!(said.contains("queued"), !case.benign, "{} {number}: {said}", case.class);
+        let said = house.wait_for_run(&lead).await.text;
+        assert_eq!(
+            said.contains("queued"),
+            !case.benign,
+            "{} {number}: {said}",
+            case.class
+        );
         if case.benign && !case.silent {
-            house.finished_runs(&scout, 2).await;
+            house.wait_for_nth_run(&scout, 2).await;
         } else {
-            assert_eq!(house.events(&scout).await.len(), before, "{} {number}", case.class);
+            assert_eq!(
+                house.events(&scout).await.len(),
+                before,
+                "{} {number}",
+                case.class
+            );
         }
         if case.open.is_some() {
             // The control: a process that goes on with everything takes the run and the message.
             house.recover().await;
-            house.finished(&scout).await;
+            house.wait_for_run(&scout).await;
         }
         house.close().await;
     }
@@ -199,5 +254,8 @@ fn the_corpus_has_enough_cases_and_a_third_of_them_are_benign() {
     let benign = recovery.iter().filter(|case| case.benign).count()
         + message.iter().filter(|case| case.benign).count();
     let all = recovery.len() + message.len();
-    assert!(all >= 44 && benign * 3 >= all, "{all} cases, {benign} benign");
+    assert!(
+        all >= 44 && benign * 3 >= all,
+        "{all} cases, {benign} benign"
+    );
 }

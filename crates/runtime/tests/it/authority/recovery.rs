@@ -3,82 +3,138 @@
 use rooftree_protocol::{
     Command, Confinement, Effect, EventBody, Network, PermissionMode, RunStatus, SandboxMode,
 };
-use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_testkit::{House, Plan, Probe};
-use rooftree_tools::{Confining, Policy, Rule, Toolset};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::{PermissionRule, Policy, SandboxConfig, Toolset};
 use serde_json::json;
 
 use super::{notices, tools};
 
 /// A model that looks, is held there, and then does all it can.
-fn script() -> [Entry; 3] {
+fn script() -> [ScriptEntry; 3] {
     let all = ["Change", "Destroy", "Act", "Walls"].map(|tool| call(tool, json!({"say": tool})));
-    [say("").calls([call("Held", json!({}))]), say("").calls(all), say("done")]
+    [
+        say("").calls([call("Held", json!({}))]),
+        say("").calls(all),
+        say("done"),
+    ]
 }
 
-fn plan(held: std::sync::Arc<dyn rooftree_tools::Tool>, policy: Policy) -> Plan {
-    let mut plan = Plan::new(script()).tools(Toolset::new(tools().iter().cloned().chain([held])));
+fn plan(held: std::sync::Arc<dyn rooftree_tools::Tool>, policy: Policy) -> TestRuntimeBuilder {
+    let mut plan = TestRuntimeBuilder::new(script())
+        .tools(Toolset::new(tools().iter().cloned().chain([held])));
     plan.policy = policy;
     plan
 }
 
 fn held() -> std::sync::Arc<dyn rooftree_tools::Tool> {
-    Probe::gated("Held", Effect::ReadOnly).0
+    ProbeTool::gated("Held", Effect::ReadOnly).0
 }
 
 fn open() -> std::sync::Arc<dyn rooftree_tools::Tool> {
-    Probe::open("Held", Effect::ReadOnly)
+    ProbeTool::open("Held", Effect::ReadOnly)
 }
 
 fn mode(mode: PermissionMode) -> Policy {
-    Policy { mode, ..Policy::default() }
+    Policy {
+        mode,
+        ..Policy::default()
+    }
 }
 
 /// A run that one process begins, and another one goes on with to its end.
-async fn continued(began: Plan, continues: Plan) -> (House, rooftree_protocol::SessionId) {
+async fn continued(
+    began: TestRuntimeBuilder,
+    continues: TestRuntimeBuilder,
+) -> (TestRuntime, rooftree_protocol::SessionId) {
     let house = began.build();
     let session = house.post("go").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     let house = house.crash(continues).await;
     house.recover().await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     house.verify().await;
     (house, session)
 }
 
 #[tokio::test]
 async fn r2_d1_a_run_begun_in_plan_mode_goes_on_in_plan_mode_in_a_process_that_bypasses() {
-    let began = Policy { deny: vec![Rule::parse("Act").unwrap()], ..mode(PermissionMode::Plan) };
-    let (house, session) = continued(plan(held(), began), plan(open(), mode(PermissionMode::Bypass))).await;
-    let story = house.story(&session).await;
+    let began = Policy {
+        deny: vec![PermissionRule::parse("Act").unwrap()],
+        ..mode(PermissionMode::Plan)
+    };
+    let (house, session) = continued(
+        plan(held(), began),
+        plan(open(), mode(PermissionMode::Bypass)),
+    )
+    .await;
+    let story = house.transcript(&session).await;
     for tool in ["Change", "Destroy"] {
-        assert!(story.contains(&format!("tool     {tool} denied: [denied] plan mode only looks")), "{story}");
+        assert!(
+            story.contains(&format!(
+                "tool     {tool} denied: [denied] plan mode only looks"
+            )),
+            "{story}"
+        );
     }
-    assert!(story.contains("tool     Act denied: [denied] the deny rule `Act`"), "{story}");
+    assert!(
+        story.contains("tool     Act denied: [denied] the deny rule `Act`"),
+        "{story}"
+    );
     let told = notices(&house, &session, "resumed").await;
-    assert!(told[0].contains("goes on in mode `plan`") && told[0].contains("`bypass`"), "{told:?}");
+    assert!(
+        told[0].contains("goes on in mode `plan`") && told[0].contains("`bypass`"),
+        "{told:?}"
+    );
     house.post_to(&session, "again").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
 }
 
 #[tokio::test]
 async fn r2_d1_a_deny_rule_of_the_run_holds_in_the_process_that_continues_it() {
-    let began = Policy { deny: vec![Rule::parse("Change").unwrap()], ..mode(PermissionMode::Bypass) };
-    let (house, session) = continued(plan(held(), began), plan(open(), mode(PermissionMode::Bypass))).await;
-    let story = house.story(&session).await;
-    assert!(story.contains("tool     Change denied") && story.contains("tool     Act done"), "{story}");
-    assert!(notices(&house, &session, "resumed").await[0].contains("without Change"), "{story}");
+    let began = Policy {
+        deny: vec![PermissionRule::parse("Change").unwrap()],
+        ..mode(PermissionMode::Bypass)
+    };
+    let (house, session) = continued(
+        plan(held(), began),
+        plan(open(), mode(PermissionMode::Bypass)),
+    )
+    .await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("tool     Change denied") && story.contains("tool     Act done"),
+        "{story}"
+    );
+    assert!(
+        notices(&house, &session, "resumed").await[0].contains("without Change"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
 async fn r2_d1_the_sandbox_and_the_network_of_the_run_are_a_ceiling() {
-    let walled = Confinement { mode: SandboxMode::Auto, network: Network::Off, ..Confinement::default() };
+    let walled = Confinement {
+        mode: SandboxMode::Auto,
+        network: Network::Off,
+        ..Confinement::default()
+    };
     let mut began = plan(held(), mode(PermissionMode::Bypass));
-    began.sandbox = Confining { confinement: walled, ..Confining::off() };
+    began.sandbox = SandboxConfig {
+        confinement: walled,
+        ..SandboxConfig::off()
+    };
     let (house, session) = continued(began, plan(open(), mode(PermissionMode::Bypass))).await;
-    let story = house.story(&session).await;
-    let walls = story.lines().find(|line| line.contains("tool     Walls")).unwrap().to_owned();
-    assert!(walls.contains(r#""mode":"auto""#) && walls.contains(r#""network":"off""#), "{walls}");
+    let story = house.transcript(&session).await;
+    let walls = story
+        .lines()
+        .find(|line| line.contains("tool     Walls"))
+        .unwrap()
+        .to_owned();
+    assert!(
+        walls.contains(r#""mode":"auto""#) && walls.contains(r#""network":"off""#),
+        "{walls}"
+    );
 }
 
 #[tokio::test]
@@ -93,12 +149,16 @@ async fn r2_d1_the_turns_and_the_money_of_the_run_are_a_ceiling() {
     let mut wide = plan(open(), mode(PermissionMode::Bypass)).max_turns(50);
     wide.entries = looks();
     let (house, session) = continued(began, wide).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::MaxTurns, 3));
-    let bounds = house.events(&session).await.into_iter().find_map(|event| match event.body {
-        EventBody::RunStarted { bounds, .. } => bounds,
-        _ => None,
-    });
+    let bounds = house
+        .events(&session)
+        .await
+        .into_iter()
+        .find_map(|event| match event.body {
+            EventBody::RunStarted { bounds, .. } => bounds,
+            _ => None,
+        });
     assert_eq!(bounds.unwrap().max_turns, 3);
 }
 
@@ -113,22 +173,45 @@ async fn r2_d1_a_tool_that_the_definition_got_since_is_not_used_by_a_run_that_be
     let continues = plan(open(), mode(PermissionMode::Bypass))
         .agent(lead(&["Held", "Change", "Destroy", "Act", "Walls"]));
     let (house, session) = continued(began, continues).await;
-    let story = house.story(&session).await;
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Change done"), "{story}");
-    assert!(story.contains("tool     Destroy failed: tool_not_allowed"), "{story}");
+    assert!(
+        story.contains("tool     Destroy failed: tool_not_allowed"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
-async fn n_14_a_run_begun_in_auto_goes_on_in_auto_only_where_that_is_permitted_and_says_so_otherwise() {
-    let (house, session) =
-        continued(plan(held(), mode(PermissionMode::Auto)), plan(open(), mode(PermissionMode::Auto))).await;
-    assert!(house.story(&session).await.contains("tool     Destroy done"));
+async fn n_14_a_run_begun_in_auto_goes_on_in_auto_only_where_that_is_permitted_and_says_so_otherwise()
+ {
+    let (house, session) = continued(
+        plan(held(), mode(PermissionMode::Auto)),
+        plan(open(), mode(PermissionMode::Auto)),
+    )
+    .await;
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Destroy done")
+    );
     assert!(notices(&house, &session, "resumed").await.is_empty());
-    let (house, session) =
-        continued(plan(held(), mode(PermissionMode::Auto)), plan(open(), mode(PermissionMode::Ask))).await;
-    assert!(house.story(&session).await.contains("tool     Destroy denied"));
+    let (house, session) = continued(
+        plan(held(), mode(PermissionMode::Auto)),
+        plan(open(), mode(PermissionMode::Ask)),
+    )
+    .await;
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("tool     Destroy denied")
+    );
     let told = notices(&house, &session, "resumed").await;
-    assert!(told[0].contains("began in mode `auto` and goes on in mode `ask`"), "{told:?}");
+    assert!(
+        told[0].contains("began in mode `auto` and goes on in mode `ask`"),
+        "{told:?}"
+    );
 }
 
 #[tokio::test]
@@ -145,29 +228,44 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
     let build = |held, most| {
         let mut plan = plan(held, mode(most));
         plan.entries = entries().into();
-        plan.tools = rooftree_runtime::people_tools::added_to(&plan.tools);
-        plan.asking = rooftree_runtime::Asking::Client;
+        plan.tools = rooftree_runtime::people_tools::with_tools(&plan.tools);
+        plan.asking = rooftree_runtime::ApprovalSource::Client;
         plan
     };
     let house = build(held(), PermissionMode::Ask).build();
     let session = house.post("go").await;
-    let asked = house.saw(&session, "question.requested").await;
-    let EventBody::QuestionRequested { id, .. } = &asked.body else { panic!() };
-    let answers = [("plan".to_owned(), vec!["Yes, and change files without asking".to_owned()])];
-    let reply = rooftree_protocol::QuestionReply::Answered { answers: answers.into() };
-    house.command(Command::Reply { question: id.clone(), reply }).await;
+    let asked = house.wait_for_event(&session, "question.requested").await;
+    let EventBody::QuestionRequested { id, .. } = &asked.body else {
+        panic!()
+    };
+    let answers = [(
+        "plan".to_owned(),
+        vec!["Yes, and change files without asking".to_owned()],
+    )];
+    let reply = rooftree_protocol::QuestionReply::Answered {
+        answers: answers.into(),
+    };
     house
-        .until(
+        .command(Command::Reply {
+            question: id.clone(),
+            reply,
+        })
+        .await;
+    house
+        .wait_until(
             &session,
             "the held call",
             |event| matches!(&event.body, EventBody::ToolStarted { tool, .. } if tool == "Held"),
         )
         .await;
     let mut narrow = build(open(), PermissionMode::Plan);
-    narrow.asking = rooftree_runtime::Asking::Nobody;
+    narrow.asking = rooftree_runtime::ApprovalSource::Nobody;
     let house = house.crash(narrow).await;
     house.recover().await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(story.contains("tool     Change denied: [denied] plan mode only looks"), "{story}");
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("tool     Change denied: [denied] plan mode only looks"),
+        "{story}"
+    );
 }

@@ -6,8 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{ErrorCode, Level, ModelChoice, Problem};
-use rooftree_runtime::definitions::{Document, Knowledge, Library, Loaded, Places, Syntax, Trust};
+use rooftree_protocol::{DefinitionLevel, ErrorCode, ModelChoice, Problem};
+use rooftree_runtime::definitions::{
+    DefinitionDocument, DefinitionLibrary, DocumentSyntax, LoadedDefinitions, LoaderContext,
+    ProjectTrust, SearchDirs,
+};
 use tempfile::TempDir;
 
 pub struct Folder {
@@ -37,27 +40,34 @@ impl Folder {
         fs::write(path, text).unwrap();
     }
 
-    pub fn places(&self, trust: Trust) -> Places {
-        Places::around(&self.project(), Some(self.root.path().join("user")), None).trusted(trust)
+    pub fn places(&self, trust: ProjectTrust) -> SearchDirs {
+        SearchDirs::around(&self.project(), Some(self.root.path().join("user")), None)
+            .trusted(trust)
     }
 
-    pub fn library(&self, trust: Trust) -> Library {
-        Library { places: self.places(trust), knowledge: knowledge(), ..Library::default() }
+    pub fn library(&self, trust: ProjectTrust) -> DefinitionLibrary {
+        DefinitionLibrary {
+            places: self.places(trust),
+            knowledge: knowledge(),
+            ..DefinitionLibrary::default()
+        }
     }
 
-    pub fn load(&self) -> Loaded {
-        self.library(Trust::Given).load()
+    pub fn load(&self) -> LoadedDefinitions {
+        self.library(ProjectTrust::Given).load()
     }
 }
 
 /// The usual tools, a few models, one variable.
-pub fn knowledge() -> Knowledge {
-    let tools = rooftree_tools::builtin(Arc::new(rooftree_tools::Processes::new(|| 7)));
+pub fn knowledge() -> LoaderContext {
+    let tools = rooftree_tools::builtin(Arc::new(rooftree_tools::BackgroundProcesses::new(|| 7)));
     let names = |tool: &Arc<dyn rooftree_tools::Tool>| {
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
-        std::iter::once(tool.spec().name.clone()).chain(aliases).collect::<Vec<_>>()
+        std::iter::once(tool.spec().name.clone())
+            .chain(aliases)
+            .collect::<Vec<_>>()
     };
-    Knowledge {
+    LoaderContext {
         naming: Arc::new(model),
         tools: tools.iter().map(names).collect(),
         variables: Arc::new(|name| (name == "GITHUB_TOKEN").then(|| "secret".to_owned())),
@@ -67,19 +77,36 @@ pub fn knowledge() -> Knowledge {
 fn model(name: &str) -> Result<ModelChoice, Problem> {
     match name {
         "sonnet" => "anthropic/sonnet".parse(),
-        "fast" => Err(Problem::new(ErrorCode::Unauthorized, "no usable model is called `fast`")),
-        name if name.starts_with("claude-") && !name.contains('/') => format!("anthropic/{name}").parse(),
+        "fast" => Err(Problem::new(
+            ErrorCode::Unauthorized,
+            "no usable model is called `fast`",
+        )),
+        name if name.starts_with("claude-") && !name.contains('/') => {
+            format!("anthropic/{name}").parse()
+        }
         name => name.parse(),
     }
 }
 
-pub fn document(text: &str, syntax: Syntax) -> Library {
-    let document =
-        Document { path: Path::new("--agents").into(), text: text.into(), syntax, level: Level::Config };
-    Library { knowledge: knowledge(), documents: vec![document], ..Library::default() }
+pub fn document(text: &str, syntax: DocumentSyntax) -> DefinitionLibrary {
+    let document = DefinitionDocument {
+        path: Path::new("--agents").into(),
+        text: text.into(),
+        syntax,
+        level: DefinitionLevel::Config,
+    };
+    DefinitionLibrary {
+        knowledge: knowledge(),
+        documents: vec![document],
+        ..DefinitionLibrary::default()
+    }
 }
 
 /// The codes of what is wrong, in order.
-pub fn codes(loaded: &Loaded) -> Vec<&'static str> {
-    loaded.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+pub fn codes(loaded: &LoadedDefinitions) -> Vec<&'static str> {
+    loaded
+        .diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.code)
+        .collect()
 }

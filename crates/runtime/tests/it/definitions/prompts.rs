@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rooftree_protocol::{AgentDefinition, Scope, UseAs};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::{Definitions, Sections, Surroundings, definitions::Trust};
-use rooftree_testkit::Plan;
+use rooftree_runtime::{Definitions, ProjectContext, PromptSections, definitions::ProjectTrust};
+use rooftree_testkit::TestRuntimeBuilder;
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -13,18 +13,21 @@ use super::folder::Folder;
 
 /// The usual tools and those for skills, without Task.
 fn tools() -> Toolset {
-    let usual = rooftree_tools::builtin(Arc::new(rooftree_tools::Processes::new(|| 7)));
-    rooftree_runtime::skill_tools::added_to(&usual)
+    let usual = rooftree_tools::builtin(Arc::new(rooftree_tools::BackgroundProcesses::new(|| 7)));
+    rooftree_runtime::skill_tools::with_tools(&usual)
 }
 
-fn surroundings(folder: &Folder) -> Surroundings {
-    Surroundings::read(&folder.places(Trust::Given), 32 * 1024)
+fn surroundings(folder: &Folder) -> ProjectContext {
+    ProjectContext::read(&folder.places(ProjectTrust::Given), 32 * 1024)
 }
 
-fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
-    let (specs, definitions) = (tools().scoped(&definition.tools).specs(), Definitions::builtin());
+fn prompt(definition: &AgentDefinition, surroundings: &ProjectContext) -> String {
+    let (specs, definitions) = (
+        tools().scoped(&definition.tools).specs(),
+        Definitions::builtin(),
+    );
     let cwd = std::path::Path::new("/shop");
-    Sections {
+    PromptSections {
         definition,
         tools: &specs,
         exposed: None,
@@ -32,7 +35,7 @@ fn prompt(definition: &AgentDefinition, surroundings: &Surroundings) -> String {
         surroundings,
         memory: Some("Likes tea.".into()),
         cwd,
-        mark: &rooftree_runtime::Mark::derived(b"prompts"),
+        mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
     }
     .text()
@@ -44,7 +47,10 @@ fn furnished() -> Folder {
     Folder::new()
         .with("user/rules/style.md", "Short sentences.")
         .with("project/.rooftree/rules/tests.md", "Test everything.")
-        .with("project/.claude/rules/web.md", "---\npaths: [\"web/**\"]\n---\nNo frameworks.")
+        .with(
+            "project/.claude/rules/web.md",
+            "---\npaths: [\"web/**\"]\n---\nNo frameworks.",
+        )
         .with("project/.claude/skills/pdf/SKILL.md", skill)
         .with("project/.claude/skills/pdf/scripts/run.sh", "")
         .with(
@@ -61,7 +67,10 @@ fn sections_come_in_order_and_the_environment_last() {
     let surroundings = surroundings(&folder);
     let mut definition = AgentDefinition::new("writer");
     definition.prompt = "You write.".into();
-    definition.examples = vec![rooftree_protocol::Example { user: "Hi".into(), agent: "Hello".into() }];
+    definition.examples = vec![rooftree_protocol::Example {
+        user: "Hi".into(),
+        agent: "Hello".into(),
+    }];
     let text = prompt(&definition, &surroundings);
     let parts = [
         "You write.",
@@ -80,13 +89,25 @@ fn sections_come_in_order_and_the_environment_last() {
         "Likes tea.",
         "# Environment\n\nWorking directory: /shop",
     ];
-    let places: Vec<usize> =
-        parts.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"))).collect();
+    let places: Vec<usize> = parts
+        .iter()
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")))
+        .collect();
     assert!(places.is_sorted(), "{text}");
-    assert!(!text.contains("Hush") && !text.contains("## Agents"), "{text}");
-    assert_eq!(text, prompt(&definition, &surroundings), "it is the same every time");
     assert!(
-        surroundings.remarks.iter().any(|remark| remark.contains("bad is not used")),
+        !text.contains("Hush") && !text.contains("## Agents"),
+        "{text}"
+    );
+    assert_eq!(
+        text,
+        prompt(&definition, &surroundings),
+        "it is the same every time"
+    );
+    assert!(
+        surroundings
+            .remarks
+            .iter()
+            .any(|remark| remark.contains("bad is not used")),
         "{:?}",
         surroundings.remarks
     );
@@ -104,10 +125,19 @@ fn a_definition_chooses_its_rules_and_skills() {
     definition.tools = Scope::only(["Read"]);
     let text = prompt(&definition, &surroundings);
     assert!(text.starts_with("You are The Writer. Writes."), "{text}");
-    assert!(text.contains("Short sentences.") && !text.contains("Test everything."), "{text}");
-    assert!(text.contains("/skills/pdf/run on ") && !text.contains("Load one with the Skill tool"), "{text}");
+    assert!(
+        text.contains("Short sentences.") && !text.contains("Test everything."),
+        "{text}"
+    );
+    assert!(
+        text.contains("/skills/pdf/run on ") && !text.contains("Load one with the Skill tool"),
+        "{text}"
+    );
     assert!(!text.contains("Todo list"), "{text}");
-    assert_eq!(surroundings.missing(&definition, &Definitions::builtin()), ["rule `missing` is not there"]);
+    assert_eq!(
+        surroundings.missing(&definition, &Definitions::builtin()),
+        ["rule `missing` is not there"]
+    );
 }
 
 #[test]
@@ -121,20 +151,30 @@ fn peers_are_those_one_may_ask() {
     definitions.put(person);
     let names = |definition: &AgentDefinition| {
         let peers = rooftree_runtime::peers(definition, &definitions);
-        peers.iter().map(|peer| peer.name.clone()).collect::<Vec<_>>().join(" ")
+        peers
+            .iter()
+            .map(|peer| peer.name.clone())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
-    assert_eq!(names(&definitions.find("lead").unwrap()), "bash explore plan research task verify");
+    assert_eq!(
+        names(&definitions.find("lead").unwrap()),
+        "bash explore plan research task verify"
+    );
     let mut narrow = AgentDefinition::new("plan");
-    narrow.agents = Scope { allow: Some(vec!["*pl*".into(), "bash".into()]), deny: vec!["bash".into()] };
+    narrow.agents = Scope {
+        allow: Some(vec!["*pl*".into(), "bash".into()]),
+        deny: vec!["bash".into()],
+    };
     assert_eq!(names(&narrow), "explore");
 }
 
 #[test]
 fn the_first_request_of_the_lead_is_small() {
-    let (definitions, surroundings) = (Definitions::builtin(), Surroundings::default());
-    let tools = rooftree_runtime::delegation::tools::added_to(&tools());
+    let (definitions, surroundings) = (Definitions::builtin(), ProjectContext::default());
+    let tools = rooftree_runtime::delegation::tools::with_tools(&tools());
     let specs = rooftree_runtime::skill_tools::needed(&tools, &surroundings).specs();
-    let sections = Sections {
+    let sections = PromptSections {
         definition: &definitions.find("lead").unwrap(),
         tools: &specs,
         exposed: None,
@@ -142,24 +182,38 @@ fn the_first_request_of_the_lead_is_small() {
         surroundings: &surroundings,
         memory: None,
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
-        mark: &rooftree_runtime::Mark::derived(b"prompts"),
+        mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
     };
     let prompt = sections.text().len();
-    let tools: usize = specs.iter().map(|spec| serde_json::to_string(spec).unwrap().len()).sum();
-    assert!(prompt + tools <= 13 * 1024, "{prompt} bytes of prompt and {tools} of tools");
+    let tools: usize = specs
+        .iter()
+        .map(|spec| serde_json::to_string(spec).unwrap().len())
+        .sum();
+    assert!(
+        prompt + tools <= 13 * 1024,
+        "{prompt} bytes of prompt and {tools} of tools"
+    );
 }
 
 #[tokio::test]
 async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
     let folder = furnished();
-    let load = |name: &str| call("activate_skill", json!({"name": name, "arguments": "a.pdf"}));
-    let script = [say("").calls([load("PDF"), load("nothing"), call("ListSkills", json!({}))]), say("done")];
-    let mut plan = Plan::new(script).tools(tools());
+    let load = |name: &str| {
+        call(
+            "activate_skill",
+            json!({"name": name, "arguments": "a.pdf"}),
+        )
+    };
+    let script = [
+        say("").calls([load("PDF"), load("nothing"), call("ListSkills", json!({}))]),
+        say("done"),
+    ];
+    let mut plan = TestRuntimeBuilder::new(script).tools(tools());
     plan.surroundings = surroundings(&folder).into();
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let mut said = Vec::new();
     for event in house.events(&session).await {
         if let rooftree_protocol::EventBody::ToolCompleted(record) = event.body {
@@ -173,5 +227,8 @@ async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
             && all.contains("scripts/run.sh"),
         "{all}"
     );
-    assert!(all.contains("There is no skill `nothing`. Skills there are: pdf"), "{all}");
+    assert!(
+        all.contains("There is no skill `nothing`. Skills there are: pdf"),
+        "{all}"
+    );
 }

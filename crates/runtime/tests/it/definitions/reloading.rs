@@ -10,54 +10,72 @@ use std::{
 };
 
 use rooftree_protocol::{AgentDefinition, Effect, EventBody, SessionId};
-use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::{
-    Lookout,
-    definitions::{Recheck, Trust},
+    ContextWatcher,
+    definitions::{ProjectTrust, TrustRecheck},
     skill_tools,
 };
-use rooftree_testkit::{House, Plan, Probe, VirtualClock};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, VirtualClock};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 use super::folder::Folder;
 
 /// Somebody who looks, and the clock that says when to look again.
-fn lookout(folder: &Folder, recheck: Recheck) -> (Lookout, Arc<VirtualClock>) {
+fn lookout(folder: &Folder, recheck: TrustRecheck) -> (ContextWatcher, Arc<VirtualClock>) {
     let clock = Arc::new(VirtualClock::seeded(1));
-    (Lookout::watching(folder.places(Trust::Given), recheck, 32 * 1024, clock.clone()), clock)
+    (
+        ContextWatcher::watching(
+            folder.places(ProjectTrust::Given),
+            recheck,
+            32 * 1024,
+            clock.clone(),
+        ),
+        clock,
+    )
 }
 
 const A_WHILE: Duration = Duration::from_millis(100);
 
-fn house(entries: impl IntoIterator<Item = Entry>, lookout: Lookout) -> House {
-    let tools = Toolset::new([Probe::open("Look", Effect::ReadOnly)]);
-    let mut plan = Plan::new(entries).tools(skill_tools::added_to(&tools));
+fn house(entries: impl IntoIterator<Item = ScriptEntry>, lookout: ContextWatcher) -> TestRuntime {
+    let tools = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
+    let mut plan = TestRuntimeBuilder::new(entries).tools(skill_tools::with_tools(&tools));
     plan.surroundings = lookout;
     plan.build()
 }
 
 /// The system prompts the model has read, in order.
-fn prompts(house: &House) -> Vec<Arc<str>> {
-    house.model.requests().iter().map(|request| request.system.clone()).collect()
+fn prompts(house: &TestRuntime) -> Vec<Arc<str>> {
+    house
+        .model
+        .requests()
+        .iter()
+        .map(|request| request.system.clone())
+        .collect()
 }
 
-async fn notices(house: &House, session: &SessionId) -> Vec<String> {
+async fn notices(house: &TestRuntime, session: &SessionId) -> Vec<String> {
     let notice = |event: rooftree_protocol::Event| match event.body {
         EventBody::Notice { code, message, .. } if code == "surroundings" => Some(message),
         _ => None,
     };
-    house.events(session).await.into_iter().filter_map(notice).collect()
+    house
+        .events(session)
+        .await
+        .into_iter()
+        .filter_map(notice)
+        .collect()
 }
 
 #[tokio::test]
 async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_there_then() {
     let folder = Folder::new().with("project/AGENTS.md", "Be kind.");
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let looks = call("Look", json!({}));
-    let mut plan = Plan::new([say("").calls([looks]), say("done").times(9)]);
+    let mut plan = TestRuntimeBuilder::new([say("").calls([looks]), say("done").times(9)]);
     plan.tools = Toolset::new([look]);
-    let (lookout, clock) = lookout(&folder, Recheck::default());
+    let (lookout, clock) = lookout(&folder, TrustRecheck::default());
     plan.surroundings = lookout;
     let house = plan.build();
     let session = house.post("go").await;
@@ -68,19 +86,27 @@ async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_the
     folder.write("project/AGENTS.md", "Be nice.");
     folder.write("project/.rooftree/rules/style.md", "Short sentences.");
     keeper.open(1);
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     clock.advance(A_WHILE);
     house.post_to(&session, "again").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let prompts = prompts(&house);
-    assert!(prompts[0].contains("Be kind.") && prompts[0] == prompts[1], "{}", prompts[1]);
-    assert!(prompts[2].contains("Be nice.") && prompts[2].contains("Short sentences."), "{}", prompts[2]);
+    assert!(
+        prompts[0].contains("Be kind.") && prompts[0] == prompts[1],
+        "{}",
+        prompts[1]
+    );
+    assert!(
+        prompts[2].contains("Be nice.") && prompts[2].contains("Short sentences."),
+        "{}",
+        prompts[2]
+    );
 }
 
 #[test]
 fn whatever_appears_changes_or_goes_is_seen_and_a_bad_file_hides_no_other() {
     let folder = Folder::new().with("project/AGENTS.md", "one\n@more.md\n");
-    let (lookout, _clock) = lookout(&folder, Recheck::default());
+    let (lookout, _clock) = lookout(&folder, TrustRecheck::default());
     let told = || lookout.afresh().instructions.text.clone();
     folder.write("project/more.md", "imported");
     assert!(told().contains("imported"), "an import that was not there");
@@ -88,15 +114,36 @@ fn whatever_appears_changes_or_goes_is_seen_and_a_bad_file_hides_no_other() {
     assert!(told().contains("changed!"), "{}", told());
     folder.write("project/.claude/rules/a.md", "a rule");
     assert_eq!(lookout.afresh().rules.len(), 1);
-    folder.write("project/.rooftree/skills/good/SKILL.md", "---\nname: good\ndescription: helps\n---\nbody");
+    folder.write(
+        "project/.rooftree/skills/good/SKILL.md",
+        "---\nname: good\ndescription: helps\n---\nbody",
+    );
     folder.write("project/.rooftree/skills/bad/SKILL.md", "no frontmatter");
     folder.write("user/verifiers.json", r#"{"tests": {"command": "true"}}"#);
     let now = lookout.afresh();
-    assert_eq!(now.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
+    assert_eq!(
+        now.skills
+            .iter()
+            .map(|skill| skill.name.as_str())
+            .collect::<Vec<_>>(),
+        ["good"]
+    );
     assert_eq!(now.verifiers.len(), 1);
-    assert!(now.news.iter().any(|news| news.contains("skills/bad is not used")), "{:?}", now.news);
-    folder.write("project/.rooftree/skills/bad/SKILL.md", "---\nname: bad\ndescription: d\n---\nbody");
-    assert_eq!((lookout.afresh().skills.len(), lookout.afresh().news.len()), (2, 0));
+    assert!(
+        now.news
+            .iter()
+            .any(|news| news.contains("skills/bad is not used")),
+        "{:?}",
+        now.news
+    );
+    folder.write(
+        "project/.rooftree/skills/bad/SKILL.md",
+        "---\nname: bad\ndescription: d\n---\nbody",
+    );
+    assert_eq!(
+        (lookout.afresh().skills.len(), lookout.afresh().news.len()),
+        (2, 0)
+    );
     fs::remove_dir_all(folder.project().join(".claude")).unwrap();
     fs::remove_file(folder.project().join("AGENTS.md")).unwrap();
     assert!(lookout.afresh().rules.is_empty() && told().is_empty());
@@ -105,16 +152,19 @@ fn whatever_appears_changes_or_goes_is_seen_and_a_bad_file_hides_no_other() {
 #[test]
 fn what_did_not_change_stays_the_very_same() {
     let folder = Folder::new().with("project/AGENTS.md", "one");
-    let (lookout, _clock) = lookout(&folder, Recheck::default());
+    let (lookout, _clock) = lookout(&folder, TrustRecheck::default());
     let before = lookout.afresh();
     folder.write("project/AGENTS.md", "one");
-    assert!(Arc::ptr_eq(&before, &lookout.afresh()), "written again, with the same words");
+    assert!(
+        Arc::ptr_eq(&before, &lookout.afresh()),
+        "written again, with the same words"
+    );
 }
 
 #[test]
 fn nobody_looks_twice_within_a_tenth_of_a_second() {
     let folder = Folder::new().with("project/AGENTS.md", "one");
-    let (lookout, clock) = lookout(&folder, Recheck::default());
+    let (lookout, clock) = lookout(&folder, TrustRecheck::default());
     folder.write("project/AGENTS.md", "two");
     assert!(lookout.now().instructions.text.contains("one"));
     clock.advance(A_WHILE);
@@ -133,20 +183,29 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
     folder.write("ledger", "");
     let trusted = Arc::new(AtomicBool::new(true));
     let asked = trusted.clone();
-    let recheck = Recheck {
-        ask: Some(Arc::new(move || if asked.load(SeqCst) { Trust::Given } else { Trust::Missing })),
+    let recheck = TrustRecheck {
+        ask: Some(Arc::new(move || {
+            if asked.load(SeqCst) {
+                ProjectTrust::Given
+            } else {
+                ProjectTrust::Missing
+            }
+        })),
         files: vec![folder.root.path().join("ledger")],
     };
     let (lookout, clock) = lookout(&folder, recheck);
     let house = house([say("one"), say("two"), say("three")], lookout);
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
 
     trusted.store(false, SeqCst);
-    folder.write("project/.rooftree/skills/deploy/SKILL.md", &skill.replace("deploy.sh", "evil.sh"));
+    folder.write(
+        "project/.rooftree/skills/deploy/SKILL.md",
+        &skill.replace("deploy.sh", "evil.sh"),
+    );
     clock.advance(A_WHILE);
     house.post_to(&session, "again").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let second = prompts(&house)[1].clone();
     assert!(
         second.contains("Mine.") && !second.contains("Be kind.") && !second.contains("deploy"),
@@ -154,7 +213,9 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
     );
     let notices = notices(&house, &session).await;
     assert!(
-        notices.len() == 1 && notices[0].contains("AGENTS.md") && notices[0].contains("rooftree trust"),
+        notices.len() == 1
+            && notices[0].contains("AGENTS.md")
+            && notices[0].contains("rooftree trust"),
         "{notices:?}"
     );
 
@@ -162,7 +223,7 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
     folder.write("ledger", "trusted");
     clock.advance(A_WHILE);
     house.post_to(&session, "and again").await;
-    house.finished_runs(&session, 3).await;
+    house.wait_for_nth_run(&session, 3).await;
     assert!(prompts(&house)[2].contains("Be kind."), "trusted again");
 }
 
@@ -172,13 +233,27 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
     let folder = Folder::new().with("project/.rooftree/skills/deploy/SKILL.md", skill);
     let trusted = Arc::new(AtomicBool::new(true));
     let asked = trusted.clone();
-    let ask = move || if asked.load(SeqCst) { Trust::Given } else { Trust::Missing };
-    let recheck = Recheck { ask: Some(Arc::new(ask)), files: Vec::new() };
+    let ask = move || {
+        if asked.load(SeqCst) {
+            ProjectTrust::Given
+        } else {
+            ProjectTrust::Missing
+        }
+    };
+    let recheck = TrustRecheck {
+        ask: Some(Arc::new(ask)),
+        files: Vec::new(),
+    };
     let (lookout, _clock) = lookout(&folder, recheck);
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let load = || say("").calls([call("Skill", json!({"name": "deploy"}))]);
-    let mut plan = Plan::new([load(), say("").calls([call("Look", json!({}))]), load(), say("done")]);
-    plan.tools = skill_tools::added_to(&Toolset::new([look]));
+    let mut plan = TestRuntimeBuilder::new([
+        load(),
+        say("").calls([call("Look", json!({}))]),
+        load(),
+        say("done"),
+    ]);
+    plan.tools = skill_tools::with_tools(&Toolset::new([look]));
     plan.surroundings = lookout;
     let house = plan.agent(AgentDefinition::new("lead")).build();
     let session = house.post("go").await;
@@ -186,10 +261,16 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     trusted.store(false, SeqCst);
-    folder.write("project/.rooftree/skills/deploy/SKILL.md", &skill.replace("deploy.sh", "evil.sh"));
+    folder.write(
+        "project/.rooftree/skills/deploy/SKILL.md",
+        &skill.replace("deploy.sh", "evil.sh"),
+    );
     keeper.open(1);
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let read = format!("{:?}", house.model.requests().last().unwrap().messages);
-    assert!(read.contains("deploy.sh") && !read.contains("evil.sh"), "{read}");
+    assert!(
+        read.contains("deploy.sh") && !read.contains("evil.sh"),
+        "{read}"
+    );
     assert!(read.contains("There is no skill `deploy`"), "{read}");
 }

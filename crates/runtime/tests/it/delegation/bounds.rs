@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rooftree_protocol::{AgentDefinition, Effect, Limits, Scope, UseAs};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::Probe;
+use rooftree_testkit::ProbeTool;
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -20,11 +20,26 @@ async fn at_the_default_depth_a_sub_agent_has_no_task_tool_and_is_refused_if_it_
     ])
     .build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
-    assert!(text.starts_with("Task is not available inside a sub-agent."), "{text}");
-    let helpers = house.model.requests().into_iter().find(|request| &*request.agent == "helper").unwrap();
-    let names: Vec<&str> = helpers.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert!(!names.contains(&"Task") && names.contains(&"Look"), "{names:?}");
+    let text = house.wait_for_run(&session).await.text;
+    assert!(
+        text.starts_with("Task is not available inside a sub-agent."),
+        "{text}"
+    );
+    let helpers = house
+        .model
+        .requests()
+        .into_iter()
+        .find(|request| &*request.agent == "helper")
+        .unwrap();
+    let names: Vec<&str> = helpers
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert!(
+        !names.contains(&"Task") && names.contains(&"Look"),
+        "{names:?}"
+    );
     assert_eq!(house.children(&session).await.len(), 1);
 }
 
@@ -41,7 +56,7 @@ async fn with_a_depth_of_two_a_sub_agent_may_ask_and_the_third_may_not() {
     plan.depth = Some(2);
     let house = plan.build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     assert!(text.starts_with("Task is not available inside"), "{text}");
 }
 
@@ -56,14 +71,23 @@ async fn nobody_waits_for_somebody_who_waits_for_them() {
     plan.depth = Some(5);
     let house = plan.build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
-    assert!(text.contains("it would wait for itself (lead → helper → lead)"), "{text}");
+    let text = house.wait_for_run(&session).await.text;
+    assert!(
+        text.contains("it would wait for itself (lead → helper → lead)"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn who_may_ask_whom_is_in_the_definitions() {
-    let lead = AgentDefinition { agents: Scope::only(["scout*"]), ..agent("lead") };
-    let primary = AgentDefinition { use_as: UseAs::Primary, ..agent("scout-main") };
+    let lead = AgentDefinition {
+        agents: Scope::only(["scout*"]),
+        ..agent("lead")
+    };
+    let primary = AgentDefinition {
+        use_as: UseAs::Primary,
+        ..agent("scout-main")
+    };
     let house = plan([
         say("").agent("lead").calls([
             task("helper", "x"),
@@ -79,9 +103,12 @@ async fn who_may_ask_whom_is_in_the_definitions() {
     .agent(primary)
     .build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].contains("agent_not_accessible: agent 'helper' may not be asked by 'lead'"), "{text}");
+    assert!(
+        lines[0].contains("agent_not_accessible: agent 'helper' may not be asked by 'lead'"),
+        "{text}"
+    );
     assert_eq!(lines[1], "fine");
     assert!(lines[2].contains("agent_not_accessible"), "{text}");
     assert_eq!(lines[3], "Unknown agent type \"nobody\". Available: scout");
@@ -90,8 +117,11 @@ async fn who_may_ask_whom_is_in_the_definitions() {
 
 #[tokio::test]
 async fn one_more_than_may_be_at_work_is_refused_and_the_others_go_on() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
-    let limits = Limits { children: 2, ..Limits::default() };
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
+    let limits = Limits {
+        children: 2,
+        ..Limits::default()
+    };
     let mut plan = plan([
         say("")
             .agent("lead")
@@ -101,15 +131,22 @@ async fn one_more_than_may_be_at_work_is_refused_and_the_others_go_on() {
         say("").agent("helper").calls([call("Look", json!({}))]),
         say("done").agent("helper"),
     ])
-    .agent(AgentDefinition { limits, ..agent("lead") });
-    plan.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    .agent(AgentDefinition {
+        limits,
+        ..agent("lead")
+    });
+    plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
     let house = plan.build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
-    assert_eq!(text.matches("[ERROR: sub-agent 'helper' was").count(), 1, "{text}");
+    let text = house.wait_for_run(&session).await.text;
+    assert_eq!(
+        text.matches("[ERROR: sub-agent 'helper' was").count(),
+        1,
+        "{text}"
+    );
     keeper.open(2);
     for child in house.children(&session).await {
-        house.finished(&child.id).await;
+        house.wait_for_run(&child.id).await;
     }
     tokio::time::sleep(Duration::from_millis(1)).await;
     house.verify().await;

@@ -1,25 +1,39 @@
 //! Money over a whole tree of delegations.
 
 use rooftree_protocol::{AgentDefinition, Limits, RunStatus};
-use rooftree_providers::{catalog::Price, scripted::say};
+use rooftree_providers::{catalog::ModelPrice, scripted::say};
 
 use super::{agent, plan, task};
 
 #[tokio::test]
 async fn what_children_cost_is_counted_and_a_tree_never_costs_more_than_its_root_may() {
-    let ask = || say("").agent("lead").calls([task("helper", "a"), task("scout", "b")]);
+    let ask = || {
+        say("")
+            .agent("lead")
+            .calls([task("helper", "a"), task("scout", "b")])
+    };
     let mut plan = plan([
         ask().usage(1_000, 100),
         say("enough").agent("lead").usage(1_000, 100),
-        say("from helper").agent("helper").usage(100_000, 10).cost(0.40),
-        say("from scout").agent("scout").usage(100_000, 10).cost(0.40),
+        say("from helper")
+            .agent("helper")
+            .usage(100_000, 10)
+            .cost(0.40),
+        say("from scout")
+            .agent("scout")
+            .usage(100_000, 10)
+            .cost(0.40),
     ]);
     plan.max_cost_usd = Some(1.0);
     let house = plan.build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
-    assert!((end.delegated.cost_usd - 0.8).abs() < 1e-9, "{:?}", end.delegated);
+    assert!(
+        (end.delegated.cost_usd - 0.8).abs() < 1e-9,
+        "{:?}",
+        end.delegated
+    );
     for child in house.children(&session).await {
         let events = house.events(&child.id).await;
         let share = events.iter().find_map(|event| match &event.body {
@@ -39,7 +53,7 @@ async fn a_child_that_would_cost_more_than_its_share_ends_with_its_own_status() 
         say("{{ results[0].text | first_line }}").agent("lead"),
         say("unaffordable").agent("helper"),
     ]);
-    plan.price = Some(Price {
+    plan.price = Some(ModelPrice {
         input: 10.0,
         output: 10.0,
         cache_read: None,
@@ -47,11 +61,27 @@ async fn a_child_that_would_cost_more_than_its_share_ends_with_its_own_status() 
         long: None,
         search: None,
     });
-    let limits = Limits { max_cost_usd: Some(0.000_001), ..Limits::default() };
-    let house = plan.agent(AgentDefinition { limits, ..agent("helper") }).build();
+    let limits = Limits {
+        max_cost_usd: Some(0.000_001),
+        ..Limits::default()
+    };
+    let house = plan
+        .agent(AgentDefinition {
+            limits,
+            ..agent("helper")
+        })
+        .build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert!(end.text.starts_with("[ERROR: sub-agent 'helper' used up its money"), "{}", end.text);
+    let end = house.wait_for_run(&session).await;
+    assert!(
+        end.text
+            .starts_with("[ERROR: sub-agent 'helper' used up its money"),
+        "{}",
+        end.text
+    );
     let child = house.children(&session).await.remove(0);
-    assert_eq!(house.finished(&child.id).await.status, RunStatus::Budget);
+    assert_eq!(
+        house.wait_for_run(&child.id).await.status,
+        RunStatus::Budget
+    );
 }

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use rooftree_protocol::{AgentDefinition, Scope};
-use rooftree_providers::scripted::{Call, call, say};
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::Processes;
+use rooftree_providers::scripted::{ScriptedCall, call, say};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::BackgroundProcesses;
 use serde_json::json;
 
 use super::{agent, task};
 
 /// A house whose scout reads one file, and is asked about it by every message to the lead.
-fn house() -> House {
+fn house() -> TestRuntime {
     house_calling(call("Read", json!({"file_path": "note.txt"})))
 }
 
 /// The same with a scout that makes this call.
-fn house_calling(looks: Call) -> House {
-    let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
+fn house_calling(looks: ScriptedCall) -> TestRuntime {
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(BackgroundProcesses::new(|| 1)));
     let script = [
         say("").agent("lead").on("ask").calls([task("scout", "what is in note.txt?")]),
         say("{{ results[0].text | first_line }}{% if 'cached: true' in results[0].text %} again{% endif %}")
@@ -27,16 +27,22 @@ fn house_calling(looks: Call) -> House {
         say("it says {{ results[0].text | find('red|blue|pink') | default('nothing') }}").agent("scout"),
     ];
     let all = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
-    let scout = AgentDefinition { tools: Scope::only(all), ..agent("scout") };
-    Plan::new(script).delegating(tools).agent(scout).build()
+    let scout = AgentDefinition {
+        tools: Scope::only(all),
+        ..agent("scout")
+    };
+    TestRuntimeBuilder::new(script)
+        .with_delegation(tools)
+        .agent(scout)
+        .build()
 }
 
 /// Writes a file and lets time pass, so that the clock of the disk has moved on too.
-async fn write(house: &House, text: &str) {
+async fn write(house: &TestRuntime, text: &str) {
     write_to(house, "work/note.txt", text).await;
 }
 
-async fn write_to(house: &House, name: &str, text: &str) {
+async fn write_to(house: &TestRuntime, name: &str, text: &str) {
     let path = house.path().join(name);
     std::fs::create_dir_all(house.path().join("work")).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -44,7 +50,7 @@ async fn write_to(house: &House, name: &str, text: &str) {
     tokio::time::sleep(Duration::from_millis(60)).await;
 }
 
-async fn ask(house: &House) -> String {
+async fn ask(house: &TestRuntime) -> String {
     let new = rooftree_protocol::command::NewSession {
         agent: "lead".into(),
         cwd: house.path().join("work"),
@@ -58,10 +64,12 @@ async fn ask(house: &House) -> String {
         key: None,
         delivery: rooftree_protocol::Delivery::Queue,
     };
-    let rooftree_protocol::command::Reply::Accepted { session, .. } = house.command(post).await else {
+    let rooftree_protocol::command::CommandReply::Accepted { session, .. } =
+        house.command(post).await
+    else {
         panic!("the post is accepted")
     };
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     tokio::time::sleep(Duration::from_millis(60)).await;
     text
 }
@@ -73,27 +81,60 @@ async fn it_is_answered_once_until_a_file_changes() {
     assert_eq!(ask(&house).await, "it says red");
     assert_eq!(ask(&house).await, "it says red again");
     write(&house, "blue").await;
-    assert_eq!(ask(&house).await, "it says blue", "an answer is never stale");
+    assert_eq!(
+        ask(&house).await,
+        "it says blue",
+        "an answer is never stale"
+    );
     assert_eq!(ask(&house).await, "it says blue again");
     // The same length, and the time put back: still another file.
     let path = house.path().join("work/note.txt");
     let before = std::fs::metadata(&path).unwrap().modified().unwrap();
     std::fs::write(&path, "pink").unwrap();
-    std::fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(before)
+        .unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(ask(&house).await, "it says pink");
 }
 
 /// Every way a read-only agent can look at something, and the file that decides what it finds.
-fn looks_beyond_the_tree() -> Vec<(Call, &'static str)> {
+fn looks_beyond_the_tree() -> Vec<(ScriptedCall, &'static str)> {
     vec![
-        (call("Read", json!({"file_path": "../outer/note.txt"})), "outer/note.txt"),
-        (call("Grep", json!({"pattern": "red|blue", "path": "../outer"})), "outer/note.txt"),
-        (call("Grep", json!({"pattern": "red|blue", "path": ".."})), "outer/note.txt"),
-        (call("Grep", json!({"pattern": "red|blue", "path": ".git"})), "work/.git/description"),
-        (call("Grep", json!({"pattern": "red|blue", "path": "sub/.git"})), "work/sub/.git/description"),
-        (call("Read", json!({"file_path": ".git/description"})), "work/.git/description"),
-        (call("SemanticSearch", json!({"query": "red blue", "path": "../outer"})), "outer/note.txt"),
+        (
+            call("Read", json!({"file_path": "../outer/note.txt"})),
+            "outer/note.txt",
+        ),
+        (
+            call("Grep", json!({"pattern": "red|blue", "path": "../outer"})),
+            "outer/note.txt",
+        ),
+        (
+            call("Grep", json!({"pattern": "red|blue", "path": ".."})),
+            "outer/note.txt",
+        ),
+        (
+            call("Grep", json!({"pattern": "red|blue", "path": ".git"})),
+            "work/.git/description",
+        ),
+        (
+            call("Grep", json!({"pattern": "red|blue", "path": "sub/.git"})),
+            "work/sub/.git/description",
+        ),
+        (
+            call("Read", json!({"file_path": ".git/description"})),
+            "work/.git/description",
+        ),
+        (
+            call(
+                "SemanticSearch",
+                json!({"query": "red blue", "path": "../outer"}),
+            ),
+            "outer/note.txt",
+        ),
     ]
 }
 

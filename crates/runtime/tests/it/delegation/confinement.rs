@@ -9,25 +9,38 @@ use rooftree_protocol::{
     event::EventBody, message::text_of,
 };
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::{Confining, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::{SandboxConfig, Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::{agent, task};
 
 fn any_mode() -> impl Strategy<Value = SandboxMode> {
-    prop_oneof![Just(SandboxMode::Off), Just(SandboxMode::Auto), Just(SandboxMode::Required)]
+    prop_oneof![
+        Just(SandboxMode::Off),
+        Just(SandboxMode::Auto),
+        Just(SandboxMode::Required)
+    ]
 }
 
 fn any_network() -> impl Strategy<Value = Network> {
-    let names = ["a.io", "*.a.io", "b.a.io", "*.b.a.io", "c.b.a.io", "d.io", "*"];
+    let names = [
+        "a.io", "*.a.io", "b.a.io", "*.b.a.io", "c.b.a.io", "d.io", "*",
+    ];
     let pattern = (0..names.len()).prop_map(move |at| names[at].parse().unwrap());
-    prop_oneof![Just(Network::Off), Just(Network::On), vec(pattern, 0..4).prop_map(Network::hosts)]
+    prop_oneof![
+        Just(Network::Off),
+        Just(Network::On),
+        vec(pattern, 0..4).prop_map(Network::hosts)
+    ]
 }
 
 fn any_paths() -> impl Strategy<Value = Vec<PathBuf>> {
     let names = ["/a", "/a/b", "/a/bc", "/a/b/c", "/d", "/"];
-    vec((0..names.len()).prop_map(move |at| PathBuf::from(names[at])), 0..4)
+    vec(
+        (0..names.len()).prop_map(move |at| PathBuf::from(names[at])),
+        0..4,
+    )
 }
 
 fn any_confinement() -> impl Strategy<Value = Confinement> {
@@ -45,8 +58,16 @@ fn any_confinement() -> impl Strategy<Value = Confinement> {
 
 #[test]
 fn narrowing_is_monotone_and_loses_nothing_that_both_permit() {
-    let definition = (proptest::option::of(any_mode()), proptest::option::of(any_network()));
-    let given = (any_confinement(), any_confinement(), any_confinement(), definition);
+    let definition = (
+        proptest::option::of(any_mode()),
+        proptest::option::of(any_network()),
+    );
+    let given = (
+        any_confinement(),
+        any_confinement(),
+        any_confinement(),
+        definition,
+    );
     TestRunner::deterministic()
         .run(&given, |(one, other, third, (mode, network))| {
             let both = one.narrowed(&other);
@@ -100,25 +121,42 @@ fn mirror() -> Arc<dyn Tool> {
 }
 
 /// What the mirror showed in a session.
-async fn seen(house: &House, session: &rooftree_protocol::SessionId) -> Confinement {
-    let shown = house.events(session).await.into_iter().find_map(|event| match event.body {
-        EventBody::ToolCompleted(record) if record.tool == "Mirror" => Some(text_of(&record.content)),
-        _ => None,
-    });
+async fn seen(house: &TestRuntime, session: &rooftree_protocol::SessionId) -> Confinement {
+    let shown = house
+        .events(session)
+        .await
+        .into_iter()
+        .find_map(|event| match event.body {
+            EventBody::ToolCompleted(record) if record.tool == "Mirror" => {
+                Some(text_of(&record.content))
+            }
+            _ => None,
+        });
     serde_json::from_str(&shown.unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
-    let lead = AgentDefinition { network: Some(Network::Off), ..agent("lead") };
+    let lead = AgentDefinition {
+        network: Some(Network::Off),
+        ..agent("lead")
+    };
     // What a child would rather have does not count where it is looser.
-    let loose =
-        AgentDefinition { network: Some(Network::On), sandbox: Some(SandboxMode::Off), ..agent("loose") };
-    let strict = AgentDefinition { sandbox: Some(SandboxMode::Required), ..agent("strict") };
+    let loose = AgentDefinition {
+        network: Some(Network::On),
+        sandbox: Some(SandboxMode::Off),
+        ..agent("loose")
+    };
+    let strict = AgentDefinition {
+        sandbox: Some(SandboxMode::Required),
+        ..agent("strict")
+    };
     let mirrored = |name: &'static str| say("").agent(name).calls([call("Mirror", json!({}))]);
-    let mut plan = Plan::new([
+    let mut plan = TestRuntimeBuilder::new([
         mirrored("lead"),
-        say("").agent("lead").calls([task("loose", "x"), task("strict", "y")]),
+        say("")
+            .agent("lead")
+            .calls([task("loose", "x"), task("strict", "y")]),
         say("done").agent("lead"),
         mirrored("loose"),
         say("ok").agent("loose"),
@@ -128,26 +166,46 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
         mirrored("loose"),
         say("ok").agent("loose"),
     ])
-    .delegating(Toolset::new([mirror()]))
+    .with_delegation(Toolset::new([mirror()]))
     .agent(lead)
     .agent(loose)
     .agent(strict);
     plan.depth = Some(2);
-    let general = Confinement { writable: vec!["/srv/cache".into()], ..Confinement::default() };
-    plan.sandbox = Confining { confinement: general.clone(), ..Confining::default() };
+    let general = Confinement {
+        writable: vec!["/srv/cache".into()],
+        ..Confinement::default()
+    };
+    plan.sandbox = SandboxConfig {
+        confinement: general.clone(),
+        ..SandboxConfig::default()
+    };
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let above = seen(&house, &session).await;
-    assert_eq!(above, Confinement { network: Network::Off, ..general });
+    assert_eq!(
+        above,
+        Confinement {
+            network: Network::Off,
+            ..general
+        }
+    );
     for child in house.children(&session).await {
         let below = seen(&house, &child.id).await;
         assert!(below.is_within(&above), "{}: {below:?}", child.agent);
         let is_strict = child.agent == "strict";
-        assert_eq!(below.mode == SandboxMode::Required, is_strict, "{}", child.agent);
+        assert_eq!(
+            below.mode == SandboxMode::Required,
+            is_strict,
+            "{}",
+            child.agent
+        );
         for grandchild in house.children(&child.id).await {
             let beneath = seen(&house, &grandchild.id).await;
-            assert_eq!((grandchild.agent.as_str(), beneath.mode), ("loose", SandboxMode::Required));
+            assert_eq!(
+                (grandchild.agent.as_str(), beneath.mode),
+                ("loose", SandboxMode::Required)
+            );
         }
     }
 }

@@ -3,16 +3,18 @@
 use std::time::Duration;
 
 use rooftree_protocol::{Effect, EventBody, Origin, RunStatus};
-use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_testkit::{Plan, Probe};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 use super::{plan, task, task_with};
 
-fn script() -> Vec<Entry> {
+fn script() -> Vec<ScriptEntry> {
     vec![
-        say("").agent("lead").calls([task("helper", "dig"), task("scout", "search")]),
+        say("")
+            .agent("lead")
+            .calls([task("helper", "dig"), task("scout", "search")]),
         say("{% for r in results %}{{ r.text | first_line }};{% endfor %}").agent("lead"),
         say("").agent("helper").calls([call("Look", json!({}))]),
         say("gold").agent("helper"),
@@ -20,15 +22,18 @@ fn script() -> Vec<Entry> {
     ]
 }
 
-fn with(look: std::sync::Arc<dyn rooftree_tools::Tool>, entries: Vec<Entry>) -> Plan {
+fn with(
+    look: std::sync::Arc<dyn rooftree_tools::Tool>,
+    entries: Vec<ScriptEntry>,
+) -> TestRuntimeBuilder {
     let mut plan = plan(entries);
-    plan.tools = rooftree_runtime::delegation::tools::added_to(&Toolset::new([look]));
+    plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
     plan
 }
 
 #[tokio::test]
 async fn a_wait_goes_on_after_a_crash_and_nobody_is_asked_twice() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let house = with(look, script()).build();
     let session = house.post("go").await;
     while keeper.started() < 1 {
@@ -41,14 +46,27 @@ async fn a_wait_goes_on_after_a_crash_and_nobody_is_asked_twice() {
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
-    house.finished(&scout.id).await;
-    let house = house.crash(with(Probe::open("Look", Effect::ReadOnly), script())).await;
+    house.wait_for_run(&scout.id).await;
+    let house = house
+        .crash(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
+        .await;
     house.recover().await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.text.as_str()), (RunStatus::Completed, "gold;map;"));
-    assert_eq!(house.children(&session).await.len(), 2, "no child was started twice");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.text.as_str()),
+        (RunStatus::Completed, "gold;map;")
+    );
+    assert_eq!(
+        house.children(&session).await.len(),
+        2,
+        "no child was started twice"
+    );
     assert!(
-        house.model.requests().iter().all(|request| &*request.agent != "scout"),
+        house
+            .model
+            .requests()
+            .iter()
+            .all(|request| &*request.agent != "scout"),
         "the scout had answered"
     );
     house.verify().await;
@@ -58,26 +76,42 @@ async fn a_wait_goes_on_after_a_crash_and_nobody_is_asked_twice() {
 async fn a_result_that_came_while_the_process_was_gone_is_told_once() {
     let script = || {
         vec![
-            say("").agent("lead").calls([task_with("helper", "dig", json!({"run_in_background": true}))]),
+            say("").agent("lead").calls([task_with(
+                "helper",
+                "dig",
+                json!({"run_in_background": true}),
+            )]),
             say("meanwhile").agent("lead"),
             say("heard").agent("lead").matching("child_result"),
             say("").agent("helper").calls([call("Look", json!({}))]),
             say("gold").agent("helper"),
         ]
     };
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let house = with(look, script()).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let house = house.crash(with(Probe::open("Look", Effect::ReadOnly), script())).await;
+    let house = house
+        .crash(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
+        .await;
     house.recover().await;
-    assert_eq!(house.finished_runs(&session, 2).await.text, "heard");
-    let house = house.reopen(with(Probe::open("Look", Effect::ReadOnly), script())).await;
+    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "heard");
+    let house = house
+        .reopen(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
+        .await;
     house.recover().await;
     let told = |event: &rooftree_protocol::Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
-    assert_eq!(house.events(&session).await.iter().filter(|event| told(event)).count(), 1);
+    assert_eq!(
+        house
+            .events(&session)
+            .await
+            .iter()
+            .filter(|event| told(event))
+            .count(),
+        1
+    );
     house.verify().await;
 }

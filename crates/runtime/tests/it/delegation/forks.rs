@@ -9,32 +9,49 @@ use super::{plan, task, task_with};
 #[tokio::test]
 async fn a_fork_inherits_the_whole_conversation_and_the_cacheable_prefix() {
     let house = plan([
-        say("").agent("lead").calls([call("Look", json!({"say": "the secret is 42"}))]),
         say("")
             .agent("lead")
-            .calls([call("InvokeAgent", json!({"agent_name": "fork", "prompt": "go on alone"}))]),
+            .calls([call("Look", json!({"say": "the secret is 42"}))]),
+        say("").agent("lead").calls([call(
+            "InvokeAgent",
+            json!({"agent_name": "fork", "prompt": "go on alone"}),
+        )]),
         say("fork said: {{ results[0].text | first_line }}").agent("lead"),
         say("I know: 42").agent("lead").matching("^go on alone"),
     ])
     .build();
     let session = house.post("find the secret").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.text, "fork said: I know: 42");
     let requests = house.model.requests();
-    let fork = requests.iter().find(|request| request.session != session).unwrap();
-    let parent = requests.iter().rfind(|request| request.session == session).unwrap();
+    let fork = requests
+        .iter()
+        .find(|request| request.session != session)
+        .unwrap();
+    let parent = requests
+        .iter()
+        .rfind(|request| request.session == session)
+        .unwrap();
     // Byte for byte what the provider has read already: system prompt, tools, and the messages up to the fork.
     assert_eq!(fork.system, parent.system);
     assert_eq!(fork.tools, parent.tools);
     let shared = parent.messages.len() - 1;
     assert_eq!(fork.messages[..shared], parent.messages[..shared]);
     let rest = format!("{:?}", &fork.messages[shared..]);
-    assert!(rest.contains("forked here") && rest.contains("go on alone"), "{rest}");
+    assert!(
+        rest.contains("forked here") && rest.contains("go on alone"),
+        "{rest}"
+    );
     // Nothing was copied: the child's own journal begins after the place it branched off.
     let child = house.children(&session).await.remove(0);
     let fork = child.forked_from.unwrap();
     assert_eq!(fork.session, session);
-    let own = house.events(&child.id).await.into_iter().filter(|event| event.session == child.id).count();
+    let own = house
+        .events(&child.id)
+        .await
+        .into_iter()
+        .filter(|event| event.session == child.id)
+        .count();
     assert!(own < 6, "{own}");
     house.verify().await;
 }
@@ -54,11 +71,23 @@ async fn an_agent_that_is_asked_again_remembers_and_keeps_its_id() {
     ])
     .build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.text, "it was 7");
-    assert_eq!(house.children(&session).await.len(), 1, "no new session was opened");
-    let last = house.model.requests().into_iter().rfind(|request| &*request.agent == "helper").unwrap();
+    assert_eq!(house.wait_for_run(&session).await.text, "it was 7");
+    assert_eq!(
+        house.children(&session).await.len(),
+        1,
+        "no new session was opened"
+    );
+    let last = house
+        .model
+        .requests()
+        .into_iter()
+        .rfind(|request| &*request.agent == "helper")
+        .unwrap();
     let read = format!("{:?}", last.messages);
-    assert!(read.contains("remember 7") && read.contains("noted"), "{read}");
+    assert!(
+        read.contains("remember 7") && read.contains("noted"),
+        "{read}"
+    );
 }
 
 #[tokio::test]
@@ -70,7 +99,7 @@ async fn only_the_one_who_started_an_agent_may_go_on_with_it() {
     ])
     .build();
     let session = house.post("go").await;
-    let child = house.finished(&session).await.text;
+    let child = house.wait_for_run(&session).await.text;
     let house = house
         .reopen(plan([
             say("").agent("lead").calls([
@@ -82,9 +111,12 @@ async fn only_the_one_who_started_an_agent_may_go_on_with_it() {
         ]))
         .await;
     let other = house.post("steal it").await;
-    let text = house.finished(&other).await.text;
+    let text = house.wait_for_run(&other).await.text;
     assert!(text.contains("was not started by this agent"), "{text}");
-    assert!(text.contains("belongs to agent 'helper', not to this one"), "{text}");
+    assert!(
+        text.contains("belongs to agent 'helper', not to this one"),
+        "{text}"
+    );
     assert!(text.contains("there is no session `ses_nobody`"), "{text}");
 }
 
@@ -92,31 +124,50 @@ async fn only_the_one_who_started_an_agent_may_go_on_with_it() {
 async fn a_message_to_a_peer_finds_its_latest_session() {
     let ask = |more: serde_json::Value| {
         let mut input = json!({"agentId": "helper", "content": "hello"});
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         call("agents_message", input)
     };
     let house = plan([
-        say("").agent("lead").calls([ask(json!({"session": "latest"}))]),
+        say("")
+            .agent("lead")
+            .calls([ask(json!({"session": "latest"}))]),
         say("").agent("lead").calls([ask(json!({}))]),
         say("").agent("lead").calls([ask(json!({}))]),
-        say("").agent("lead").calls([ask(json!({"session": "create", "mode": "async"}))]),
+        say("")
+            .agent("lead")
+            .calls([ask(json!({"session": "create", "mode": "async"}))]),
         say("done").agent("lead"),
         say("hi").agent("helper").times(9),
     ])
     .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let mut answers = Vec::new();
     for event in house.events(&session).await {
         if let EventBody::ToolCompleted(record) = event.body {
             answers.push(rooftree_protocol::message::text_of(&record.content));
         }
     }
-    assert!(answers[0].contains("agent_session_error: agent 'helper' has no session yet"), "{}", answers[0]);
-    let parsed: Vec<serde_json::Value> =
-        answers[1..].iter().map(|text| serde_json::from_str(text).unwrap()).collect();
-    assert_eq!((&parsed[0]["created"], &parsed[1]["created"]), (&json!(true), &json!(false)));
+    assert!(
+        answers[0].contains("agent_session_error: agent 'helper' has no session yet"),
+        "{}",
+        answers[0]
+    );
+    let parsed: Vec<serde_json::Value> = answers[1..]
+        .iter()
+        .map(|text| serde_json::from_str(text).unwrap())
+        .collect();
+    assert_eq!(
+        (&parsed[0]["created"], &parsed[1]["created"]),
+        (&json!(true), &json!(false))
+    );
     assert_eq!(parsed[0]["sessionId"], parsed[1]["sessionId"]);
-    assert_eq!((&parsed[2]["mode"], &parsed[2]["status"]), (&json!("async"), &json!("started")));
+    assert_eq!(
+        (&parsed[2]["mode"], &parsed[2]["status"]),
+        (&json!("async"), &json!("started"))
+    );
     assert_ne!(parsed[2]["sessionId"], parsed[1]["sessionId"]);
 }

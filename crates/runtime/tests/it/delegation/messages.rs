@@ -2,7 +2,7 @@
 
 use rooftree_protocol::{AgentDefinition, EventBody, Origin, PermissionMode, Scope, SessionId};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::House;
+use rooftree_testkit::TestRuntime;
 use rooftree_tools::Policy;
 use serde_json::json;
 
@@ -13,65 +13,101 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
     let house = plan([
         say("hello").agent("scout"),
         say("noted").agent("scout").matching("system_message"),
-        say("").agent("lead").calls([call("send_agent_message", json!({"text": "news"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("send_agent_message", json!({"text": "news"}))]),
         say("{{ results[0].text }}").agent("lead"),
     ])
     .build();
     let scout = house.post_as("scout", "hi").await;
-    house.finished(&scout).await;
+    house.wait_for_run(&scout).await;
     let lead = house.post("tell the other").await;
-    assert!(house.finished(&lead).await.text.starts_with("System message sent."));
-    house.finished_runs(&scout, 2).await;
-    let last = house.model.requests().into_iter().rfind(|request| &*request.agent == "scout").unwrap();
+    assert!(
+        house
+            .wait_for_run(&lead)
+            .await
+            .text
+            .starts_with("System message sent.")
+    );
+    house.wait_for_nth_run(&scout, 2).await;
+    let last = house
+        .model
+        .requests()
+        .into_iter()
+        .rfind(|request| &*request.agent == "scout")
+        .unwrap();
     let read = format!("{:?}", last.messages.last().unwrap());
     assert!(
-        read.contains(&format!("<system_message origin=\\\"{lead}\\\" kind=\\\"message\\\" id=\\\"sys_")),
+        read.contains(&format!(
+            "<system_message origin=\\\"{lead}\\\" kind=\\\"message\\\" id=\\\"sys_"
+        )),
         "{read}"
     );
     house.verify().await;
 }
 
 /// What becomes of a change that a lead which may not change anything tells the scout to make.
-async fn told_to_change(lead: AgentDefinition) -> (House, SessionId) {
+async fn told_to_change(lead: AgentDefinition) -> (TestRuntime, SessionId) {
     let mut plan = plan([
         say("hello").agent("scout"),
-        say("").agent("scout").matching("system_message").calls([call("Change", json!({}))]),
+        say("")
+            .agent("scout")
+            .matching("system_message")
+            .calls([call("Change", json!({}))]),
         say("so it is").agent("scout"),
-        say("").agent("lead").calls([call("SendMessage", json!({"to": "scout", "text": "change it"}))]),
+        say("").agent("lead").calls([call(
+            "SendMessage",
+            json!({"to": "scout", "text": "change it"}),
+        )]),
         say("told").agent("lead"),
-        say("").agent("scout").matching("now I ask").calls([call("Change", json!({}))]),
+        say("")
+            .agent("scout")
+            .matching("now I ask")
+            .calls([call("Change", json!({}))]),
         say("done").agent("scout"),
     ])
-    .agent(AgentDefinition { tools: Scope::only(["Look", "SendMessage"]), ..lead });
-    plan.policy = Policy { mode: PermissionMode::Bypass, ..Policy::default() };
+    .agent(AgentDefinition {
+        tools: Scope::only(["Look", "SendMessage"]),
+        ..lead
+    });
+    plan.policy = Policy {
+        mode: PermissionMode::Bypass,
+        ..Policy::default()
+    };
     let house = plan.build();
     let scout = house.post_as("scout", "hi").await;
-    house.finished(&scout).await;
+    house.wait_for_run(&scout).await;
     let lead = house.post("get it changed").await;
-    house.finished(&lead).await;
-    house.finished_runs(&scout, 2).await;
-    house.finished_runs(&lead, 1).await;
+    house.wait_for_run(&lead).await;
+    house.wait_for_nth_run(&scout, 2).await;
+    house.wait_for_nth_run(&lead, 1).await;
     (house, scout)
 }
 
 #[tokio::test]
 async fn nobody_gets_done_by_telling_another_what_it_may_not_do_itself() {
     let (house, scout) = told_to_change(agent("lead")).await;
-    let story = house.story(&scout).await;
+    let story = house.transcript(&scout).await;
     assert!(story.contains("failed: tool_not_allowed"), "{story}");
     assert!(!story.contains("tool     Change done"), "{story}");
     house.post_to(&scout, "now I ask").await;
-    house.finished_runs(&scout, 3).await;
-    let story = house.story(&scout).await;
-    assert!(story.contains("tool     Change done"), "a person is not bound by it: {story}");
+    house.wait_for_nth_run(&scout, 3).await;
+    let story = house.transcript(&scout).await;
+    assert!(
+        story.contains("tool     Change done"),
+        "a person is not bound by it: {story}"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn a_peer_that_somebody_trusted_has_named_works_with_rights_of_its_own() {
-    let (house, scout) =
-        told_to_change(AgentDefinition { agents: Scope::only(["scout"]), ..agent("lead") }).await;
-    let story = house.story(&scout).await;
+    let (house, scout) = told_to_change(AgentDefinition {
+        agents: Scope::only(["scout"]),
+        ..agent("lead")
+    })
+    .await;
+    let story = house.transcript(&scout).await;
     assert!(story.contains("tool     Change done"), "{story}");
 }
 
@@ -79,36 +115,55 @@ async fn a_peer_that_somebody_trusted_has_named_works_with_rights_of_its_own() {
 async fn only_agents_in_scope_can_be_told_something() {
     let house = plan([
         say("hello").agent("scout"),
-        say("").agent("lead").calls([call("SendMessage", json!({"to": "scout", "text": "news"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("SendMessage", json!({"to": "scout", "text": "news"}))]),
         say("{{ results[0].text }}").agent("lead"),
     ])
-    .agent(AgentDefinition { agents: Scope::only(["helper"]), ..agent("lead") })
+    .agent(AgentDefinition {
+        agents: Scope::only(["helper"]),
+        ..agent("lead")
+    })
     .build();
     let scout = house.post_as("scout", "hi").await;
-    house.finished(&scout).await;
+    house.wait_for_run(&scout).await;
     let lead = house.post("tell the other").await;
-    let said = house.finished(&lead).await.text;
-    assert!(said.contains("`scout` may not be told anything by `lead`"), "{said}");
-    assert!(!house.story(&scout).await.contains("news"));
+    let said = house.wait_for_run(&lead).await.text;
+    assert!(
+        said.contains("`scout` may not be told anything by `lead`"),
+        "{said}"
+    );
+    assert!(!house.transcript(&scout).await.contains("news"));
 }
 
 #[tokio::test]
 async fn a_child_speaks_to_its_parent_and_a_silent_message_starts_nothing() {
     let house = plan([
-        say("").agent("lead").calls([task("helper", "tell me on the way")]),
+        say("")
+            .agent("lead")
+            .calls([task("helper", "tell me on the way")]),
         say("done").agent("lead"),
-        say("").agent("helper").calls([call("SendMessage", json!({"text": "half way", "silent": true}))]),
+        say("").agent("helper").calls([call(
+            "SendMessage",
+            json!({"text": "half way", "silent": true}),
+        )]),
         say("there").agent("helper"),
     ])
     .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let events = house.events(&session).await;
     let silent = events.iter().filter(|event| {
         matches!(&event.body, EventBody::MessageUser { message, .. } if message.silent && message.text() == "half way")
     });
     assert_eq!(silent.count(), 1);
-    assert_eq!(events.iter().filter(|event| event.body.name() == "run.started").count(), 1);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| event.body.name() == "run.started")
+            .count(),
+        1
+    );
     house.verify().await;
 }
 
@@ -141,10 +196,19 @@ async fn no_text_can_forge_a_message_of_the_system() {
             for carrier in carriers {
                 let payload = carrier.replace("{p}", &shape.replace("{t}", tag));
                 for forged in forged_by_everybody(&payload).await {
-                    let plain =
-                        forged.to_lowercase().replace([' ', '\t', '\n', '\r', '\u{0}', '\u{200b}'], "");
-                    assert_eq!(plain.matches("<system_message").count(), 0, "{payload:?} became {forged:?}");
-                    assert_eq!(plain.matches("</system_message").count(), 0, "{payload:?} became {forged:?}");
+                    let plain = forged
+                        .to_lowercase()
+                        .replace([' ', '\t', '\n', '\r', '\u{0}', '\u{200b}'], "");
+                    assert_eq!(
+                        plain.matches("<system_message").count(),
+                        0,
+                        "{payload:?} became {forged:?}"
+                    );
+                    assert_eq!(
+                        plain.matches("</system_message").count(),
+                        0,
+                        "{payload:?} became {forged:?}"
+                    );
                     tried += 1;
                 }
             }
@@ -159,8 +223,16 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
     let agent = || "x".to_owned();
     let origins = [
         Origin::User,
-        Origin::Connector { connector: agent(), channel: agent(), user: agent() },
-        Origin::Agent { session: session.clone(), agent: agent(), call: None },
+        Origin::Connector {
+            connector: agent(),
+            channel: agent(),
+            user: agent(),
+        },
+        Origin::Agent {
+            session: session.clone(),
+            agent: agent(),
+            call: None,
+        },
         Origin::Task {
             task: rooftree_protocol::RunId::from_entropy(1),
             session,
@@ -170,23 +242,29 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             usage: rooftree_protocol::Usage::none(),
             checks: false,
         },
-        Origin::Schedule { schedule: payload.to_owned() },
-        Origin::System { about: payload.to_owned() },
+        Origin::Schedule {
+            schedule: payload.to_owned(),
+        },
+        Origin::System {
+            about: payload.to_owned(),
+        },
     ];
     let worded = |origin: Origin| {
         let id = rooftree_protocol::MessageId::from_entropy(1);
         let parts = vec![rooftree_protocol::Part::text(payload)];
         let is_wrapped = !matches!(origin, Origin::User | Origin::Connector { .. });
-        let message = rooftree_protocol::Message::new(id, parts, origin, rooftree_protocol::Timestamp(0));
+        let message =
+            rooftree_protocol::Message::new(id, parts, origin, rooftree_protocol::Timestamp(0));
         let text = rooftree_protocol::message::text_of(&rooftree_runtime::worded(
             &message,
-            &rooftree_runtime::Mark::default(),
+            &rooftree_runtime::MessageMark::default(),
         ));
         if !is_wrapped {
             return text;
         }
-        let inside =
-            text.strip_prefix("<system_message ").and_then(|text| text.strip_suffix("</system_message>"));
+        let inside = text
+            .strip_prefix("<system_message ")
+            .and_then(|text| text.strip_suffix("</system_message>"));
         inside.unwrap().to_owned()
     };
     origins.into_iter().map(worded).collect()

@@ -2,16 +2,16 @@
 
 use rooftree_protocol::{
     Address, Command, Delivery, EventBody, Origin, Part, SessionId,
-    command::{NewSession, Reply},
+    command::{CommandReply, NewSession},
 };
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::House;
+use rooftree_testkit::TestRuntime;
 use serde_json::json;
 
 use super::{plan, task};
 
 /// The models a session's runs began with.
-async fn models(house: &House, session: &SessionId) -> Vec<String> {
+async fn models(house: &TestRuntime, session: &SessionId) -> Vec<String> {
     let events = house.events(session).await;
     let started = events.iter().filter_map(|event| match &event.body {
         EventBody::RunStarted { model, .. } => Some(model.clone()),
@@ -20,9 +20,14 @@ async fn models(house: &House, session: &SessionId) -> Vec<String> {
     started.collect()
 }
 
-async fn post_with_model(house: &House, model: &str) -> SessionId {
+async fn post_with_model(house: &TestRuntime, model: &str) -> SessionId {
     let model = Some(model.parse().unwrap());
-    let new = NewSession { agent: "lead".into(), cwd: house.path().into(), name: None, model };
+    let new = NewSession {
+        agent: "lead".into(),
+        cwd: house.path().into(),
+        name: None,
+        model,
+    };
     let post = Command::Post {
         to: Address::Create(new),
         parts: vec![Part::text("go")],
@@ -31,7 +36,7 @@ async fn post_with_model(house: &House, model: &str) -> SessionId {
         delivery: Delivery::Queue,
     };
     match house.command(post).await {
-        Reply::Accepted { session, .. } => session,
+        CommandReply::Accepted { session, .. } => session,
         other => panic!("{other:?}"),
     }
 }
@@ -41,26 +46,30 @@ async fn r1_d5_a_child_keeps_its_inherited_model_when_it_is_written_to() {
     let to = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
     let house = plan([
         say("").agent("lead").calls([task("helper", "look")]),
-        say("").agent("lead").calls([call("SendMessage", json!({"to": to, "text": "more"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("SendMessage", json!({"to": to, "text": "more"}))]),
         say("{{ results[0].text }}").agent("lead"),
         say("done").agent("helper").times(20),
     ])
     .build();
     let lead = post_with_model(&house, "scripted/special").await;
-    let said = house.finished(&lead).await.text;
+    let said = house.wait_for_run(&lead).await.text;
     assert!(said.starts_with("System message sent."), "{said}");
     let child = house.children(&lead).await.remove(0).id;
-    house.finished_runs(&child, 2).await;
+    house.wait_for_nth_run(&child, 2).await;
     // A person's message has no mandate: what the session itself knows counts.
     house.post_to(&child, "and now?").await;
-    house.finished_runs(&child, 3).await;
+    house.wait_for_nth_run(&child, 3).await;
     assert_eq!(models(&house, &child).await, ["scripted/special"; 3]);
 }
 
 #[tokio::test]
 async fn r1_d5_the_sender_is_told_if_nobody_can_work_on_its_message() {
     let mut plan = plan([
-        say("").agent("lead").calls([call("SendMessage", json!({"to": "scout", "text": "more"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("SendMessage", json!({"to": "scout", "text": "more"}))]),
         say("{{ results[0].text }}").agent("lead"),
         say("hello").agent("scout"),
     ]);
@@ -70,8 +79,8 @@ async fn r1_d5_the_sender_is_told_if_nobody_can_work_on_its_message() {
     });
     let house = plan.build();
     let scout = house.post_as("scout", "hi").await;
-    house.finished(&scout).await;
+    house.wait_for_run(&scout).await;
     let lead = house.post("go").await;
-    let said = house.finished(&lead).await.text;
+    let said = house.wait_for_run(&lead).await.text;
     assert!(said.contains("`scout` cannot work on a message"), "{said}");
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use rooftree_protocol::{AgentDefinition, EventBody, SessionId, message::text_of};
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::House;
+use rooftree_testkit::TestRuntime;
 use serde_json::{Value, json};
 
 use super::{agent, plan, task};
 
 /// The results of a session's calls, as the model read them.
-async fn results(house: &House, session: &SessionId) -> Vec<String> {
+async fn results(house: &TestRuntime, session: &SessionId) -> Vec<String> {
     let events = house.events(session).await;
     let texts = events.iter().filter_map(|event| match &event.body {
         EventBody::ToolCompleted(record) => Some(text_of(&record.content)),
@@ -25,43 +25,67 @@ async fn r2_d7_a_hidden_agent_cannot_be_asked_by_any_tool() {
         say("hello").agent("secret").times(9),
         say("").agent("lead").calls([
             task("secret", "do it"),
-            call("agents_message", json!({"agentId": "secret", "content": "do it"})),
+            call(
+                "agents_message",
+                json!({"agentId": "secret", "content": "do it"}),
+            ),
             call("SendMessage", json!({"to": "secret", "text": "do it"})),
-            call("start_background_agent", json!({"agent": "secret", "prompt": "do it"})),
+            call(
+                "start_background_agent",
+                json!({"agent": "secret", "prompt": "do it"}),
+            ),
         ]),
         say("done").agent("lead"),
     ])
-    .agent(AgentDefinition { hidden: true, ..agent("secret") })
+    .agent(AgentDefinition {
+        hidden: true,
+        ..agent("secret")
+    })
     .build();
     let secret = house.post_as("secret", "a person may").await;
-    house.finished(&secret).await;
+    house.wait_for_run(&secret).await;
     let lead = house.post("go").await;
-    house.finished(&lead).await;
+    house.wait_for_run(&lead).await;
     let results = results(&house, &lead).await;
     assert_eq!(results.len(), 4);
     for result in results {
         assert!(result.contains("may not be"), "{result}");
     }
     assert!(house.children(&lead).await.is_empty());
-    assert!(!house.story(&secret).await.contains("do it"));
+    assert!(!house.transcript(&secret).await.contains("do it"));
 }
 
 #[tokio::test]
 async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
     let long = "zeile \"mit\" Zeichen\n".repeat(3_000);
     let house = plan([
-        say("").agent("lead").calls([call("agents_message", json!({"agentId": "scout", "content": "x"}))]),
+        say("").agent("lead").calls([call(
+            "agents_message",
+            json!({"agentId": "scout", "content": "x"}),
+        )]),
         say("done").agent("lead"),
-        say("").agent("scout").thinking("hm").calls([call("Look", json!({}))]),
+        say("")
+            .agent("scout")
+            .thinking("hm")
+            .calls([call("Look", json!({}))]),
         say(long.trim()).agent("scout"),
     ])
     .build();
     let lead = house.post("go").await;
-    house.finished(&lead).await;
+    house.wait_for_run(&lead).await;
     let answer: Value = serde_json::from_str(&results(&house, &lead).await[0]).unwrap();
-    assert_eq!((&answer["status"], &answer["truncated"]), (&json!("complete"), &json!(true)));
+    assert_eq!(
+        (&answer["status"], &answer["truncated"]),
+        (&json!("complete"), &json!(true))
+    );
     let response = answer["response"].as_str().unwrap();
-    let blob = response.split("blob:").nth(1).unwrap().split('"').next().unwrap();
+    let blob = response
+        .split("blob:")
+        .nth(1)
+        .unwrap()
+        .split('"')
+        .next()
+        .unwrap();
     let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
     let kept = house.handle.store().blob(&blob).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
@@ -73,16 +97,23 @@ async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
 
 #[tokio::test]
 async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
-    let ask =
-        |text: &str| call("agents_message", json!({"agentId": "scout", "content": text, "mode": "async"}));
+    let ask = |text: &str| {
+        call(
+            "agents_message",
+            json!({"agentId": "scout", "content": text, "mode": "async"}),
+        )
+    };
     let house = plan([
         say("").agent("lead").calls([ask("one"), ask("two")]),
         say("done").agent("lead").times(9),
-        say("heard").agent("scout").delay(Duration::from_secs(5)).times(9),
+        say("heard")
+            .agent("scout")
+            .delay(Duration::from_secs(5))
+            .times(9),
     ])
     .build();
     let lead = house.post("go").await;
-    house.finished(&lead).await;
+    house.wait_for_run(&lead).await;
     let statuses: Vec<Value> = results(&house, &lead)
         .await
         .iter()
@@ -95,16 +126,19 @@ async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
 async fn r2_d11_the_session_a_background_agent_was_started_in_names_its_task() {
     let id = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
     let house = plan([
+        say("").agent("lead").calls([call(
+            "start_background_agent",
+            json!({"prompt": "x", "agent": "helper"}),
+        )]),
         say("")
             .agent("lead")
-            .calls([call("start_background_agent", json!({"prompt": "x", "agent": "helper"}))]),
-        say("").agent("lead").calls([call("TaskOutput", json!({"task_id": id}))]),
+            .calls([call("TaskOutput", json!({"task_id": id}))]),
         say("{{ results[0].text }}").agent("lead").times(9),
         say("the answer").agent("helper"),
     ])
     .build();
     let lead = house.post("go").await;
-    let said = house.finished(&lead).await.text;
+    let said = house.wait_for_run(&lead).await.text;
     assert!(said.contains("the answer"), "{said}");
 }
 
@@ -113,31 +147,48 @@ async fn r1_d13_a_definition_that_works_in_background_does_unless_the_call_says_
     let house = plan([
         say("").agent("lead").calls([
             task("slow", "x"),
-            call("Task", json!({"subagent_type": "slow", "prompt": "y", "run_in_background": false})),
+            call(
+                "Task",
+                json!({"subagent_type": "slow", "prompt": "y", "run_in_background": false}),
+            ),
         ]),
         say("done").agent("lead").times(9),
         say("the answer").agent("slow").times(9),
     ])
-    .agent(AgentDefinition { background: true, ..agent("slow") })
+    .agent(AgentDefinition {
+        background: true,
+        ..agent("slow")
+    })
     .build();
     let lead = house.post("go").await;
-    house.finished(&lead).await;
+    house.wait_for_run(&lead).await;
     let results = results(&house, &lead).await;
-    assert!(results.iter().any(|text| text.contains("started in background")), "{results:?}");
-    assert!(results.iter().any(|text| text.starts_with("the answer")), "{results:?}");
+    assert!(
+        results
+            .iter()
+            .any(|text| text.contains("started in background")),
+        "{results:?}"
+    );
+    assert!(
+        results.iter().any(|text| text.starts_with("the answer")),
+        "{results:?}"
+    );
 }
 
 #[tokio::test]
 async fn r1_d19_a_tier_without_a_model_and_inherit_mean_the_model_of_the_caller() {
     let with = |more: Value| super::task_with("helper", "x", more);
     let house = plan([
-        say("").agent("lead").calls([with(json!({"model_tier": "fast"})), with(json!({"model": "inherit"}))]),
+        say("").agent("lead").calls([
+            with(json!({"model_tier": "fast"})),
+            with(json!({"model": "inherit"})),
+        ]),
         say("done").agent("lead"),
         say("the answer").agent("helper").times(9),
     ])
     .build();
     let lead = house.post("go").await;
-    house.finished(&lead).await;
+    house.wait_for_run(&lead).await;
     for result in results(&house, &lead).await {
         assert!(result.starts_with("the answer"), "{result}");
     }

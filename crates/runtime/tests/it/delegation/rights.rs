@@ -2,18 +2,29 @@
 
 use rooftree_protocol::{AgentDefinition, PermissionMode, Scope};
 use rooftree_providers::scripted::{call, say};
-use rooftree_tools::{Policy, Rule};
+use rooftree_tools::{PermissionRule, Policy};
 use serde_json::json;
 
 use super::{agent, plan, task};
 
 #[tokio::test]
 async fn tools_only_narrow_from_parent_to_child() {
-    let lead = AgentDefinition { tools: Scope::only(["Look", "Task"]), ..agent("lead") };
-    let greedy = AgentDefinition { tools: Scope::only(["*"]), ..agent("greedy") };
-    let none = AgentDefinition { tools: Scope::only(Vec::<String>::new()), ..agent("none") };
+    let lead = AgentDefinition {
+        tools: Scope::only(["Look", "Task"]),
+        ..agent("lead")
+    };
+    let greedy = AgentDefinition {
+        tools: Scope::only(["*"]),
+        ..agent("greedy")
+    };
+    let none = AgentDefinition {
+        tools: Scope::only(Vec::<String>::new()),
+        ..agent("none")
+    };
     let house = plan([
-        say("").agent("lead").calls([task("greedy", "x"), task("none", "y"), task("helper", "z")]),
+        say("")
+            .agent("lead")
+            .calls([task("greedy", "x"), task("none", "y"), task("helper", "z")]),
         say("done").agent("lead"),
         say("").agent("greedy").calls([call("Change", json!({}))]),
         say("ok").agent("greedy"),
@@ -25,24 +36,55 @@ async fn tools_only_narrow_from_parent_to_child() {
     .agent(none)
     .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let tools = |name: &str| {
-        let asked = house.model.requests().into_iter().find(|request| &*request.agent == name).unwrap();
-        asked.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
+        let asked = house
+            .model
+            .requests()
+            .into_iter()
+            .find(|request| &*request.agent == name)
+            .unwrap();
+        asked
+            .tools
+            .iter()
+            .map(|tool| tool.name.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(tools("greedy"), ["Look"], "not more than its parent");
     assert!(tools("none").is_empty(), "an empty list is no tools");
-    assert_eq!(tools("helper"), ["Look"], "what is not said comes from the parent");
-    let greedy = house.children(&session).await.into_iter().find(|child| child.agent == "greedy").unwrap();
-    assert!(house.story(&greedy.id).await.contains("failed: tool_not_allowed"));
+    assert_eq!(
+        tools("helper"),
+        ["Look"],
+        "what is not said comes from the parent"
+    );
+    let greedy = house
+        .children(&session)
+        .await
+        .into_iter()
+        .find(|child| child.agent == "greedy")
+        .unwrap();
+    assert!(
+        house
+            .transcript(&greedy.id)
+            .await
+            .contains("failed: tool_not_allowed")
+    );
 }
 
 #[tokio::test]
 async fn a_child_is_never_more_permissive_than_its_parent() {
-    let bold = AgentDefinition { permission_mode: Some(PermissionMode::Bypass), ..agent("bold") };
-    let shy = AgentDefinition { permission_mode: Some(PermissionMode::Plan), ..agent("shy") };
+    let bold = AgentDefinition {
+        permission_mode: Some(PermissionMode::Bypass),
+        ..agent("bold")
+    };
+    let shy = AgentDefinition {
+        permission_mode: Some(PermissionMode::Plan),
+        ..agent("shy")
+    };
     let mut plan = plan([
-        say("").agent("lead").calls([task("bold", "x"), task("shy", "y")]),
+        say("")
+            .agent("lead")
+            .calls([task("bold", "x"), task("shy", "y")]),
         say("done").agent("lead"),
         say("").agent("bold").calls([call("Change", json!({}))]),
         say("ok").agent("bold"),
@@ -51,35 +93,56 @@ async fn a_child_is_never_more_permissive_than_its_parent() {
     ])
     .agent(bold)
     .agent(shy);
-    plan.policy = Policy { deny: vec![Rule::parse("Look").unwrap()], ..Policy::default() };
+    plan.policy = Policy {
+        deny: vec![PermissionRule::parse("Look").unwrap()],
+        ..Policy::default()
+    };
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     for child in house.children(&session).await {
-        let story = house.story(&child.id).await;
-        assert!(story.contains("tool     Change denied"), "{}: {story}", child.agent);
+        let story = house.transcript(&child.id).await;
+        assert!(
+            story.contains("tool     Change denied"),
+            "{}: {story}",
+            child.agent
+        );
     }
 }
 
 #[tokio::test]
 async fn a_peer_named_by_the_user_works_with_its_own_rights_and_others_with_the_askers() {
-    let lead = |agents| AgentDefinition { tools: Scope::only(["Look", "Task"]), agents, ..agent("lead") };
+    let lead = |agents| AgentDefinition {
+        tools: Scope::only(["Look", "Task"]),
+        agents,
+        ..agent("lead")
+    };
     let script = || {
         [
-            say("")
-                .agent("lead")
-                .calls([call("agents_message", json!({"agentId": "helper", "content": "x"}))]),
+            say("").agent("lead").calls([call(
+                "agents_message",
+                json!({"agentId": "helper", "content": "x"}),
+            )]),
             say("{{ results[0].text }}").agent("lead"),
-            say("").agent("helper").calls([call("Change", json!({"say": "changed"}))]),
+            say("")
+                .agent("helper")
+                .calls([call("Change", json!({"say": "changed"}))]),
             say("{{ results[0].text | find('^[a-z_]+') }}").agent("helper"),
         ]
     };
-    for (agents, wanted) in [(Scope::only(["helper"]), "changed"), (Scope::default(), "tool_not_allowed")] {
+    for (agents, wanted) in [
+        (Scope::only(["helper"]), "changed"),
+        (Scope::default(), "tool_not_allowed"),
+    ] {
         let house = plan(script()).agent(lead(agents)).build();
         let session = house.post("go").await;
-        let answer: serde_json::Value = serde_json::from_str(&house.finished(&session).await.text).unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&house.wait_for_run(&session).await.text).unwrap();
         assert_eq!(answer["response"], wanted);
-        assert_eq!((&answer["status"], &answer["mode"]), (&json!("complete"), &json!("sync")));
+        assert_eq!(
+            (&answer["status"], &answer["mode"]),
+            (&json!("complete"), &json!("sync"))
+        );
         assert_eq!(answer["created"], true);
     }
 }
@@ -89,7 +152,10 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % most
     }
 
@@ -97,7 +163,9 @@ impl Dice {
         let names = ["Look", "Change", "T*", "*", "look", "Task", "Nobody"];
         let some = |dice: &mut Self| {
             let count = dice.below(4);
-            (0..count).map(|_| names[dice.below(7) as usize].to_owned()).collect::<Vec<_>>()
+            (0..count)
+                .map(|_| names[dice.below(7) as usize].to_owned())
+                .collect::<Vec<_>>()
         };
         let allow = (self.below(3) > 0).then(|| {
             let mut list = some(self);
@@ -105,12 +173,23 @@ impl Dice {
             list.extend((self.below(4) > 0).then(|| "Task".to_owned()));
             list
         });
-        Scope { allow, deny: if self.below(3) == 0 { some(self) } else { Vec::new() } }
+        Scope {
+            allow,
+            deny: if self.below(3) == 0 {
+                some(self)
+            } else {
+                Vec::new()
+            },
+        }
     }
 
     fn mode(&mut self) -> PermissionMode {
-        [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AcceptEdits, PermissionMode::Bypass]
-            [self.below(4) as usize]
+        [
+            PermissionMode::Plan,
+            PermissionMode::Ask,
+            PermissionMode::AcceptEdits,
+            PermissionMode::Bypass,
+        ][self.below(4) as usize]
     }
 }
 
@@ -126,17 +205,26 @@ async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
             calls
         };
         let mut plan = plan(names.iter().enumerate().flat_map(|(at, name)| {
-            [say("").agent(*name).calls(call_all(names.get(at + 1).copied())), say("ok").agent(*name)]
+            [
+                say("")
+                    .agent(*name)
+                    .calls(call_all(names.get(at + 1).copied())),
+                say("ok").agent(*name),
+            ]
         }));
         for name in names {
             let permission_mode = (dice.below(2) == 0).then(|| dice.mode());
-            plan = plan.agent(AgentDefinition { tools: dice.scope(), permission_mode, ..agent(name) });
+            plan = plan.agent(AgentDefinition {
+                tools: dice.scope(),
+                permission_mode,
+                ..agent(name)
+            });
         }
         plan.depth = Some(9);
         plan.policy.mode = dice.mode();
         let house = plan.build();
         let mut session = house.post("go").await;
-        house.finished(&session).await;
+        house.wait_for_run(&session).await;
         let mut above = rights(&house, &session).await;
         while let Some(child) = house.children(&session).await.pop() {
             let below = rights(&house, &child.id).await;
@@ -152,18 +240,27 @@ async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
             (session, above) = (child.id, below);
         }
     }
-    assert!(pairs > 30 && lacking > 5, "{pairs} pairs, {lacking} of them narrower");
+    assert!(
+        pairs > 30 && lacking > 5,
+        "{pairs} pairs, {lacking} of them narrower"
+    );
 }
 
 /// The tools a session's model was told of that it also called, and whether the calls were let through.
 async fn rights(
-    house: &rooftree_testkit::House,
+    house: &rooftree_testkit::TestRuntime,
     session: &rooftree_protocol::SessionId,
 ) -> Vec<(String, bool)> {
     use rooftree_protocol::EventBody;
-    let asked = house.model.requests().into_iter().find(|request| request.session == *session);
-    let told: Vec<String> =
-        asked.iter().flat_map(|asked| asked.tools.iter().map(|tool| tool.name.clone())).collect();
+    let asked = house
+        .model
+        .requests()
+        .into_iter()
+        .find(|request| request.session == *session);
+    let told: Vec<String> = asked
+        .iter()
+        .flat_map(|asked| asked.tools.iter().map(|tool| tool.name.clone()))
+        .collect();
     let mut rights = Vec::new();
     for event in house.events(session).await {
         if let EventBody::ToolCompleted(record) = event.body {

@@ -3,46 +3,65 @@
 use std::{path::PathBuf, process::Command, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Isolation, PermissionMode};
-use rooftree_providers::scripted::{Call, Entry, call, say};
-use rooftree_testkit::{House, Plan};
-use rooftree_tools::{Processes, Rule};
+use rooftree_providers::scripted::{ScriptEntry, ScriptedCall, call, say};
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::{BackgroundProcesses, PermissionRule};
 use serde_json::json;
 
 use super::{agent, task, task_with};
 
-fn house(entries: impl IntoIterator<Item = Entry>) -> House {
+fn house(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntime {
     house_with(entries, |_| {})
 }
 
-fn house_with(entries: impl IntoIterator<Item = Entry>, change: impl FnOnce(&mut Plan)) -> House {
-    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-    let tools = rooftree_runtime::people_tools::added_to(&tools);
-    let mut plan = Plan::new(entries)
-        .delegating(tools)
+fn house_with(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    change: impl FnOnce(&mut TestRuntimeBuilder),
+) -> TestRuntime {
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    let tools = rooftree_runtime::people_tools::with_tools(&tools);
+    let mut plan = TestRuntimeBuilder::new(entries)
+        .with_delegation(tools)
         .agent(agent("red"))
         .agent(agent("blue"))
-        .agent(AgentDefinition { isolation: Isolation::None, ..agent("bold") });
+        .agent(AgentDefinition {
+            isolation: Isolation::None,
+            ..agent("bold")
+        });
     change(&mut plan);
     let house = plan.build();
     std::fs::create_dir_all(work(&house)).unwrap();
     house
 }
 
-fn work(house: &House) -> PathBuf {
+fn work(house: &TestRuntime) -> PathBuf {
     house.path().join("work")
 }
 
-fn git(house: &House, arguments: &[&str]) -> String {
+fn git(house: &TestRuntime, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-    let output =
-        Command::new("git").current_dir(work(house)).args(identity).args(arguments).output().unwrap();
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("git")
+        .current_dir(work(house))
+        .args(identity)
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
-async fn post(house: &House, text: &str) -> rooftree_protocol::SessionId {
+async fn post(house: &TestRuntime, text: &str) -> rooftree_protocol::SessionId {
     let cwd = work(house);
-    let new = rooftree_protocol::command::NewSession { agent: "lead".into(), cwd, name: None, model: None };
+    let new = rooftree_protocol::command::NewSession {
+        agent: "lead".into(),
+        cwd,
+        name: None,
+        model: None,
+    };
     let post = rooftree_protocol::Command::Post {
         to: rooftree_protocol::Address::Create(new),
         parts: vec![rooftree_protocol::Part::text(text)],
@@ -51,23 +70,26 @@ async fn post(house: &House, text: &str) -> rooftree_protocol::SessionId {
         delivery: rooftree_protocol::Delivery::Queue,
     };
     match house.command(post).await {
-        rooftree_protocol::command::Reply::Accepted { session, .. } => session,
+        rooftree_protocol::command::CommandReply::Accepted { session, .. } => session,
         other => panic!("{other:?}"),
     }
 }
 
-fn paints(name: &str, file: &str) -> [Entry; 3] {
+fn paints(name: &str, file: &str) -> [ScriptEntry; 3] {
     [
-        say("").agent(name).calls([call("Read", json!({"file_path": file}))]),
         say("")
             .agent(name)
-            .calls([call("Edit", json!({"file_path": file, "old_string": "plain", "new_string": name}))]),
+            .calls([call("Read", json!({"file_path": file}))]),
+        say("").agent(name).calls([call(
+            "Edit",
+            json!({"file_path": file, "old_string": "plain", "new_string": name}),
+        )]),
         say("painted").agent(name),
     ]
 }
 
 /// Applies the tasks of the first results, one after the other.
-fn apply_all() -> [Entry; 3] {
+fn apply_all() -> [ScriptEntry; 3] {
     let id = |at: usize| format!("{{{{ results[{at}].text | find('run_[a-z0-9]+') }}}}");
     [
         say("").agent("lead").calls([
@@ -81,9 +103,14 @@ fn apply_all() -> [Entry; 3] {
 
 #[tokio::test]
 async fn two_that_write_at_once_do_not_trample_each_other_and_both_changes_come_back() {
-    let script = [say("").agent("lead").calls([task("red", "paint"), task("blue", "paint")])];
-    let script =
-        script.into_iter().chain(apply_all()).chain(paints("red", "a.txt")).chain(paints("blue", "b.txt"));
+    let script = [say("")
+        .agent("lead")
+        .calls([task("red", "paint"), task("blue", "paint")])];
+    let script = script
+        .into_iter()
+        .chain(apply_all())
+        .chain(paints("red", "a.txt"))
+        .chain(paints("blue", "b.txt"));
     let house = house(script);
     git(&house, &["init", "-q"]);
     std::fs::write(work(&house).join("a.txt"), "old\n").unwrap();
@@ -93,10 +120,21 @@ async fn two_that_write_at_once_do_not_trample_each_other_and_both_changes_come_
     std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
     std::fs::write(work(&house).join("b.txt"), "plain\n").unwrap();
     let session = post(&house, "paint both").await;
-    let end = house.finished(&session).await;
-    assert_eq!(end.text.matches("Applied the changes of run_").count(), 2, "{}", house.story(&session).await);
-    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
-    assert_eq!(std::fs::read_to_string(work(&house).join("b.txt")).unwrap(), "blue\n");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        end.text.matches("Applied the changes of run_").count(),
+        2,
+        "{}",
+        house.transcript(&session).await
+    );
+    assert_eq!(
+        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        "red\n"
+    );
+    assert_eq!(
+        std::fs::read_to_string(work(&house).join("b.txt")).unwrap(),
+        "blue\n"
+    );
     for child in house.children(&session).await {
         assert_ne!(child.cwd, work(&house), "each worked in a copy of its own");
     }
@@ -104,38 +142,54 @@ async fn two_that_write_at_once_do_not_trample_each_other_and_both_changes_come_
 
 #[tokio::test]
 async fn two_that_change_the_same_line_are_reported_as_a_conflict_and_nothing_is_lost() {
-    let script = [say("").agent("lead").calls([task("red", "paint"), task("blue", "paint")])];
-    let script =
-        script.into_iter().chain(apply_all()).chain(paints("red", "a.txt")).chain(paints("blue", "a.txt"));
+    let script = [say("")
+        .agent("lead")
+        .calls([task("red", "paint"), task("blue", "paint")])];
+    let script = script
+        .into_iter()
+        .chain(apply_all())
+        .chain(paints("red", "a.txt"))
+        .chain(paints("blue", "a.txt"));
     let house = house(script);
     git(&house, &["init", "-q"]);
     std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
     git(&house, &["add", "."]);
     git(&house, &["commit", "-qm", "first"]);
     let session = post(&house, "paint it").await;
-    let end = house.finished(&session).await;
-    let story = house.story(&session).await;
+    let end = house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     assert!(end.text.contains("Applied the changes of"), "{story}");
     assert!(end.text.contains("CONFLICT: the changes of"), "{story}");
     assert!(end.text.contains("a.txt"), "{story}");
-    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
+    assert_eq!(
+        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        "red\n"
+    );
     let branches = git(&house, &["branch", "--list", "rooftree/*"]);
-    assert!(branches.contains("rooftree/blue-"), "the work that was not applied is kept: {branches}");
+    assert!(
+        branches.contains("rooftree/blue-"),
+        "the work that was not applied is kept: {branches}"
+    );
 }
 
 #[tokio::test]
 async fn one_alone_works_in_place_and_one_that_changed_nothing_leaves_no_copy() {
     let script = [
         say("").agent("lead").calls([task("red", "paint")]),
-        say("").agent("lead").calls([task("blue", "look"), task("blue", "look again")]),
+        say("")
+            .agent("lead")
+            .calls([task("blue", "look"), task("blue", "look again")]),
         say("{{ results[0].text }}").agent("lead"),
         say("looked").agent("blue"),
     ];
     let house = house(script.into_iter().chain(paints("red", "a.txt")));
     std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
     let session = post(&house, "go").await;
-    let end = house.finished(&session).await;
-    assert_eq!(std::fs::read_to_string(work(&house).join("a.txt")).unwrap(), "red\n");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        "red\n"
+    );
     assert!(!end.text.contains("workspace"), "{}", end.text);
     let left = std::fs::read_dir(house.path().join("workspaces")).unwrap();
     let left: Vec<String> = left
@@ -148,7 +202,9 @@ async fn one_alone_works_in_place_and_one_that_changed_nothing_leaves_no_copy() 
 #[tokio::test]
 async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
     let script = [
-        say("").agent("lead").calls([task("red", "x"), task_with("bold", "y", json!({}))]),
+        say("")
+            .agent("lead")
+            .calls([task("red", "x"), task_with("bold", "y", json!({}))]),
         say("{% for r in results %}{{ r.text | first_line }}\n{% endfor %}").agent("lead"),
         say("done in place").agent("bold"),
     ];
@@ -157,7 +213,7 @@ async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
         std::fs::write(work(&house).join(format!("{number}.txt")), "x").unwrap();
     }
     let session = post(&house, "go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     let wanted = "[ERROR: sub-agent 'red' could not provision an isolated workspace and was not dispatched, ";
     assert!(text.starts_with(wanted), "{text}");
     assert!(text.contains("done in place"), "{text}");
@@ -165,9 +221,16 @@ async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
 
 #[tokio::test]
 async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works() {
-    let fork = |prompt: &str| call("InvokeAgent", json!({"agent_name": "fork", "prompt": prompt}));
+    let fork = |prompt: &str| {
+        call(
+            "InvokeAgent",
+            json!({"agent_name": "fork", "prompt": prompt}),
+        )
+    };
     let script = [
-        say("").agent("lead").calls([fork("go on alone"), fork("go on too")]),
+        say("")
+            .agent("lead")
+            .calls([fork("go on alone"), fork("go on too")]),
         say("both back").agent("lead"),
         say("alone").agent("lead").matching("^go on"),
     ];
@@ -175,67 +238,109 @@ async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works
     git(&house, &["init", "-q"]);
     std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
     let session = post(&house, "split up").await;
-    assert_eq!(house.finished(&session).await.text, "both back");
+    assert_eq!(house.wait_for_run(&session).await.text, "both back");
     let requests = house.model.requests();
-    let parent = requests.iter().find(|request| request.session == session).unwrap();
-    let forks: Vec<_> = requests.iter().filter(|request| request.session != session).collect();
+    let parent = requests
+        .iter()
+        .find(|request| request.session == session)
+        .unwrap();
+    let forks: Vec<_> = requests
+        .iter()
+        .filter(|request| request.session != session)
+        .collect();
     assert_eq!(forks.len(), 2);
     for fork in forks {
         assert_eq!((&fork.system, &fork.tools), (&parent.system, &parent.tools));
         let told = format!("{:?}", fork.messages.last().unwrap());
-        assert!(told.contains("a copy of your own") && told.contains("workspaces"), "{told}");
+        assert!(
+            told.contains("a copy of your own") && told.contains("workspaces"),
+            "{told}"
+        );
     }
     house.verify().await;
 }
 
 /// A child that leaves a file in a directory, by a command whose words do not say which.
-fn hides(directory: &str) -> [Entry; 2] {
+fn hides(directory: &str) -> [ScriptEntry; 2] {
     let (start, rest) = directory.split_at(3);
     let place = format!("\"${{d}}{rest}\"");
     let command = format!("d={start}; mkdir -p {place} && echo x >{place}/key && echo x >beside");
-    [say("").agent("red").calls([call("Bash", json!({"command": command}))]), say("done").agent("red")]
+    [
+        say("")
+            .agent("red")
+            .calls([call("Bash", json!({"command": command}))]),
+        say("done").agent("red"),
+    ]
 }
 
 /// Applies what the one task left, after other calls.
-async fn applied(directory: &str, before: Vec<Call>, change: impl FnOnce(&mut Plan)) -> (House, String) {
+async fn applied(
+    directory: &str,
+    before: Vec<ScriptedCall>,
+    change: impl FnOnce(&mut TestRuntimeBuilder),
+) -> (TestRuntime, String) {
     let id = "{{ results[0].text | find('run_[a-z0-9]+') }}";
     let task = task_with("red", "hide", json!({"isolation": "worktree"}));
     let apply = call("ApplyWorkspace", json!({"task_id": id}));
     let script = [
         say("").agent("lead").calls([task]),
-        say("").agent("lead").calls(before.into_iter().chain([apply])),
+        say("")
+            .agent("lead")
+            .calls(before.into_iter().chain([apply])),
         say("{{ results | map(attribute='text') | join(' ') }}").agent("lead"),
     ];
     let house = house_with(script.into_iter().chain(hides(directory)), change);
     git(&house, &["init", "-q"]);
     git(&house, &["commit", "-q", "--allow-empty", "-m", "first"]);
     let session = post(&house, "go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     (house, text)
 }
 
 #[tokio::test]
 async fn what_the_one_who_applies_may_not_write_is_not_applied_and_neither_is_the_rest() {
-    let rule = || Rule::parse("Write(secret/**)").unwrap();
+    let rule = || PermissionRule::parse("Write(secret/**)").unwrap();
     for (directory, is_denied) in [("secret", true), ("public", false)] {
         let (house, text) = applied(directory, vec![], |plan| plan.policy.deny.push(rule())).await;
         let is_there = |name: &str| work(&house).join(name).exists();
         let key = format!("{directory}/key");
-        assert_eq!((is_there(&key), is_there("beside")), (!is_denied, !is_denied), "{directory}: {text}");
+        assert_eq!(
+            (is_there(&key), is_there("beside")),
+            (!is_denied, !is_denied),
+            "{directory}: {text}"
+        );
         let refused = "Nothing was applied: you may not write secret/key";
-        let words = if is_denied { refused } else { "Applied the changes of" };
+        let words = if is_denied {
+            refused
+        } else {
+            "Applied the changes of"
+        };
         assert!(text.contains(words), "{directory}: {text}");
     }
     let (house, text) = applied("secret", vec![], |_| {}).await;
-    assert!(work(&house).join("secret/key").exists(), "without the rule nothing keeps it: {text}");
+    assert!(
+        work(&house).join("secret/key").exists(),
+        "without the rule nothing keeps it: {text}"
+    );
 }
 
 #[tokio::test]
 async fn what_programs_obey_is_applied_only_by_whoever_may_write_it() {
-    for (mode, is_applied) in [(PermissionMode::Auto, false), (PermissionMode::Bypass, true)] {
+    for (mode, is_applied) in [
+        (PermissionMode::Auto, false),
+        (PermissionMode::Bypass, true),
+    ] {
         let (house, text) = applied(".vscode", vec![], |plan| plan.policy.mode = mode).await;
-        assert_eq!(work(&house).join(".vscode/key").exists(), is_applied, "{mode:?}: {text}");
-        assert_eq!(text.contains("you may not write .vscode/key"), !is_applied, "{mode:?}: {text}");
+        assert_eq!(
+            work(&house).join(".vscode/key").exists(),
+            is_applied,
+            "{mode:?}: {text}"
+        );
+        assert_eq!(
+            text.contains("you may not write .vscode/key"),
+            !is_applied,
+            "{mode:?}: {text}"
+        );
     }
 }
 
@@ -247,7 +352,7 @@ async fn in_plan_mode_nothing_is_applied() {
 }
 
 /// Two who may write get copies, write nothing, and are asked again.
-fn idle_then(read_by_red: Call) -> [Entry; 5] {
+fn idle_then(read_by_red: ScriptedCall) -> [ScriptEntry; 5] {
     [
         say("idle").agent("red"),
         say("").agent("red").calls([read_by_red]),
@@ -261,43 +366,69 @@ fn idle_then(read_by_red: Call) -> [Entry; 5] {
 async fn r2_d2_a_session_whose_copy_had_no_changes_goes_on_in_the_original_directory() {
     let resume = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
     let script = [
-        say("").agent("lead").calls([task("red", "look"), task("blue", "look")]),
-        say("").agent("lead").calls([task_with("red", "and a.txt?", json!({"resume": resume}))]),
+        say("")
+            .agent("lead")
+            .calls([task("red", "look"), task("blue", "look")]),
+        say("")
+            .agent("lead")
+            .calls([task_with("red", "and a.txt?", json!({"resume": resume}))]),
         say("{{ results[0].text }}").agent("lead"),
     ];
     let read = call("Read", json!({"file_path": "a.txt"}));
     let house = house(script.into_iter().chain(idle_then(read)));
     std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
     let session = post(&house, "look").await;
-    let said = house.finished(&session).await.text;
+    let said = house.wait_for_run(&session).await.text;
     assert!(said.contains("needle"), "{said}");
-    let child = house.children(&session).await.into_iter().find(|child| child.agent == "red").unwrap();
+    let child = house
+        .children(&session)
+        .await
+        .into_iter()
+        .find(|child| child.agent == "red")
+        .unwrap();
     assert!(!child.cwd.exists(), "the copy is gone");
-    let story = house.story(&child.id).await;
-    assert!(story.contains("notice   directory"), "people are told: {story}");
+    let story = house.transcript(&child.id).await;
+    assert!(
+        story.contains("notice   directory"),
+        "people are told: {story}"
+    );
 }
 
 #[tokio::test]
 async fn r2_d2_a_person_can_go_on_with_a_session_whose_copy_is_gone() {
-    let script =
-        [say("").agent("lead").calls([task("red", "look"), task("blue", "look")]), say("done").agent("lead")];
+    let script = [
+        say("")
+            .agent("lead")
+            .calls([task("red", "look"), task("blue", "look")]),
+        say("done").agent("lead"),
+    ];
     let run = call("Bash", json!({"command": "cat a.txt && touch here.txt"}));
     let house = house(script.into_iter().chain(idle_then(run)));
     std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
     let session = post(&house, "look").await;
-    house.finished(&session).await;
-    let child = house.children(&session).await.into_iter().find(|child| child.agent == "red").unwrap();
+    house.wait_for_run(&session).await;
+    let child = house
+        .children(&session)
+        .await
+        .into_iter()
+        .find(|child| child.agent == "red")
+        .unwrap();
     house.post_to(&child.id, "and a.txt?").await;
-    let end = house.finished_runs(&child.id, 2).await;
+    let end = house.wait_for_nth_run(&child.id, 2).await;
     assert!(end.text.contains("needle"), "{}", end.text);
-    assert!(work(&house).join("here.txt").exists(), "it works where its copy was made from");
+    assert!(
+        work(&house).join("here.txt").exists(),
+        "it works where its copy was made from"
+    );
 }
 
 #[tokio::test]
 async fn r2_d2_a_session_that_is_asked_again_beside_others_gets_a_new_copy() {
     let resume = |at: usize| format!("{{{{ results[{at}].text | find('ses_[a-z0-9]+') }}}}");
     let script = [
-        say("").agent("lead").calls([task("red", "look"), task("blue", "look")]),
+        say("")
+            .agent("lead")
+            .calls([task("red", "look"), task("blue", "look")]),
         say("").agent("lead").calls([
             task_with("red", "write", json!({"resume": resume(0)})),
             task_with("blue", "look", json!({"resume": resume(1)})),
@@ -307,7 +438,10 @@ async fn r2_d2_a_session_that_is_asked_again_beside_others_gets_a_new_copy() {
     let write = call("Write", json!({"file_path": "new.txt", "content": "new"}));
     let house = house(script.into_iter().chain(idle_then(write)));
     let session = post(&house, "look").await;
-    let said = house.finished(&session).await.text;
-    assert!(said.contains("[workspace: its changes are not in your working directory yet"), "{said}");
+    let said = house.wait_for_run(&session).await.text;
+    assert!(
+        said.contains("[workspace: its changes are not in your working directory yet"),
+        "{said}"
+    );
     assert!(!work(&house).join("new.txt").exists());
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, Command, EventBody, PermissionMode, PermissionScope, SessionId, definition::Exposure,
+    Answer, Command, EventBody, PermissionMode, PermissionScope, SessionId,
+    definition::ToolExposure,
 };
-use rooftree_testkit::House;
-use rooftree_tools::WayBack;
+use rooftree_testkit::TestRuntime;
+use rooftree_tools::CallSocketEnv;
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -15,29 +16,44 @@ use super::{
     shell::{Shell, called},
 };
 
-async fn answer(house: &House, session: &SessionId, answer: Answer) {
-    let asked = house.saw(session, "permission.requested").await;
-    let EventBody::PermissionRequested { id, tool, .. } = &asked.body else { panic!() };
+async fn answer(house: &TestRuntime, session: &SessionId, answer: Answer) {
+    let asked = house.wait_for_event(session, "permission.requested").await;
+    let EventBody::PermissionRequested { id, tool, .. } = &asked.body else {
+        panic!()
+    };
     assert_eq!(tool, "Change");
-    house.command(Command::Permit { session: session.clone(), permission: id.clone(), answer }).await;
+    house
+        .command(Command::Permit {
+            session: session.clone(),
+            permission: id.clone(),
+            answer,
+        })
+        .await;
 }
 
 fn changing() -> Shell {
-    Shell::new(|way: WayBack| async move { called(&way, "Change", json!({"say": "x"})).await })
+    Shell::new(
+        |way: CallSocketEnv| async move { called(&way, "Change", json!({"say": "x"})).await },
+    )
 }
 
 #[tokio::test]
 async fn a_person_is_asked_and_the_command_waits_for_the_answer() {
     let table = [
         (Answer::allow(PermissionScope::Once), "Bash done: Done: x"),
-        (Answer::deny(Some("not now".into())), "Bash done: Denied: [rejected: not now]"),
+        (
+            Answer::deny(Some("not now".into())),
+            "Bash done: Denied: [rejected: not now]",
+        ),
     ];
     for (said, wanted) in table {
-        let house = plan(changing(), Exposure::Skills).asking(PermissionMode::Ask).build();
+        let house = plan(changing(), ToolExposure::Skills)
+            .asking(PermissionMode::Ask)
+            .build();
         let session = house.post_as("clerk", "go").await;
         answer(&house, &session, said).await;
-        house.finished(&session).await;
-        let story = house.story(&session).await;
+        house.wait_for_run(&session).await;
+        let story = house.transcript(&session).await;
         assert!(story.contains(wanted), "{story}");
         house.verify().await;
     }
@@ -47,7 +63,7 @@ async fn a_person_is_asked_and_the_command_waits_for_the_answer() {
 async fn a_question_is_taken_back_when_the_command_ends_without_the_answer() {
     let leave = Arc::new(Notify::new());
     let left = leave.clone();
-    let shell = Shell::new(move |way: WayBack| {
+    let shell = Shell::new(move |way: CallSocketEnv| {
         let left = left.clone();
         async move {
             tokio::select! {
@@ -56,27 +72,41 @@ async fn a_question_is_taken_back_when_the_command_ends_without_the_answer() {
             }
         }
     });
-    let house = plan(shell, Exposure::Skills).asking(PermissionMode::Ask).build();
+    let house = plan(shell, ToolExposure::Skills)
+        .asking(PermissionMode::Ask)
+        .build();
     let session = house.post_as("clerk", "go").await;
-    house.saw(&session, "permission.requested").await;
+    house.wait_for_event(&session, "permission.requested").await;
     leave.notify_one();
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Bash done: left"), "{story}");
-    assert_eq!(story.matches("answer   Deny by cancelled").count(), 1, "{story}");
-    assert_eq!(story.matches("tool     Change cancelled").count(), 1, "{story}");
+    assert_eq!(
+        story.matches("answer   Deny by cancelled").count(),
+        1,
+        "{story}"
+    );
+    assert_eq!(
+        story.matches("tool     Change cancelled").count(),
+        1,
+        "{story}"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn nobody_answers_a_question_that_died_with_its_command() {
-    let house = plan(changing(), Exposure::Skills).asking(PermissionMode::Ask).build();
+    let house = plan(changing(), ToolExposure::Skills)
+        .asking(PermissionMode::Ask)
+        .build();
     let session = house.post_as("clerk", "go").await;
-    house.saw(&session, "permission.requested").await;
-    let house = house.crash(plan(changing(), Exposure::Skills).asking(PermissionMode::Ask)).await;
+    house.wait_for_event(&session, "permission.requested").await;
+    let house = house
+        .crash(plan(changing(), ToolExposure::Skills).asking(PermissionMode::Ask))
+        .await;
     house.recover().await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     assert!(story.contains("answer   Deny by interrupted"), "{story}");
     assert!(story.contains("tool     Bash unknown"), "{story}");
     assert_eq!(story.matches("asks     Change").count(), 1, "{story}");

@@ -4,15 +4,15 @@ use std::{future::Future, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, Outcome, ToolKind, ToolSpec};
-use rooftree_runtime::doorway::{Reply, connect};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, WayBack};
+use rooftree_runtime::call_socket::{CallSocketReply, connect};
+use rooftree_tools::{CallSocketEnv, Tool, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::UnixStream,
 };
 
-type Script = Arc<dyn Fn(Option<WayBack>, Value) -> BoxFuture<'static, String> + Send + Sync>;
+type Script = Arc<dyn Fn(Option<CallSocketEnv>, Value) -> BoxFuture<'static, String> + Send + Sync>;
 
 pub struct Shell {
     spec: ToolSpec,
@@ -22,28 +22,31 @@ pub struct Shell {
 impl Shell {
     /// One whose commands are let in.
     pub fn new<F: Future<Output = String> + Send + 'static>(
-        script: impl Fn(WayBack) -> F + Send + Sync + 'static,
+        script: impl Fn(CallSocketEnv) -> F + Send + Sync + 'static,
     ) -> Self {
         Self::maybe(move |way| script(way.unwrap()))
     }
 
     /// One whose commands may not be.
     pub fn maybe<F: Future<Output = String> + Send + 'static>(
-        script: impl Fn(Option<WayBack>) -> F + Send + Sync + 'static,
+        script: impl Fn(Option<CallSocketEnv>) -> F + Send + Sync + 'static,
     ) -> Self {
         Self::given(move |way, _| script(way))
     }
 
     /// One whose commands are told what the call says.
     pub fn given<F: Future<Output = String> + Send + 'static>(
-        script: impl Fn(Option<WayBack>, Value) -> F + Send + Sync + 'static,
+        script: impl Fn(Option<CallSocketEnv>, Value) -> F + Send + Sync + 'static,
     ) -> Self {
         let spec = ToolSpec {
             name: "Bash".into(),
             description: "Runs.".into(),
             input_schema: json!({"type": "object"}),
         };
-        Self { spec, script: Arc::new(move |way, input| Box::pin(script(way, input))) }
+        Self {
+            spec,
+            script: Arc::new(move |way, input| Box::pin(script(way, input))),
+        }
     }
 
     pub fn tool(self) -> Arc<dyn Tool> {
@@ -92,14 +95,14 @@ impl Tool for Shell {
     }
 }
 
-pub async fn stream(way: &WayBack) -> UnixStream {
+pub async fn stream(way: &CallSocketEnv) -> UnixStream {
     let stream = connect(&way.socket).unwrap();
     stream.set_nonblocking(true).unwrap();
     UnixStream::from_std(stream).unwrap()
 }
 
 /// Says these bytes at the door; what is answered.
-pub async fn say_raw(way: &WayBack, bytes: &[u8]) -> Option<Reply> {
+pub async fn say_raw(way: &CallSocketEnv, bytes: &[u8]) -> Option<CallSocketReply> {
     let mut stream = stream(way).await;
     // Whoever hears enough need not hear all.
     let _ = stream.write_all(bytes).await;
@@ -109,17 +112,25 @@ pub async fn say_raw(way: &WayBack, bytes: &[u8]) -> Option<Reply> {
 }
 
 /// Asks for something.
-pub async fn ask(way: &WayBack, request: &Value) -> Reply {
-    say_raw(way, format!("{request}\n").as_bytes()).await.unwrap()
+pub async fn ask(way: &CallSocketEnv, request: &Value) -> CallSocketReply {
+    say_raw(way, format!("{request}\n").as_bytes())
+        .await
+        .unwrap()
 }
 
 /// Calls a tool; how it went, in words.
-pub async fn called(way: &WayBack, tool: &str, input: Value) -> String {
-    told(&ask(way, &json!({"token": way.token, "tool": tool, "input": input})).await)
+pub async fn called(way: &CallSocketEnv, tool: &str, input: Value) -> String {
+    told(
+        &ask(
+            way,
+            &json!({"token": way.token, "tool": tool, "input": input}),
+        )
+        .await,
+    )
 }
 
 /// An answer in words.
-pub fn told(reply: &Reply) -> String {
+pub fn told(reply: &CallSocketReply) -> String {
     match reply.outcome {
         Outcome::Failed(code) => format!("{code:?}: {}", reply.text),
         other => format!("{other:?}: {}", reply.text),

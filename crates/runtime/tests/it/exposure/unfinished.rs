@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Command, Effect, RunStatus, definition::Exposure};
-use rooftree_testkit::{House, Plan, Probe, probe::Keeper};
-use rooftree_tools::{Toolset, WayBack};
+use rooftree_protocol::{Command, Effect, RunStatus, definition::ToolExposure};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, probe_tool::ProbeGate};
+use rooftree_tools::{CallSocketEnv, Toolset};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -14,18 +14,21 @@ use super::{
 };
 
 /// A plan whose command makes a call that is held.
-fn held(effect: Effect) -> (Plan, Keeper) {
-    let shell = Shell::new(|way: WayBack| async move { called(&way, "Held", json!({"say": "x"})).await });
-    let (probe, keeper) = Probe::gated("Held", effect);
-    let mut plan = plan(shell, Exposure::Skills);
+fn held(effect: Effect) -> (TestRuntimeBuilder, ProbeGate) {
+    let shell =
+        Shell::new(
+            |way: CallSocketEnv| async move { called(&way, "Held", json!({"say": "x"})).await },
+        );
+    let (probe, keeper) = ProbeTool::gated("Held", effect);
+    let mut plan = plan(shell, ToolExposure::Skills);
     plan.tools = Toolset::new(plan.tools.iter().cloned().chain([probe]));
     (plan, keeper)
 }
 
-async fn under_way(house: &House) -> rooftree_protocol::SessionId {
+async fn under_way(house: &TestRuntime) -> rooftree_protocol::SessionId {
     let session = house.post_as("clerk", "go").await;
     house
-        .until(&session, "the call from inside", |event| {
+        .wait_until(&session, "the call from inside", |event| {
             matches!(&event.body, rooftree_protocol::EventBody::ToolStarted { tool, .. } if tool == "Held")
         })
         .await;
@@ -41,10 +44,25 @@ async fn after_a_crash_both_calls_say_that_nobody_knows_and_neither_is_made_agai
         let (after, keeper) = held(effect);
         let house = house.crash(after).await;
         house.recover().await;
-        assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
-        let story = house.story(&session).await;
-        assert_eq!(story.matches("tool     Held unknown: unknown: interrupted").count(), 1, "{story}");
-        assert_eq!(story.matches("tool     Bash unknown: unknown: interrupted").count(), 1, "{story}");
+        assert_eq!(
+            house.wait_for_run(&session).await.status,
+            RunStatus::Completed
+        );
+        let story = house.transcript(&session).await;
+        assert_eq!(
+            story
+                .matches("tool     Held unknown: unknown: interrupted")
+                .count(),
+            1,
+            "{story}"
+        );
+        assert_eq!(
+            story
+                .matches("tool     Bash unknown: unknown: interrupted")
+                .count(),
+            1,
+            "{story}"
+        );
         assert_eq!(keeper.started(), 0, "it was made again");
         house.verify().await;
     }
@@ -55,9 +73,17 @@ async fn a_cancelled_run_stops_the_calls_of_its_commands() {
     let (plan, _keeper) = held(Effect::LocalMutation);
     let house = plan.build();
     let session = under_way(&house).await;
-    house.command(Command::Cancel { session: session.clone(), run: None }).await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
-    let story = house.story(&session).await;
+    house
+        .command(Command::Cancel {
+            session: session.clone(),
+            run: None,
+        })
+        .await;
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Cancelled
+    );
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Held cancelled"), "{story}");
     house.verify().await;
 }
@@ -71,10 +97,14 @@ async fn a_stopped_runtime_leaves_no_call_from_inside_open() {
     let house = house.reopen(after).await;
     keeper.open(10);
     house.recover().await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Held cancelled"), "{story}");
-    assert_eq!(keeper.started(), 0, "the command is made again without being asked for: {story}");
+    assert_eq!(
+        keeper.started(),
+        0,
+        "the command is made again without being asked for: {story}"
+    );
     house.verify().await;
 }
 
@@ -82,7 +112,7 @@ async fn a_stopped_runtime_leaves_no_call_from_inside_open() {
 async fn when_the_command_ends_so_does_the_call_it_left() {
     let leave = Arc::new(Notify::new());
     let left = leave.clone();
-    let shell = Shell::new(move |way: WayBack| {
+    let shell = Shell::new(move |way: CallSocketEnv| {
         let left = left.clone();
         // It does not hang up: it is the command that ends.
         tokio::spawn(async move { called(&way, "Held", json!({})).await });
@@ -91,16 +121,22 @@ async fn when_the_command_ends_so_does_the_call_it_left() {
             "left".to_owned()
         }
     });
-    let (probe, keeper) = Probe::gated("Held", Effect::LocalMutation);
-    let mut plan = plan(shell, Exposure::Skills);
+    let (probe, keeper) = ProbeTool::gated("Held", Effect::LocalMutation);
+    let mut plan = plan(shell, ToolExposure::Skills);
     plan.tools = Toolset::new(plan.tools.iter().cloned().chain([probe]));
     let house = plan.build();
     let session = under_way(&house).await;
     leave.notify_one();
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
-    let story = house.story(&session).await;
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
+    let story = house.transcript(&session).await;
     assert!(story.contains("tool     Bash done: left"), "{story}");
-    assert!(story.contains("tool     Held failed: stopped half-way"), "{story}");
+    assert!(
+        story.contains("tool     Held failed: stopped half-way"),
+        "{story}"
+    );
     assert_eq!(keeper.started(), 1);
     house.verify().await;
 }

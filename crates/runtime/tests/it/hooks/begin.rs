@@ -2,7 +2,7 @@
 
 use rooftree_protocol::{Command, EventBody, RunStatus};
 use rooftree_providers::scripted::say;
-use rooftree_runtime::hooks::Point;
+use rooftree_runtime::hooks::HookPoint;
 use serde_json::json;
 
 use super::{appears, asked, keeps, kept, last_read, prints, story_of, with};
@@ -10,15 +10,22 @@ use super::{appears, asked, keeps, kept, last_read, prints, story_of, with};
 #[tokio::test]
 async fn a_prompt_is_refused_with_the_reason_and_no_model_reads_it() {
     let guard = "grep -q secret && { echo 'no secrets here' >&2; exit 2; }; exit 0";
-    let house = with([say("hello")], vec![asked(Point::UserPromptSubmit, guard)]).build();
+    let house = with(
+        [say("hello")],
+        vec![asked(HookPoint::UserPromptSubmit, guard)],
+    )
+    .build();
     let session = house.post("the secret is 42").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Failed);
     assert!(end.error.unwrap().message.contains("no secrets here"));
     assert!(house.model.requests().is_empty(), "the model was asked");
     house.post_to(&session, "what is the weather").await;
-    assert_eq!(house.finished_runs(&session, 2).await.text, "hello");
-    assert!(!last_read(&house).contains("42"), "what was refused is read later");
+    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "hello");
+    assert!(
+        !last_read(&house).contains("42"),
+        "what was refused is read later"
+    );
     house.verify().await;
 }
 
@@ -26,19 +33,22 @@ async fn a_prompt_is_refused_with_the_reason_and_no_model_reads_it() {
 async fn what_is_said_during_a_run_is_judged_too_and_the_run_goes_on_without_it() {
     use rooftree_protocol::Effect;
     use rooftree_providers::scripted::call;
-    use rooftree_testkit::Probe;
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    use rooftree_testkit::ProbeTool;
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let guard = "grep -q secret && { echo no >&2; exit 2; }; exit 0";
     let entries = [say("").calls([call("Look", json!({}))]), say("done")];
-    let plan = with(entries, vec![asked(Point::UserPromptSubmit, guard)]);
+    let plan = with(entries, vec![asked(HookPoint::UserPromptSubmit, guard)]);
     let house = plan.tools(rooftree_tools::Toolset::new([look])).build();
     let session = house.post("go").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     house.steer(&session, "the secret is 42").await;
     keeper.open(1);
-    assert_eq!(house.finished(&session).await.text, "done");
-    let story = house.story(&session).await;
-    assert!(story.contains("hook     UserPromptSubmit blocks: no"), "{story}");
+    assert_eq!(house.wait_for_run(&session).await.text, "done");
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("hook     UserPromptSubmit blocks: no"),
+        "{story}"
+    );
     assert!(!last_read(&house).contains("42"));
 }
 
@@ -47,14 +57,25 @@ async fn context_is_added_to_a_prompt_as_words_or_as_json() {
     let json = prints(&json!({"hookSpecificOutput": {
         "hookEventName": "UserPromptSubmit", "additionalContext": "the branch is <main>",
     }}));
-    let hooks =
-        vec![asked(Point::UserPromptSubmit, "echo it is Monday"), asked(Point::UserPromptSubmit, &json)];
+    let hooks = vec![
+        asked(HookPoint::UserPromptSubmit, "echo it is Monday"),
+        asked(HookPoint::UserPromptSubmit, &json),
+    ];
     let (house, session, story) = story_of(with([say("hello")], hooks)).await;
     let read = last_read(&house);
-    assert!(read.contains("it is Monday") && read.contains("the branch is &lt;main&gt;"), "{read}");
-    assert!(read.contains("system_message") && read.find("\"go\"") < read.find("it is Monday"), "{read}");
-    assert!(story.contains("hook     UserPromptSubmit: it is Monday"), "{story}");
-    assert_eq!(house.finished(&session).await.turns, 1);
+    assert!(
+        read.contains("it is Monday") && read.contains("the branch is &lt;main&gt;"),
+        "{read}"
+    );
+    assert!(
+        read.contains("system_message") && read.find("\"go\"") < read.find("it is Monday"),
+        "{read}"
+    );
+    assert!(
+        story.contains("hook     UserPromptSubmit: it is Monday"),
+        "{story}"
+    );
+    assert_eq!(house.wait_for_run(&session).await.turns, 1);
 }
 
 #[tokio::test]
@@ -63,22 +84,29 @@ async fn a_session_begins_once_in_a_process_and_anew_when_it_is_cleared() {
     let log = place.path().join("log");
     let hooks = || {
         let tell = format!("tee -a '{}' >/dev/null; echo be kind", log.display());
-        vec![asked(Point::SessionStart, &tell), asked(Point::SessionEnd, &keeps(&log))]
+        vec![
+            asked(HookPoint::SessionStart, &tell),
+            asked(HookPoint::SessionEnd, &keeps(&log)),
+        ]
     };
     let plan = || with([say("hello").times(9)], hooks());
     let house = plan().build();
     let session = house.post("one").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert!(last_read(&house).contains("be kind"));
     house.post_to(&session, "two").await;
-    house.finished_runs(&session, 2).await;
-    house.command(Command::Clear { session: session.clone() }).await;
-    house.saw(&session, "session.cleared").await;
+    house.wait_for_nth_run(&session, 2).await;
+    house
+        .command(Command::Clear {
+            session: session.clone(),
+        })
+        .await;
+    house.wait_for_event(&session, "session.cleared").await;
     house.post_to(&session, "three").await;
-    house.finished_runs(&session, 3).await;
+    house.wait_for_nth_run(&session, 3).await;
     let house = house.reopen(plan()).await;
     house.post_to(&session, "four").await;
-    house.finished_runs(&session, 4).await;
+    house.wait_for_nth_run(&session, 4).await;
     house.close().await;
     let mut told: Vec<String> = kept(&log)
         .iter()
@@ -109,7 +137,7 @@ async fn a_prompt_is_asked_about_again_after_a_crash_and_what_was_added_is_there
         begun.display(),
         go.display()
     );
-    let mut hook = asked(Point::UserPromptSubmit, &script);
+    let mut hook = asked(HookPoint::UserPromptSubmit, &script);
     // A crash turns the clock by a minute, which is not what this is about.
     hook.patience = std::time::Duration::from_secs(3_600);
     let plan = || with([say("hello").times(9)], vec![hook.clone()]);
@@ -121,8 +149,8 @@ async fn a_prompt_is_asked_about_again_after_a_crash_and_what_was_added_is_there
     house.recover().await;
     appears(&begun).await;
     std::fs::write(&go, "").unwrap();
-    assert_eq!(house.finished(&session).await.text, "hello");
-    let story = house.story(&session).await;
+    assert_eq!(house.wait_for_run(&session).await.text, "hello");
+    let story = house.transcript(&session).await;
     assert_eq!(story.matches("it is Monday").count(), 1, "{story}");
     assert_eq!(last_read(&house).matches("it is Monday").count(), 1);
     house.verify().await;
@@ -130,47 +158,60 @@ async fn a_prompt_is_asked_about_again_after_a_crash_and_what_was_added_is_there
 
 #[tokio::test]
 async fn the_same_conversation_is_read_live_and_replayed() {
-    let hooks = || vec![asked(Point::UserPromptSubmit, "echo it is $(date +%s%N)")];
+    let hooks = || {
+        vec![asked(
+            HookPoint::UserPromptSubmit,
+            "echo it is $(date +%s%N)",
+        )]
+    };
     let house = with([say("hello").times(9)], hooks()).build();
     let session = house.post("one").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let first = last_read(&house);
     let first = first.trim_end_matches(']').to_owned();
     let house = house.reopen(with([say("hello").times(9)], hooks())).await;
     house.post_to(&session, "two").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let second = last_read(&house);
     assert!(second.starts_with(&first), "{first}\n{second}");
     let said = house.events(&session).await;
-    assert_eq!(said.iter().filter(|event| matches!(event.body, EventBody::HookSaid(_))).count(), 2);
+    assert_eq!(
+        said.iter()
+            .filter(|event| matches!(event.body, EventBody::HookSaid(_)))
+            .count(),
+        2
+    );
 }
 
 #[tokio::test]
 async fn a_hook_that_is_asked_once_is_asked_once_in_a_session() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let mut hook = asked(Point::UserPromptSubmit, &keeps(&log));
+    let mut hook = asked(HookPoint::UserPromptSubmit, &keeps(&log));
     hook.once = Some(Default::default());
     let house = with([say("hello").times(9)], vec![hook]).build();
     let session = house.post("one").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     house.post_to(&session, "two").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     assert_eq!(kept(&log).len(), 1);
     let other = house.post("three").await;
-    house.finished(&other).await;
+    house.wait_for_run(&other).await;
     assert_eq!(kept(&log).len(), 2);
 }
 
 #[tokio::test]
 async fn a_hook_in_background_says_nothing_with_an_effect() {
-    use rooftree_runtime::hooks::Wait;
+    use rooftree_runtime::hooks::HookWait;
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let mut hook = asked(Point::UserPromptSubmit, &format!("{}; exit 2", keeps(&log)));
-    hook.wait = Wait::Background;
+    let mut hook = asked(
+        HookPoint::UserPromptSubmit,
+        &format!("{}; exit 2", keeps(&log)),
+    );
+    hook.wait = HookWait::Background;
     let (house, session, _) = story_of(with([say("hello")], vec![hook])).await;
-    assert_eq!(house.finished(&session).await.text, "hello");
+    assert_eq!(house.wait_for_run(&session).await.text, "hello");
     house.close().await;
     assert_eq!(kept(&log).len(), 1, "a runtime that stops waits for it");
 }

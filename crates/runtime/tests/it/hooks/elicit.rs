@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, Level, PermissionMode, Question, QuestionReply, ToolKind, ToolSpec};
+use rooftree_protocol::{
+    DefinitionLevel, Effect, PermissionMode, Question, QuestionReply, ToolKind, ToolSpec,
+};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::hooks::{Hook, Point};
+use rooftree_runtime::hooks::{ConfiguredHook, HookPoint};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
@@ -36,30 +38,38 @@ impl Tool for Asker {
     }
 
     fn run(&self, _: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let question: Question =
-            serde_json::from_value(json!({"name": "colour", "text": "Which colour?", "free": true})).unwrap();
+        let question: Question = serde_json::from_value(
+            json!({"name": "colour", "text": "Which colour?", "free": true}),
+        )
+        .unwrap();
         Box::pin(async move {
             ToolOutput::done(match (context.ask)(vec![question]).await {
                 QuestionReply::Answered { answers } => format!("answered {answers:?}"),
-                QuestionReply::Declined { because } => format!("declined {}", because.unwrap_or_default()),
+                QuestionReply::Declined { because } => {
+                    format!("declined {}", because.unwrap_or_default())
+                }
             })
         })
     }
 }
 
 pub(super) fn asker() -> Arc<dyn Tool> {
-    let spec = json!({"name": "mcp__files__ask", "description": "", "input_schema": {"type": "object"}});
+    let spec =
+        json!({"name": "mcp__files__ask", "description": "", "input_schema": {"type": "object"}});
     Arc::new(Asker(serde_json::from_value(spec).unwrap()))
 }
 
 /// What the tool says when nobody but hooks can be asked, and what people are told.
-async fn said(hooks: Vec<Hook>) -> (String, String) {
-    let entries = [say("").calls([call("mcp__files__ask", json!({}))]), say("{{ results[0].text }}")];
+async fn said(hooks: Vec<ConfiguredHook>) -> (String, String) {
+    let entries = [
+        say("").calls([call("mcp__files__ask", json!({}))]),
+        say("{{ results[0].text }}"),
+    ];
     let mut plan = with(entries, hooks).tools(Toolset::new([asker()]));
     plan.policy.mode = PermissionMode::Bypass;
     let house = plan.build();
     let session = house.post("go").await;
-    let text = house.finished(&session).await.text;
+    let text = house.wait_for_run(&session).await.text;
     let told = told(&house, &session).await;
     house.close().await;
     (text, told)
@@ -72,18 +82,40 @@ async fn a_hook_answers_or_declines_and_a_projects_hook_only_declines() {
     }}));
     let decline = prints(&json!({"hookSpecificOutput": {"action": "decline"}}));
     let red = r#"answered {"colour": ["red"], "sizes": ["1", "x"]}"#;
-    assert_eq!(said(vec![asked_about(Point::Elicitation, "files", &answer)]).await.0, red);
-    let (text, _) = said(vec![asked_about(Point::Elicitation, "others", &answer)]).await;
-    assert!(text.contains("nobody can be asked"), "it is for another server: {text}");
-    assert_eq!(said(vec![asked(Point::Elicitation, &decline)]).await.0, "declined a hook declines to answer");
-    assert_eq!(said(vec![asked(Point::Elicitation, "echo no >&2; exit 2")]).await.0, "declined no");
-    let mut theirs = asked(Point::Elicitation, &answer);
-    theirs.level = Level::Project;
+    assert_eq!(
+        said(vec![asked_about(HookPoint::Elicitation, "files", &answer)])
+            .await
+            .0,
+        red
+    );
+    let (text, _) = said(vec![asked_about(HookPoint::Elicitation, "others", &answer)]).await;
+    assert!(
+        text.contains("nobody can be asked"),
+        "it is for another server: {text}"
+    );
+    assert_eq!(
+        said(vec![asked(HookPoint::Elicitation, &decline)]).await.0,
+        "declined a hook declines to answer"
+    );
+    assert_eq!(
+        said(vec![asked(HookPoint::Elicitation, "echo no >&2; exit 2")])
+            .await
+            .0,
+        "declined no"
+    );
+    let mut theirs = asked(HookPoint::Elicitation, &answer);
+    theirs.level = DefinitionLevel::Project;
     let (text, told) = said(vec![theirs]).await;
-    assert!(text.contains("nobody can be asked") && told.contains("it is the project's"), "{text}: {told}");
+    assert!(
+        text.contains("nobody can be asked") && told.contains("it is the project's"),
+        "{text}: {told}"
+    );
     // One that fails leaves it to people.
-    let (text, told) = said(vec![asked(Point::Elicitation, "kill -9 $$")]).await;
-    assert!(text.contains("nobody can be asked") && told.contains("it crashed"), "{text}: {told}");
+    let (text, told) = said(vec![asked(HookPoint::Elicitation, "kill -9 $$")]).await;
+    assert!(
+        text.contains("nobody can be asked") && told.contains("it crashed"),
+        "{text}: {told}"
+    );
 }
 
 #[tokio::test]
@@ -91,7 +123,15 @@ async fn the_answer_is_told_with_who_asked() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let decline = prints(&json!({"hookSpecificOutput": {"action": "cancel"}}));
-    said(vec![asked(Point::Elicitation, &decline), asked(Point::ElicitationResult, &keeps(&log))]).await;
+    said(vec![
+        asked(HookPoint::Elicitation, &decline),
+        asked(HookPoint::ElicitationResult, &keeps(&log)),
+    ])
+    .await;
     let told = &kept(&log)[0];
-    assert_eq!((&told["mcp_server_name"], &told["action"]), (&json!("files"), &json!("decline")), "{told}");
+    assert_eq!(
+        (&told["mcp_server_name"], &told["action"]),
+        (&json!("files"), &json!("decline")),
+        "{told}"
+    );
 }

@@ -2,21 +2,34 @@
 
 use rooftree_protocol::{EventBody, RunStatus};
 use rooftree_providers::scripted::say;
-use rooftree_runtime::hooks::Point;
+use rooftree_runtime::hooks::HookPoint;
 use serde_json::{Value, json};
 
 use super::{asked, kept, last_read, prints, story_of, with};
 
 #[tokio::test]
 async fn a_run_that_wants_to_end_can_be_made_to_go_on_and_reads_why() {
-    let once = r#"grep -q '"stop_hook_active":true' && exit 0; echo 'run the tests first' >&2; exit 2"#;
-    let plan = with([say("done"), say("tests are green")], vec![asked(Point::Stop, once)]);
+    let once =
+        r#"grep -q '"stop_hook_active":true' && exit 0; echo 'run the tests first' >&2; exit 2"#;
+    let plan = with(
+        [say("done"), say("tests are green")],
+        vec![asked(HookPoint::Stop, once)],
+    );
     let (house, session, story) = story_of(plan).await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.text.as_str()), (RunStatus::Completed, "tests are green"));
-    assert!(story.contains("hook     Stop blocks: run the tests first"), "{story}");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.text.as_str()),
+        (RunStatus::Completed, "tests are green")
+    );
+    assert!(
+        story.contains("hook     Stop blocks: run the tests first"),
+        "{story}"
+    );
     let read = last_read(&house);
-    assert!(read.contains("run the tests first") && read.contains("system_message"), "{read}");
+    assert!(
+        read.contains("run the tests first") && read.contains("system_message"),
+        "{read}"
+    );
     house.verify().await;
 }
 
@@ -25,13 +38,19 @@ async fn an_end_is_not_put_off_for_ever() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let never = format!("cat >> '{}'; echo go on >&2; exit 2", log.display());
-    let plan = with([say("done").times(20)], vec![asked(Point::Stop, &never)]);
+    let plan = with(
+        [say("done").times(20)],
+        vec![asked(HookPoint::Stop, &never)],
+    );
     let (house, session, story) = story_of(plan).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Completed, 6));
     assert_eq!(story.matches("Stop blocks").count(), 5);
     assert!(story.contains("notice   hook"), "{story}");
-    let active: Vec<Value> = kept(&log).iter().map(|told| told["stop_hook_active"].clone()).collect();
+    let active: Vec<Value> = kept(&log)
+        .iter()
+        .map(|told| told["stop_hook_active"].clone())
+        .collect();
     assert_eq!(active, [false, true, true, true, true, true]);
     assert_eq!(kept(&log)[0]["last_assistant_message"], "done");
 }
@@ -40,9 +59,12 @@ async fn an_end_is_not_put_off_for_ever() {
 async fn a_run_that_fails_is_told_of_and_not_held() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let hooks = vec![asked(Point::StopFailure, &super::keeps(&log)), asked(Point::Stop, "exit 2")];
+    let hooks = vec![
+        asked(HookPoint::StopFailure, &super::keeps(&log)),
+        asked(HookPoint::Stop, "exit 2"),
+    ];
     let (house, session, _) = story_of(with([], hooks)).await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Failed);
+    assert_eq!(house.wait_for_run(&session).await.status, RunStatus::Failed);
     house.close().await;
     let told = kept(&log).remove(0);
     assert_eq!(
@@ -52,21 +74,26 @@ async fn a_run_that_fails_is_told_of_and_not_held() {
 }
 
 /// A conversation that grows until it must be made smaller.
-async fn growing(hooks: Vec<rooftree_runtime::hooks::Hook>) -> (rooftree_testkit::House, String, usize) {
+async fn growing(
+    hooks: Vec<rooftree_runtime::hooks::ConfiguredHook>,
+) -> (rooftree_testkit::TestRuntime, String, usize) {
     let summary = say("Facts: teal.").agent("compaction").matching(".*");
     let long = say("noted").agent("lead").matching(".*");
     let mut plan = with([summary, long], hooks);
     plan.window = Some(2_000);
     let house = plan.build();
     let session = house.post(&"x".repeat(1_500)).await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     for number in 2..7 {
         house.post_to(&session, &"y".repeat(1_500)).await;
-        house.finished_runs(&session, number).await;
+        house.wait_for_nth_run(&session, number).await;
     }
     let events = house.events(&session).await;
-    let shrunk = events.iter().filter(|event| matches!(event.body, EventBody::ContextCompacted(_))).count();
-    let story = house.story(&session).await;
+    let shrunk = events
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::ContextCompacted(_)))
+        .count();
+    let story = house.transcript(&session).await;
     (house, story, shrunk)
 }
 
@@ -74,7 +101,11 @@ async fn growing(hooks: Vec<rooftree_runtime::hooks::Hook>) -> (rooftree_testkit
 async fn making_a_context_smaller_can_be_put_off_but_the_work_goes_on() {
     let (_, _, usual) = growing(vec![]).await;
     assert!(usual > 0);
-    let (_, story, shrunk) = growing(vec![asked(Point::PreCompact, "echo not yet >&2; exit 2")]).await;
+    let (_, story, shrunk) = growing(vec![asked(
+        HookPoint::PreCompact,
+        "echo not yet >&2; exit 2",
+    )])
+    .await;
     assert!(story.contains("notice   hook"), "{story}");
     assert!(shrunk < usual, "{shrunk} of {usual}");
     assert!(!story.contains("failed"), "{story}");
@@ -85,13 +116,23 @@ async fn what_was_made_smaller_is_told_with_the_summary_and_can_be_added_to() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let hooks = vec![
-        asked(Point::PostCompact, &super::keeps(&log)),
-        super::asked_about(Point::SessionStart, "compact", "echo remember the rules"),
+        asked(HookPoint::PostCompact, &super::keeps(&log)),
+        super::asked_about(
+            HookPoint::SessionStart,
+            "compact",
+            "echo remember the rules",
+        ),
     ];
     let (house, _, shrunk) = growing(hooks).await;
     assert_eq!(kept(&log).len(), shrunk);
     let told = kept(&log).remove(0);
-    assert!(told["compact_summary"].as_str().unwrap().contains("Facts: teal."), "{told}");
+    assert!(
+        told["compact_summary"]
+            .as_str()
+            .unwrap()
+            .contains("Facts: teal."),
+        "{told}"
+    );
     assert_eq!(told["trigger"], "auto");
     let requests = house.model.requests();
     assert!(format!("{:?}", requests.last().unwrap().messages).contains("remember the rules"));
@@ -99,7 +140,13 @@ async fn what_was_made_smaller_is_told_with_the_summary_and_can_be_added_to() {
 
 #[tokio::test]
 async fn saying_that_it_should_end_at_the_end_ends_it_well() {
-    let hook = asked(Point::Stop, &prints(&json!({"continue": false, "decision": "block", "reason": "x"})));
+    let hook = asked(
+        HookPoint::Stop,
+        &prints(&json!({"continue": false, "decision": "block", "reason": "x"})),
+    );
     let (house, session, _) = story_of(with([say("done")], vec![hook])).await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
 }

@@ -1,10 +1,10 @@
 //! Before a tool is used: refusing, rewriting, asking, and never allowing what is refused.
 
-use rooftree_protocol::{Effect, EventBody, Level, PermissionMode};
+use rooftree_protocol::{DefinitionLevel, Effect, EventBody, PermissionMode};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::hooks::{Hook, Point};
-use rooftree_testkit::Plan;
-use rooftree_tools::{Processes, Rule, Toolset};
+use rooftree_runtime::hooks::{ConfiguredHook, HookPoint};
+use rooftree_testkit::TestRuntimeBuilder;
+use rooftree_tools::{BackgroundProcesses, PermissionRule, Toolset};
 use serde_json::{Value, json};
 
 use super::{asked, asked_about, doing, keeps, kept, prints, story_of, with};
@@ -22,18 +22,28 @@ fn rewrites(input: Value) -> String {
 }
 
 /// A model that writes a file with the real tool.
-fn writing(path: &str, hooks: Vec<Hook>) -> Plan {
+fn writing(path: &str, hooks: Vec<ConfiguredHook>) -> TestRuntimeBuilder {
     let write = call("Write", json!({"file_path": path, "content": "hi"}));
-    let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
-    with([say("").calls([write]), say("{{ results[0].text }}")], hooks).tools(tools)
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(BackgroundProcesses::new(|| 1)));
+    with(
+        [say("").calls([write]), say("{{ results[0].text }}")],
+        hooks,
+    )
+    .tools(tools)
 }
 
 #[tokio::test]
 async fn exit_code_two_refuses_with_what_was_written_to_standard_error() {
-    let hook = asked(Point::PreToolUse, "cat >/dev/null; echo 'not on Sundays' >&2; exit 2");
+    let hook = asked(
+        HookPoint::PreToolUse,
+        "cat >/dev/null; echo 'not on Sundays' >&2; exit 2",
+    );
     let (house, session, story) = story_of(doing(vec![hook])).await;
-    assert!(story.contains("tool     Do denied: [denied] not on Sundays"), "{story}");
-    assert_eq!(house.finished(&session).await.denials.len(), 1);
+    assert!(
+        story.contains("tool     Do denied: [denied] not on Sundays"),
+        "{story}"
+    );
+    assert_eq!(house.wait_for_run(&session).await.denials.len(), 1);
     house.verify().await;
 }
 
@@ -41,8 +51,11 @@ async fn exit_code_two_refuses_with_what_was_written_to_standard_error() {
 async fn a_denial_in_json_refuses_in_every_mode_and_later_hooks_are_not_asked() {
     let place = tempfile::tempdir().unwrap();
     let canary = place.path().join("canary");
-    let no = asked(Point::PreToolUse, &decides("deny", json!({"permissionDecisionReason": "no"})));
-    let later = asked(Point::PreToolUse, &keeps(&canary));
+    let no = asked(
+        HookPoint::PreToolUse,
+        &decides("deny", json!({"permissionDecisionReason": "no"})),
+    );
+    let later = asked(HookPoint::PreToolUse, &keeps(&canary));
     let (_, _, story) = story_of(doing(vec![no, later])).await;
     assert!(story.contains("tool     Do denied: [denied] no"), "{story}");
     assert!(!canary.exists());
@@ -52,32 +65,55 @@ async fn a_denial_in_json_refuses_in_every_mode_and_later_hooks_are_not_asked() 
 async fn a_hook_is_asked_only_about_what_it_names() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let mut ruled = asked(Point::PreToolUse, "exit 2");
-    ruled.condition = Some(Rule::parse("Write").unwrap());
+    let mut ruled = asked(HookPoint::PreToolUse, "exit 2");
+    ruled.condition = Some(PermissionRule::parse("Write").unwrap());
     let hooks = vec![
-        asked_about(Point::PreToolUse, "Bash|Write", "exit 2"),
-        asked_about(Point::PreToolUse, "^D.$", &keeps(&log)),
+        asked_about(HookPoint::PreToolUse, "Bash|Write", "exit 2"),
+        asked_about(HookPoint::PreToolUse, "^D.$", &keeps(&log)),
         ruled,
     ];
     let (house, session, story) = story_of(doing(hooks)).await;
     assert!(story.contains("tool     Do done: effect"), "{story}");
     let input = kept(&log).remove(0);
     assert_eq!(input["hook_event_name"], "PreToolUse");
-    assert_eq!((&input["tool_name"], &input["tool_input"]), (&json!("Do"), &json!({"say": "effect"})));
-    assert_eq!((&input["session_id"], &input["cwd"]), (&json!(session), &json!(house.path())));
-    assert_eq!((&input["permission_mode"], &input["agent_id"]), (&json!("bypassPermissions"), &Value::Null));
-    assert!(input["tool_use_id"].as_str().unwrap().starts_with("call_"), "{input}");
+    assert_eq!(
+        (&input["tool_name"], &input["tool_input"]),
+        (&json!("Do"), &json!({"say": "effect"}))
+    );
+    assert_eq!(
+        (&input["session_id"], &input["cwd"]),
+        (&json!(session), &json!(house.path()))
+    );
+    assert_eq!(
+        (&input["permission_mode"], &input["agent_id"]),
+        (&json!("bypassPermissions"), &Value::Null)
+    );
+    assert!(
+        input["tool_use_id"].as_str().unwrap().starts_with("call_"),
+        "{input}"
+    );
 }
 
 #[tokio::test]
 async fn rewritten_arguments_are_what_is_made_and_the_journal_shows_both() {
-    let hook = asked(Point::PreToolUse, &rewrites(json!({"say": "something else"})));
+    let hook = asked(
+        HookPoint::PreToolUse,
+        &rewrites(json!({"say": "something else"})),
+    );
     let (house, session, story) = story_of(doing(vec![hook])).await;
-    assert!(story.contains(r#"model    Do {"say":"effect"}"#), "what the model asked for: {story}");
-    assert!(story.contains("tool     Do done: something else"), "{story}");
+    assert!(
+        story.contains(r#"model    Do {"say":"effect"}"#),
+        "what the model asked for: {story}"
+    );
+    assert!(
+        story.contains("tool     Do done: something else"),
+        "{story}"
+    );
     let events = house.events(&session).await;
     let intent = events.iter().find_map(|event| match &event.body {
-        EventBody::ToolStarted { input, permitted, .. } => Some((input.clone(), permitted.clone())),
+        EventBody::ToolStarted {
+            input, permitted, ..
+        } => Some((input.clone(), permitted.clone())),
         _ => None,
     });
     let (input, permitted) = intent.unwrap();
@@ -88,18 +124,31 @@ async fn rewritten_arguments_are_what_is_made_and_the_journal_shows_both() {
 #[tokio::test]
 async fn rewritten_arguments_are_checked_as_if_the_model_had_written_them() {
     let secret = |path: &str| rewrites(json!({"file_path": path, "content": "hi"}));
-    let mut plan = writing("note.txt", vec![asked(Point::PreToolUse, &secret("private/note.txt"))]);
-    plan.policy.deny = vec![Rule::parse("Write(private/**)").unwrap()];
+    let mut plan = writing(
+        "note.txt",
+        vec![asked(HookPoint::PreToolUse, &secret("private/note.txt"))],
+    );
+    plan.policy.deny = vec![PermissionRule::parse("Write(private/**)").unwrap()];
     let (house, _, story) = story_of(plan).await;
-    assert!(story.contains("Write denied: [denied] the deny rule"), "{story}");
+    assert!(
+        story.contains("Write denied: [denied] the deny rule"),
+        "{story}"
+    );
     assert!(!house.path().join("private").exists() && !house.path().join("note.txt").exists());
 
     let broken = rewrites(json!({"file_path": 7}));
-    let (house, _, story) = story_of(writing("note.txt", vec![asked(Point::PreToolUse, &broken)])).await;
+    let (house, _, story) = story_of(writing(
+        "note.txt",
+        vec![asked(HookPoint::PreToolUse, &broken)],
+    ))
+    .await;
     assert!(story.contains("Write failed:"), "{story}");
     assert!(!house.path().join("note.txt").exists());
 
-    let mut plan = writing("note.txt", vec![asked(Point::PreToolUse, &secret("/elsewhere/note.txt"))]);
+    let mut plan = writing(
+        "note.txt",
+        vec![asked(HookPoint::PreToolUse, &secret("/elsewhere/note.txt"))],
+    );
     plan.policy.mode = PermissionMode::AcceptEdits;
     let (_, _, story) = story_of(plan).await;
     assert!(story.contains("outside the working directory"), "{story}");
@@ -110,8 +159,8 @@ async fn a_later_hook_is_asked_about_what_an_earlier_one_made_of_the_call() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let hooks = vec![
-        asked(Point::PreToolUse, &rewrites(json!({"say": "else"}))),
-        asked(Point::PreToolUse, &keeps(&log)),
+        asked(HookPoint::PreToolUse, &rewrites(json!({"say": "else"}))),
+        asked(HookPoint::PreToolUse, &keeps(&log)),
     ];
     story_of(doing(hooks)).await;
     assert_eq!(kept(&log)[0]["tool_input"], json!({"say": "else"}));
@@ -119,7 +168,7 @@ async fn a_later_hook_is_asked_about_what_an_earlier_one_made_of_the_call() {
 
 #[tokio::test]
 async fn a_yes_counts_where_only_the_mode_asks() {
-    let yes = || asked(Point::PreToolUse, &decides("allow", json!({})));
+    let yes = || asked(HookPoint::PreToolUse, &decides("allow", json!({})));
     let mut plan = doing(vec![yes()]);
     plan.policy.mode = PermissionMode::Ask;
     let (_, _, story) = story_of(plan).await;
@@ -127,38 +176,54 @@ async fn a_yes_counts_where_only_the_mode_asks() {
     for (ask, deny) in [("Do", None), ("*", None), ("Other", Some("Do"))] {
         let mut plan = doing(vec![yes()]);
         plan.policy.mode = PermissionMode::Ask;
-        plan.policy.ask = vec![Rule::parse(ask).unwrap()];
-        plan.policy.deny = deny.into_iter().map(|deny| Rule::parse(deny).unwrap()).collect();
+        plan.policy.ask = vec![PermissionRule::parse(ask).unwrap()];
+        plan.policy.deny = deny
+            .into_iter()
+            .map(|deny| PermissionRule::parse(deny).unwrap())
+            .collect();
         let (_, _, story) = story_of(plan).await;
-        assert!(story.contains("tool     Do denied"), "ask {ask}, deny {deny:?}: {story}");
+        assert!(
+            story.contains("tool     Do denied"),
+            "ask {ask}, deny {deny:?}: {story}"
+        );
     }
     let mut plan = doing(vec![yes()]);
     plan.policy.mode = PermissionMode::Plan;
     let (_, _, story) = story_of(plan).await;
-    assert!(story.contains("tool     Do denied: [denied] plan mode only looks"), "{story}");
+    assert!(
+        story.contains("tool     Do denied: [denied] plan mode only looks"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
 async fn a_projects_hook_cannot_say_yes_and_a_no_beats_a_yes() {
-    let yes = |level: Level, point: Point| {
+    let yes = |level: DefinitionLevel, point: HookPoint| {
         let script = match point {
-            Point::PreToolUse => decides("allow", json!({})),
+            HookPoint::PreToolUse => decides("allow", json!({})),
             _ => prints(&json!({"hookSpecificOutput": {"decision": {"behavior": "allow"}}})),
         };
         let mut hook = asked(point, &script);
         hook.level = level;
         hook
     };
-    for point in [Point::PreToolUse, Point::PermissionRequest] {
-        for (level, done) in [(Level::Project, false), (Level::User, true)] {
+    for point in [HookPoint::PreToolUse, HookPoint::PermissionRequest] {
+        for (level, done) in [
+            (DefinitionLevel::Project, false),
+            (DefinitionLevel::User, true),
+        ] {
             let mut plan = doing(vec![yes(level, point)]);
             plan.policy.mode = PermissionMode::Ask;
             let (_, _, story) = story_of(plan).await;
-            assert_eq!(story.contains("tool     Do done"), done, "{point} {level:?}: {story}");
+            assert_eq!(
+                story.contains("tool     Do done"),
+                done,
+                "{point} {level:?}: {story}"
+            );
         }
     }
-    let no = asked(Point::PreToolUse, "exit 2");
-    let mut plan = doing(vec![yes(Level::User, Point::PreToolUse), no]);
+    let no = asked(HookPoint::PreToolUse, "exit 2");
+    let mut plan = doing(vec![yes(DefinitionLevel::User, HookPoint::PreToolUse), no]);
     plan.policy.mode = PermissionMode::Ask;
     let (_, _, story) = story_of(plan).await;
     assert!(story.contains("tool     Do denied"), "{story}");
@@ -169,11 +234,17 @@ async fn a_hook_can_have_a_person_asked_and_no_other_hook_answers_for_them() {
     let wants = decides("ask", json!({"permissionDecisionReason": "it is late"}));
     let yes = prints(&json!({"hookSpecificOutput": {"decision": {"behavior": "allow"}}}));
     for hooks in [
-        vec![asked(Point::PreToolUse, &wants)],
-        vec![asked(Point::PreToolUse, &wants), asked(Point::PermissionRequest, &yes)],
+        vec![asked(HookPoint::PreToolUse, &wants)],
+        vec![
+            asked(HookPoint::PreToolUse, &wants),
+            asked(HookPoint::PermissionRequest, &yes),
+        ],
     ] {
         let (_, _, story) = story_of(doing(hooks)).await;
-        assert!(story.contains("Do denied: [auto-rejected: nobody can be asked] a hook wants"), "{story}");
+        assert!(
+            story.contains("Do denied: [auto-rejected: nobody can be asked] a hook wants"),
+            "{story}"
+        );
         assert!(story.contains("it is late"), "{story}");
     }
 }
@@ -181,18 +252,28 @@ async fn a_hook_can_have_a_person_asked_and_no_other_hook_answers_for_them() {
 #[tokio::test]
 async fn a_question_can_be_answered_with_no_in_place_of_a_person() {
     let no = json!({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "never"}}});
-    let plan = doing(vec![asked(Point::PermissionRequest, &prints(&no))]).asking(PermissionMode::Ask);
+    let plan =
+        doing(vec![asked(HookPoint::PermissionRequest, &prints(&no))]).asking(PermissionMode::Ask);
     let (_, _, story) = story_of(plan).await;
-    assert!(story.contains("tool     Do denied: [denied] never") && !story.contains("asks "), "{story}");
+    assert!(
+        story.contains("tool     Do denied: [denied] never") && !story.contains("asks "),
+        "{story}"
+    );
 }
 
 #[tokio::test]
 async fn a_hook_can_end_the_whole_run() {
-    let hook = asked(Point::PreToolUse, &prints(&json!({"continue": false, "stopReason": "enough"})));
+    let hook = asked(
+        HookPoint::PreToolUse,
+        &prints(&json!({"continue": false, "stopReason": "enough"})),
+    );
     let (house, session, story) = story_of(doing(vec![hook])).await;
-    assert!(story.contains("tool     Do cancelled") && story.contains("stopped the run: enough"), "{story}");
+    assert!(
+        story.contains("tool     Do cancelled") && story.contains("stopped the run: enough"),
+        "{story}"
+    );
     assert_eq!(house.model.requests().len(), 1);
-    assert!(house.finished(&session).await.error.is_some());
+    assert!(house.wait_for_run(&session).await.error.is_some());
     house.verify().await;
 }
 
@@ -201,24 +282,34 @@ async fn calls_that_run_together_are_each_asked_about_once() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let look = |say: &str| call("Look", json!({ "say": say }));
-    let entries = [say("").calls([look("a"), look("b"), look("c")]), say("{{ results | length }}")];
-    let guard = format!("tee -a '{}' | grep -q '\"say\":\"b\"' && exit 2; exit 0", log.display());
-    let plan = with(entries, vec![asked(Point::PreToolUse, &guard)])
-        .tools(Toolset::new([rooftree_testkit::Probe::open("Look", Effect::ReadOnly)]));
+    let entries = [
+        say("").calls([look("a"), look("b"), look("c")]),
+        say("{{ results | length }}"),
+    ];
+    let guard = format!(
+        "tee -a '{}' | grep -q '\"say\":\"b\"' && exit 2; exit 0",
+        log.display()
+    );
+    let plan = with(entries, vec![asked(HookPoint::PreToolUse, &guard)]).tools(Toolset::new([
+        rooftree_testkit::ProbeTool::open("Look", Effect::ReadOnly),
+    ]));
     let (house, session, _) = story_of(plan).await;
     assert_eq!(kept(&log).len(), 3);
-    assert_eq!(house.finished(&session).await.denials.len(), 1);
+    assert_eq!(house.wait_for_run(&session).await.denials.len(), 1);
 }
 
 /// A model that delegates.
-fn delegating(hooks: Vec<Hook>) -> Plan {
-    let task = call("Task", json!({"subagent_type": "explore", "prompt": "look", "description": "a look"}));
+fn delegating(hooks: Vec<ConfiguredHook>) -> TestRuntimeBuilder {
+    let task = call(
+        "Task",
+        json!({"subagent_type": "explore", "prompt": "look", "description": "a look"}),
+    );
     let script = [
         say("").agent("lead").calls([task]),
         say("{{ results[0].text }}").agent("lead"),
         say("I was told: {{ user }}").agent("explore"),
     ];
-    with(script, hooks).delegating(Toolset::default())
+    with(script, hooks).with_delegation(Toolset::default())
 }
 
 #[tokio::test]
@@ -226,10 +317,11 @@ async fn r1_d16_a_hook_sees_task_as_the_model_wrote_it_and_can_give_it_back_chan
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let written = json!({"subagent_type": "explore", "prompt": "look", "description": "a look"});
-    let changed = json!({"subagent_type": "explore", "prompt": "look twice", "description": "a look"});
+    let changed =
+        json!({"subagent_type": "explore", "prompt": "look twice", "description": "a look"});
     let hooks = vec![
-        asked_about(Point::PreToolUse, "Task", &keeps(&log)),
-        asked_about(Point::PreToolUse, "Task", &rewrites(changed)),
+        asked_about(HookPoint::PreToolUse, "Task", &keeps(&log)),
+        asked_about(HookPoint::PreToolUse, "Task", &rewrites(changed)),
     ];
     let (_, _, story) = story_of(delegating(hooks)).await;
     assert_eq!(kept(&log).remove(0)["tool_input"], written);

@@ -2,9 +2,9 @@
 
 use rooftree_protocol::{Effect, RunStatus, TodoStatus};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::hooks::Point;
-use rooftree_testkit::Probe;
-use rooftree_tools::{Processes, Toolset};
+use rooftree_runtime::hooks::HookPoint;
+use rooftree_testkit::ProbeTool;
+use rooftree_tools::{BackgroundProcesses, Toolset};
 use serde_json::json;
 
 use super::{asked, doing, keeps, kept, last_read, prints, story_of, with};
@@ -13,16 +13,30 @@ use super::{asked, doing, keeps, kept, last_read, prints, story_of, with};
 async fn words_about_a_result_are_read_right_after_all_results() {
     let look = |say: &str| call("Look", json!({ "say": say }));
     let entries = [say("").calls([look("a"), look("b")]), say("done")];
-    let feedback = r#"read -r line; case "$line" in *'"say":"a"'*) echo 'a is untidy' >&2; exit 2;; esac"#;
+    let feedback =
+        r#"read -r line; case "$line" in *'"say":"a"'*) echo 'a is untidy' >&2; exit 2;; esac"#;
     let context = prints(&json!({"hookSpecificOutput": {"additionalContext": "formatted"}}));
-    let hooks = vec![asked(Point::PostToolUse, feedback), asked(Point::PostToolUse, &context)];
-    let plan = with(entries, hooks).tools(Toolset::new([Probe::open("Look", Effect::ReadOnly)]));
+    let hooks = vec![
+        asked(HookPoint::PostToolUse, feedback),
+        asked(HookPoint::PostToolUse, &context),
+    ];
+    let plan =
+        with(entries, hooks).tools(Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]));
     let (house, session, story) = story_of(plan).await;
-    assert!(story.contains("hook     PostToolUse blocks: a is untidy"), "{story}");
+    assert!(
+        story.contains("hook     PostToolUse blocks: a is untidy"),
+        "{story}"
+    );
     let read = last_read(&house);
     let places = ["Results(", "a is untidy", "formatted"].map(|text| read.find(text));
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {read}");
-    assert_eq!(house.finished(&session).await.status, RunStatus::Completed);
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} in {read}"
+    );
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Completed
+    );
     house.verify().await;
 }
 
@@ -30,13 +44,13 @@ async fn words_about_a_result_are_read_right_after_all_results() {
 async fn what_a_tool_gave_back_is_told_and_so_is_its_failure() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
-    let points = [Point::PostToolUse, Point::PostToolUseFailure];
+    let points = [HookPoint::PostToolUse, HookPoint::PostToolUseFailure];
     let hooks = || points.map(|point| asked(point, &keeps(&log))).to_vec();
     story_of(doing(hooks())).await;
     let told = kept(&log).remove(0);
     assert_eq!(told["hook_event_name"], "PostToolUse");
     assert_eq!(told["tool_response"]["text"], "effect");
-    let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(BackgroundProcesses::new(|| 1)));
     let read = call("Read", json!({"file_path": "nothing.txt"}));
     story_of(with([say("").calls([read]), say("oh")], hooks()).tools(tools)).await;
     let told = kept(&log).remove(1);
@@ -52,8 +66,8 @@ async fn after_all_calls_of_a_reply_a_hook_can_end_the_run() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let script = format!("{}; echo that is enough >&2; exit 2", keeps(&log));
-    let (house, session, _) = story_of(doing(vec![asked(Point::PostToolBatch, &script)])).await;
-    let end = house.finished(&session).await;
+    let (house, session, _) = story_of(doing(vec![asked(HookPoint::PostToolBatch, &script)])).await;
+    let end = house.wait_for_run(&session).await;
     assert!(end.error.unwrap().message.contains("that is enough"));
     assert_eq!(house.model.requests().len(), 1);
     assert_eq!(kept(&log)[0]["tool_calls"][0]["tool_name"], "Do");
@@ -61,19 +75,28 @@ async fn after_all_calls_of_a_reply_a_hook_can_end_the_run() {
 
 #[tokio::test]
 async fn an_item_of_the_todo_list_is_not_ticked_off_before_a_hook_is_content() {
-    let tools = rooftree_tools::builtin(std::sync::Arc::new(Processes::new(|| 1)));
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(BackgroundProcesses::new(|| 1)));
     let list = |status: &str| {
         let todos = json!([{"content": "write", "status": status}, {"content": "nap", "status": "pending"}]);
         say("").calls([call("TodoWrite", json!({ "todos": todos }))])
     };
     let hooks = vec![
-        asked(Point::TaskCompleted, "echo 'the tests are red' >&2; exit 2"),
-        asked(Point::TaskCreated, "grep -q nap && { echo 'no naps' >&2; exit 2; }; exit 0"),
+        asked(
+            HookPoint::TaskCompleted,
+            "echo 'the tests are red' >&2; exit 2",
+        ),
+        asked(
+            HookPoint::TaskCreated,
+            "grep -q nap && { echo 'no naps' >&2; exit 2; }; exit 0",
+        ),
     ];
     let entries = [list("in_progress"), list("completed"), say("done")];
     let (house, session, story) = story_of(with(entries, hooks).tools(tools)).await;
     let read = last_read(&house);
-    assert!(read.contains("the tests are red") && read.contains("no naps"), "{read}");
+    assert!(
+        read.contains("the tests are red") && read.contains("no naps"),
+        "{read}"
+    );
     let events = house.events(&session).await;
     let last = events.iter().rev().find_map(|event| match &event.body {
         rooftree_protocol::EventBody::TodoUpdated { items } => Some(items.clone()),
@@ -81,5 +104,8 @@ async fn an_item_of_the_todo_list_is_not_ticked_off_before_a_hook_is_content() {
     });
     let last = last.unwrap();
     assert_eq!(last.len(), 1, "{last:?}\n{story}");
-    assert_eq!((last[0].content.as_str(), last[0].status), ("write", TodoStatus::InProgress));
+    assert_eq!(
+        (last[0].content.as_str(), last[0].status),
+        ("write", TodoStatus::InProgress)
+    );
 }

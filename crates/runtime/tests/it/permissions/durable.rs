@@ -4,40 +4,51 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Answer, Command, Effect, EventBody, Origin, PermissionId, PermissionMode, PermissionScope, Response,
-    SessionId, ToolKind, ToolSpec,
+    Answer, Command, Effect, EventBody, InquiryResponse, Origin, PermissionId, PermissionMode,
+    PermissionScope, SessionId, ToolKind, ToolSpec,
 };
-use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::Clock;
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
-use rooftree_testkit::{House, Plan, Probe, probe::Keeper};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, probe_tool::ProbeGate};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::yes;
 
-fn once() -> Vec<Entry> {
-    vec![say("").calls([call("Change", json!({"say": "x"}))]), say("done")]
+fn once() -> Vec<ScriptEntry> {
+    vec![
+        say("").calls([call("Change", json!({"say": "x"}))]),
+        say("done"),
+    ]
 }
 
-fn plan(entries: Vec<Entry>, tool: Arc<dyn Tool>) -> Plan {
-    Plan::new(entries).delegating(Toolset::new([tool])).asking(PermissionMode::Ask)
+fn plan(entries: Vec<ScriptEntry>, tool: Arc<dyn Tool>) -> TestRuntimeBuilder {
+    TestRuntimeBuilder::new(entries)
+        .with_delegation(Toolset::new([tool]))
+        .asking(PermissionMode::Ask)
 }
 
-fn counted() -> (Arc<dyn Tool>, Keeper) {
-    let (tool, keeper) = Probe::gated("Change", Effect::LocalMutation);
+fn counted() -> (Arc<dyn Tool>, ProbeGate) {
+    let (tool, keeper) = ProbeTool::gated("Change", Effect::LocalMutation);
     keeper.open(10);
     (tool, keeper)
 }
 
-async fn question(house: &House, session: &SessionId) -> (PermissionId, String) {
-    let asked = house.saw(session, "permission.requested").await;
-    let EventBody::PermissionRequested { id, digest, .. } = &asked.body else { panic!() };
+async fn question(house: &TestRuntime, session: &SessionId) -> (PermissionId, String) {
+    let asked = house.wait_for_event(session, "permission.requested").await;
+    let EventBody::PermissionRequested { id, digest, .. } = &asked.body else {
+        panic!()
+    };
     (id.clone(), digest.clone())
 }
 
 fn permit(session: &SessionId, permission: &PermissionId, answer: Answer) -> Command {
-    Command::Permit { session: session.clone(), permission: permission.clone(), answer }
+    Command::Permit {
+        session: session.clone(),
+        permission: permission.clone(),
+        answer,
+    }
 }
 
 #[tokio::test]
@@ -50,11 +61,20 @@ async fn a_question_stands_after_a_crash_and_its_answer_makes_the_very_call_once
     let house = house.crash(plan(once(), tool)).await;
     house.recover().await;
     assert_eq!(question(&house, &session).await.0, id);
-    house.command(permit(&session, &id, yes(PermissionScope::Once))).await;
-    house.finished(&session).await;
+    house
+        .command(permit(&session, &id, yes(PermissionScope::Once)))
+        .await;
+    house.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
-    assert_eq!(house.story(&session).await.matches("asks").count(), 1, "it was asked once");
-    assert!(house.model.requests().len() == 1, "the reply that called was not asked for again");
+    assert_eq!(
+        house.transcript(&session).await.matches("asks").count(),
+        1,
+        "it was asked once"
+    );
+    assert!(
+        house.model.requests().len() == 1,
+        "the reply that called was not asked for again"
+    );
     house.verify().await;
 }
 
@@ -67,16 +87,18 @@ async fn an_answer_given_while_nobody_is_there_is_found_when_somebody_is() {
     let (tool, keeper) = counted();
     // Whoever goes on cannot ask anybody, and need not.
     let mut headless = plan(once(), tool);
-    headless.asking = rooftree_runtime::Asking::Nobody;
+    headless.asking = rooftree_runtime::ApprovalSource::Nobody;
     let house = house.crash(headless).await;
-    let response = Response::Permission(yes(PermissionScope::Once));
+    let response = InquiryResponse::Permission(yes(PermissionScope::Once));
     let store = house.handle.store().clone();
     let now = house.clock.now();
-    rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "phone", now).await.unwrap();
+    rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "phone", now)
+        .await
+        .unwrap();
     house.recover().await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
-    let resolved = house.saw(&session, "permission.resolved").await;
+    let resolved = house.wait_for_event(&session, "permission.resolved").await;
     assert!(matches!(&resolved.body, EventBody::PermissionResolved { by, .. } if by == "phone"));
 }
 
@@ -86,14 +108,30 @@ async fn of_two_who_answer_the_first_wins_and_the_other_is_told() {
     let house = plan(once(), tool).build();
     let session = house.post("go").await;
     let (id, _) = question(&house, &session).await;
-    let answers = [yes(PermissionScope::Once), Answer::deny(None), Answer::deny(None)];
+    let answers = [
+        yes(PermissionScope::Once),
+        Answer::deny(None),
+        Answer::deny(None),
+    ];
     let sent = answers.map(|answer| house.handle.send(permit(&session, &id, answer)));
     let outcomes = futures::future::join_all(sent).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
-    let refused = outcomes.into_iter().find_map(Result::err).unwrap().problem();
+    let refused = outcomes
+        .into_iter()
+        .find_map(Result::err)
+        .unwrap()
+        .problem();
     assert!(refused.message.contains("settled already"), "{refused}");
-    house.finished(&session).await;
-    assert_eq!(house.story(&session).await.matches("permission").count().min(1), 0);
+    house.wait_for_run(&session).await;
+    assert_eq!(
+        house
+            .transcript(&session)
+            .await
+            .matches("permission")
+            .count()
+            .min(1),
+        0
+    );
     assert!(keeper.started() <= 1);
 }
 
@@ -103,13 +141,27 @@ async fn an_answer_to_something_else_is_refused() {
     let house = plan(once(), tool).build();
     let session = house.post("go").await;
     let (id, digest) = question(&house, &session).await;
-    let stale = Answer { digest: Some("0".repeat(64)), ..yes(PermissionScope::Once) };
-    let refused = house.handle.send(permit(&session, &id, stale)).await.unwrap_err().problem();
-    assert!(refused.message.contains("asks something else now"), "{refused}");
+    let stale = Answer {
+        digest: Some("0".repeat(64)),
+        ..yes(PermissionScope::Once)
+    };
+    let refused = house
+        .handle
+        .send(permit(&session, &id, stale))
+        .await
+        .unwrap_err()
+        .problem();
+    assert!(
+        refused.message.contains("asks something else now"),
+        "{refused}"
+    );
     assert_eq!(keeper.started(), 0);
-    let right = Answer { digest: Some(digest), ..yes(PermissionScope::Once) };
+    let right = Answer {
+        digest: Some(digest),
+        ..yes(PermissionScope::Once)
+    };
     house.command(permit(&session, &id, right)).await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
 }
 
@@ -154,16 +206,21 @@ async fn a_yes_does_not_hold_for_a_call_that_has_become_another_one() {
         let (tool, keeper) = counted();
         let house = house.reopen(plan(once(), Arc::new(Newer(tool)))).await;
         if is_answered {
-            let response = Response::Permission(yes(PermissionScope::Once));
+            let response = InquiryResponse::Permission(yes(PermissionScope::Once));
             let store = house.handle.store().clone();
             let now = house.clock.now();
-            rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "ann", now).await.unwrap();
+            rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "ann", now)
+                .await
+                .unwrap();
         }
         house.recover().await;
-        house.finished(&session).await;
+        house.wait_for_run(&session).await;
         assert_eq!(keeper.started(), 0);
-        let story = house.story(&session).await;
-        assert!(story.contains("the call is not the one that was asked about"), "{is_answered}: {story}");
+        let story = house.transcript(&session).await;
+        assert!(
+            story.contains("the call is not the one that was asked about"),
+            "{is_answered}: {story}"
+        );
         house.verify().await;
     }
 }
@@ -180,20 +237,29 @@ async fn a_question_is_as_old_after_a_restart_as_it_was_before() {
     house.recover().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
     house.clock.advance(Duration::from_secs(60));
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 0);
-    assert!(house.story(&session).await.contains("nobody answered in time"));
+    assert!(
+        house
+            .transcript(&session)
+            .await
+            .contains("nobody answered in time")
+    );
 }
 
-fn delegating(mode: serde_json::Value) -> Vec<Entry> {
-    let mut input =
-        json!({"description": "dig", "prompt": "dig", "subagent_type": "task", "isolation": "none"});
-    input.as_object_mut().unwrap().extend(mode.as_object().unwrap().clone());
+fn delegating(mode: serde_json::Value) -> Vec<ScriptEntry> {
+    let mut input = json!({"description": "dig", "prompt": "dig", "subagent_type": "task", "isolation": "none"});
+    input
+        .as_object_mut()
+        .unwrap()
+        .extend(mode.as_object().unwrap().clone());
     vec![
         say("").agent("lead").calls([call("Task", input)]),
         say("heard").agent("lead").matching("child_result"),
         say("over").agent("lead"),
-        say("").agent("task").calls([call("Change", json!({"say": "x"}))]),
+        say("")
+            .agent("task")
+            .calls([call("Change", json!({"say": "x"}))]),
         say("dug").agent("task"),
     ]
 }
@@ -204,16 +270,26 @@ async fn a_child_in_background_asks_and_is_answered_after_a_crash() {
     let (tool, _) = counted();
     let house = plan(script(), tool).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let child = house.children(&session).await.remove(0).id;
     let (id, _) = question(&house, &child).await;
     let (tool, keeper) = counted();
     let house = house.crash(plan(script(), tool)).await;
     house.recover().await;
-    let open = house.handle.store().inquiries(Some(&session)).await.unwrap();
-    assert_eq!(open.iter().map(|open| open.id.as_str()).collect::<Vec<_>>(), [id.as_str()]);
-    house.command(permit(&child, &id, yes(PermissionScope::Once))).await;
-    let end = house.finished_runs(&session, 2).await;
+    let open = house
+        .handle
+        .store()
+        .inquiries(Some(&session))
+        .await
+        .unwrap();
+    assert_eq!(
+        open.iter().map(|open| open.id.as_str()).collect::<Vec<_>>(),
+        [id.as_str()]
+    );
+    house
+        .command(permit(&child, &id, yes(PermissionScope::Once)))
+        .await;
+    let end = house.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.text, "heard");
     assert_eq!(keeper.started(), 1);
     house.verify().await;
@@ -224,18 +300,22 @@ async fn what_a_child_asks_is_told_silently_to_the_session_a_person_talks_to() {
     let (tool, _) = counted();
     let house = plan(delegating(json!({"run_in_background": true})), tool).build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let child = house.children(&session).await.remove(0).id;
     let (id, _) = question(&house, &child).await;
-    house.command(permit(&child, &id, yes(PermissionScope::Once))).await;
-    house.finished_runs(&session, 2).await;
+    house
+        .command(permit(&child, &id, yes(PermissionScope::Once)))
+        .await;
+    house.wait_for_nth_run(&session, 2).await;
     let told: Vec<String> = house
         .events(&session)
         .await
         .iter()
         .filter_map(|event| match &event.body {
             EventBody::MessageUser { message, .. } => match &message.origin {
-                Origin::System { about } if about == "approval" && message.silent => Some(message.text()),
+                Origin::System { about } if about == "approval" && message.silent => {
+                    Some(message.text())
+                }
                 _ => None,
             },
             _ => None,
@@ -250,7 +330,12 @@ async fn what_a_child_asks_is_told_silently_to_the_session_a_person_talks_to() {
 async fn a_yes_for_the_session_holds_for_whoever_works_for_it_and_after_a_restart() {
     let script = || {
         let mut entries = delegating(json!({}));
-        entries.push(say("").agent("lead").calls([call("Change", json!({"say": "x"}))]).matching("again"));
+        entries.push(
+            say("")
+                .agent("lead")
+                .calls([call("Change", json!({"say": "x"}))])
+                .matching("again"),
+        );
         entries
     };
     let (tool, _) = counted();
@@ -263,14 +348,16 @@ async fn a_yes_for_the_session_holds_for_whoever_works_for_it_and_after_a_restar
         }
     };
     let (id, _) = question(&house, &child).await;
-    house.command(permit(&child, &id, yes(PermissionScope::Session))).await;
-    house.finished(&session).await;
+    house
+        .command(permit(&child, &id, yes(PermissionScope::Session)))
+        .await;
+    house.wait_for_run(&session).await;
     let (tool, keeper) = counted();
     let house = house.reopen(plan(script(), tool)).await;
     house.post_to(&session, "again").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     assert_eq!(keeper.started(), 1, "it was not asked about again");
-    assert!(!house.story(&session).await.contains("asks     Change"));
+    assert!(!house.transcript(&session).await.contains("asks     Change"));
 }
 
 #[tokio::test]
@@ -279,7 +366,9 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
     let twice = vec![
         say("").calls([call("Change", json!({"say": "x"}))]),
         say("done"),
-        say("").calls([call("Change", json!({"say": "x"}))]).matching("again"),
+        say("")
+            .calls([call("Change", json!({"say": "x"}))])
+            .matching("again"),
     ];
     let house = plan(twice, tool).build();
     let store = house.handle.store().clone();
@@ -291,10 +380,16 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
         by: "ann".into(),
         at: house.clock.now(),
     };
-    store.put_rule(rule(RuleScope::Project("/somewhere/else".into()))).await.unwrap();
-    let number = store.put_rule(rule(RuleScope::Project(house.path().into()))).await.unwrap();
+    store
+        .put_rule(rule(RuleScope::Project("/somewhere/else".into())))
+        .await
+        .unwrap();
+    let number = store
+        .put_rule(rule(RuleScope::Project(house.path().into())))
+        .await
+        .unwrap();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
     assert!(store.remove_rule(number).await.unwrap());
     house.post_to(&session, "again").await;

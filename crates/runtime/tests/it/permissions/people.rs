@@ -3,38 +3,49 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, Effect, EventBody, PermissionMode, PermissionScope, QuestionId, QuestionReply,
-    Scope, SessionId,
+    AgentDefinition, Command, Effect, EventBody, PermissionMode, PermissionScope, QuestionId,
+    QuestionReply, Scope, SessionId,
 };
-use rooftree_providers::scripted::{Entry, call, say};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::people_tools;
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
 use super::yes;
 
-fn plan(entries: Vec<Entry>, mode: PermissionMode) -> Plan {
-    let mut plan = Plan::new(entries)
-        .delegating(Toolset::new([Probe::open("Change", Effect::LocalMutation)]))
+fn plan(entries: Vec<ScriptEntry>, mode: PermissionMode) -> TestRuntimeBuilder {
+    let mut plan = TestRuntimeBuilder::new(entries)
+        .with_delegation(Toolset::new([ProbeTool::open(
+            "Change",
+            Effect::LocalMutation,
+        )]))
         .asking(mode);
-    plan.tools = people_tools::added_to(&plan.tools);
+    plan.tools = people_tools::with_tools(&plan.tools);
     plan
 }
 
-async fn asked(house: &House, session: &SessionId) -> QuestionId {
-    let event = house.saw(session, "question.requested").await;
-    let EventBody::QuestionRequested { id, .. } = &event.body else { panic!() };
+async fn asked(house: &TestRuntime, session: &SessionId) -> QuestionId {
+    let event = house.wait_for_event(session, "question.requested").await;
+    let EventBody::QuestionRequested { id, .. } = &event.body else {
+        panic!()
+    };
     id.clone()
 }
 
 fn answered(name: &str, said: &str) -> QuestionReply {
-    QuestionReply::Answered { answers: BTreeMap::from([(name.to_owned(), vec![said.to_owned()])]) }
+    QuestionReply::Answered {
+        answers: BTreeMap::from([(name.to_owned(), vec![said.to_owned()])]),
+    }
 }
 
-fn ask() -> Vec<Entry> {
-    let input = json!({"question": "Which colour?", "header": "colour", "options": ["red", "blue"]});
-    vec![say("").calls([call("AskUserQuestion", input)]), say("{{ results[0].text }}")]
+fn ask() -> Vec<ScriptEntry> {
+    let input =
+        json!({"question": "Which colour?", "header": "colour", "options": ["red", "blue"]});
+    vec![
+        say("").calls([call("AskUserQuestion", input)]),
+        say("{{ results[0].text }}"),
+    ]
 }
 
 #[tokio::test]
@@ -45,17 +56,37 @@ async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
     let house = house.crash(plan(ask(), PermissionMode::Ask)).await;
     house.recover().await;
     assert_eq!(asked(&house, &session).await, id);
-    house.command(Command::Reply { question: id.clone(), reply: answered("colour", "blue") }).await;
-    assert_eq!(house.finished(&session).await.text, "Which colour?\n→ blue");
+    house
+        .command(Command::Reply {
+            question: id.clone(),
+            reply: answered("colour", "blue"),
+        })
+        .await;
+    assert_eq!(
+        house.wait_for_run(&session).await.text,
+        "Which colour?\n→ blue"
+    );
     let requested = house.events(&session).await;
-    assert_eq!(requested.iter().filter(|event| event.body.name() == "question.requested").count(), 1);
-    let late = house.handle.send(Command::Reply { question: id, reply: answered("colour", "red") }).await;
+    assert_eq!(
+        requested
+            .iter()
+            .filter(|event| event.body.name() == "question.requested")
+            .count(),
+        1
+    );
+    let late = house
+        .handle
+        .send(Command::Reply {
+            question: id,
+            reply: answered("colour", "red"),
+        })
+        .await;
     assert!(late.is_err());
     house.verify().await;
 }
 
 /// What people are asked, and their answers, as the database has them.
-fn inquiry_rows(house: &House) -> String {
+fn inquiry_rows(house: &TestRuntime) -> String {
     let rows = std::fs::read(house.path().join("rooftree.db")).unwrap();
     let log = std::fs::read(house.path().join("rooftree.db-wal")).unwrap_or_default();
     String::from_utf8_lossy(&rows).into_owned() + &String::from_utf8_lossy(&log)
@@ -68,23 +99,39 @@ async fn s_m3_a_secret_in_an_answer_of_a_person_is_not_stored() {
     let session = house.post("go").await;
     let id = asked(&house, &session).await;
     let reply = answered("colour", &format!("blue, with {secret}"));
-    house.command(Command::Reply { question: id, reply }).await;
-    let end = house.finished(&session).await;
+    house
+        .command(Command::Reply {
+            question: id,
+            reply,
+        })
+        .await;
+    let end = house.wait_for_run(&session).await;
     assert!(end.text.contains("blue, with [redacted"), "{}", end.text);
     let stored = inquiry_rows(&house);
-    assert!(stored.contains("blue, with [redacted"), "the answer is stored");
-    assert!(!stored.contains(&secret), "the answer is stored with its secret");
+    assert!(
+        stored.contains("blue, with [redacted"),
+        "the answer is stored"
+    );
+    assert!(
+        !stored.contains(&secret),
+        "the answer is stored with its secret"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_question_is_declined() {
     let mut plan = plan(ask(), PermissionMode::Ask);
-    plan.asking = rooftree_runtime::Asking::Nobody;
+    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
     let house = plan.build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert!(end.text.starts_with("The user gave no answer (nobody can be asked"), "{}", end.text);
+    let end = house.wait_for_run(&session).await;
+    assert!(
+        end.text
+            .starts_with("The user gave no answer (nobody can be asked"),
+        "{}",
+        end.text
+    );
 }
 
 #[tokio::test]
@@ -100,11 +147,16 @@ async fn a_sub_agent_cannot_ask_the_user() {
     ];
     let house = plan(entries, PermissionMode::Ask).build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert!(end.text.contains("AskUser is not available inside a sub-agent"), "{}", end.text);
+    let end = house.wait_for_run(&session).await;
+    assert!(
+        end.text
+            .contains("AskUser is not available inside a sub-agent"),
+        "{}",
+        end.text
+    );
 }
 
-fn planning() -> Vec<Entry> {
+fn planning() -> Vec<ScriptEntry> {
     let change = || call("Change", json!({"say": "x"}));
     vec![
         say("").calls([call("EnterPlanMode", json!({})), change()]),
@@ -115,7 +167,10 @@ fn planning() -> Vec<Entry> {
 }
 
 fn outcomes(story: &str) -> Vec<&str> {
-    story.lines().filter(|line| line.starts_with("tool     Change")).collect()
+    story
+        .lines()
+        .filter(|line| line.starts_with("tool     Change"))
+        .collect()
 }
 
 #[tokio::test]
@@ -124,11 +179,19 @@ async fn in_plan_mode_nothing_changes_until_the_person_agrees() {
     let session = house.post("go").await;
     let id = asked(&house, &session).await;
     let reply = answered("plan", "Yes, and change files without asking");
-    house.command(Command::Reply { question: id, reply }).await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house
+        .command(Command::Reply {
+            question: id,
+            reply,
+        })
+        .await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     let changes = outcomes(&story);
-    assert!(changes[0].contains("denied: [denied] plan mode only looks"), "{story}");
+    assert!(
+        changes[0].contains("denied: [denied] plan mode only looks"),
+        "{story}"
+    );
     assert!(!changes[1].contains("denied"), "{story}");
 }
 
@@ -137,60 +200,89 @@ async fn words_of_ones_own_are_no_agreement() {
     let house = plan(planning(), PermissionMode::AcceptEdits).build();
     let session = house.post("go").await;
     let id = asked(&house, &session).await;
-    house.command(Command::Reply { question: id, reply: answered("plan", "Yes, but later") }).await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(outcomes(&story).iter().all(|line| line.contains("denied")), "{story}");
+    house
+        .command(Command::Reply {
+            question: id,
+            reply: answered("plan", "Yes, but later"),
+        })
+        .await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        outcomes(&story).iter().all(|line| line.contains("denied")),
+        "{story}"
+    );
     assert!(story.contains("The user says: Yes, but later"), "{story}");
 }
 
 #[tokio::test]
 async fn what_an_agent_entered_itself_it_can_leave_without_anybody() {
     let mut plan = plan(planning(), PermissionMode::AcceptEdits);
-    plan.asking = rooftree_runtime::Asking::Nobody;
+    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
     let changes = outcomes(&story);
-    assert!(changes[0].contains("denied") && !changes[1].contains("denied"), "{story}");
+    assert!(
+        changes[0].contains("denied") && !changes[1].contains("denied"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
 async fn a_plan_mode_people_chose_is_not_left_without_them() {
     let mut plan = plan(planning(), PermissionMode::Plan);
-    plan.asking = rooftree_runtime::Asking::Nobody;
+    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
     let house = plan.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    let story = house.story(&session).await;
-    assert!(outcomes(&story).iter().all(|line| line.contains("denied")), "{story}");
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        outcomes(&story).iter().all(|line| line.contains("denied")),
+        "{story}"
+    );
 }
 
 #[tokio::test]
 async fn a_child_changes_no_mode_but_its_own() {
-    let task = json!({"description": "d", "prompt": "p", "subagent_type": "task", "isolation": "none"});
+    let task =
+        json!({"description": "d", "prompt": "p", "subagent_type": "task", "isolation": "none"});
     let entries = vec![
         say("").agent("lead").calls([call("Task", task)]),
-        say("").agent("lead").calls([call("Change", json!({"say": "x"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("Change", json!({"say": "x"}))]),
         say("done").agent("lead"),
-        say("").agent("task").calls([call("EnterPlanMode", json!({}))]),
-        say("").agent("task").calls([call("Change", json!({"say": "y"}))]),
+        say("")
+            .agent("task")
+            .calls([call("EnterPlanMode", json!({}))]),
+        say("")
+            .agent("task")
+            .calls([call("Change", json!({"say": "y"}))]),
         say("told").agent("task"),
     ];
     let house = plan(entries, PermissionMode::AcceptEdits).build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert!(end.denials.is_empty(), "{:?}", end.denials);
     let child = house.children(&session).await.remove(0).id;
-    assert!(house.story(&child).await.contains("plan mode only looks"));
+    assert!(
+        house
+            .transcript(&child)
+            .await
+            .contains("plan mode only looks")
+    );
 }
 
 fn worker() -> AgentDefinition {
-    AgentDefinition { tools: Scope::only(["Change", "RequestPermission"]), ..AgentDefinition::new("worker") }
+    AgentDefinition {
+        tools: Scope::only(["Change", "RequestPermission"]),
+        ..AgentDefinition::new("worker")
+    }
 }
 
-fn requesting() -> Vec<Entry> {
+fn requesting() -> Vec<ScriptEntry> {
     let task = json!({"description": "d", "prompt": "p", "subagent_type": "worker", "isolation": "none",
         "run_in_background": true});
     let request = json!({"permission": "Change(x)", "reason": "to change it"});
@@ -198,29 +290,43 @@ fn requesting() -> Vec<Entry> {
         say("").agent("lead").calls([call("Task", task)]),
         say("heard").agent("lead").matching("child_result"),
         say("meanwhile").agent("lead"),
-        say("").agent("worker").calls([call("request_permission", request)]),
-        say("").agent("worker").calls([call("Change", json!({"say": "x"}))]),
+        say("")
+            .agent("worker")
+            .calls([call("request_permission", request)]),
+        say("")
+            .agent("worker")
+            .calls([call("Change", json!({"say": "x"}))]),
         say("worked").agent("worker"),
     ]
 }
 
 #[tokio::test]
 async fn a_permission_asked_for_beforehand_holds_for_the_one_who_asked() {
-    let house = plan(requesting(), PermissionMode::Ask).agent(worker()).build();
+    let house = plan(requesting(), PermissionMode::Ask)
+        .agent(worker())
+        .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let child = house.children(&session).await.remove(0).id;
-    let event = house.saw(&child, "permission.requested").await;
-    let EventBody::PermissionRequested { id, rule, detail, .. } = &event.body else { panic!() };
-    assert_eq!((rule.as_str(), detail.as_str()), ("Change(x)", "to change it"));
+    let event = house.wait_for_event(&child, "permission.requested").await;
+    let EventBody::PermissionRequested {
+        id, rule, detail, ..
+    } = &event.body
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (rule.as_str(), detail.as_str()),
+        ("Change(x)", "to change it")
+    );
     let permit = Command::Permit {
         session: child.clone(),
         permission: id.clone(),
         answer: yes(PermissionScope::Once),
     };
     house.command(permit).await;
-    house.finished(&child).await;
-    let story = house.story(&child).await;
+    house.wait_for_run(&child).await;
+    let story = house.transcript(&child).await;
     assert_eq!(story.matches("asks").count(), 1, "{story}");
     assert!(!story.contains("denied"), "{story}");
 }
@@ -251,11 +357,19 @@ async fn an_agent_grants_what_it_has_and_nothing_else() {
             ..AgentDefinition::new("boss")
         };
         let mut plan = plan(entries, mode).agent(worker()).agent(boss);
-        plan.policy.allow = allow.iter().map(|rule| rooftree_tools::Rule::parse(rule).unwrap()).collect();
+        plan.policy.allow = allow
+            .iter()
+            .map(|rule| rooftree_tools::PermissionRule::parse(rule).unwrap())
+            .collect();
         let house = plan.build();
         let session = house.post_as("boss", "go").await;
-        house.finished(&session).await;
+        house.wait_for_run(&session).await;
         let rules = house.handle.store().rules().await.unwrap().1;
-        assert_eq!(rules.len() == 1, granted, "{mode:?} {allow:?}: {}", house.story(&session).await);
+        assert_eq!(
+            rules.len() == 1,
+            granted,
+            "{mode:?} {allow:?}: {}",
+            house.transcript(&session).await
+        );
     }
 }

@@ -5,8 +5,8 @@ use std::{fs, path::Path, sync::Arc};
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, EventBody, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::Filter;
-use rooftree_testkit::{Plan, canaries::Canary};
+use rooftree_runtime::EventFilter;
+use rooftree_testkit::{TestRuntimeBuilder, secret_canaries::SecretCanary};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
@@ -21,8 +21,16 @@ struct Leaky {
 
 impl Leaky {
     fn new(text: String) -> Arc<Self> {
-        let spec = ToolSpec { name: "Leaky".into(), description: String::new(), input_schema: json!({}) };
-        Arc::new(Self { spec, text, heard: std::sync::Mutex::default() })
+        let spec = ToolSpec {
+            name: "Leaky".into(),
+            description: String::new(),
+            input_schema: json!({}),
+        };
+        Arc::new(Self {
+            spec,
+            text,
+            heard: std::sync::Mutex::default(),
+        })
     }
 }
 
@@ -55,7 +63,10 @@ impl Tool for Leaky {
             let half = text.floor_char_boundary(text.len() / 2);
             (context.progress)(&text[..half]);
             (context.progress)(&text[half..]);
-            ToolOutput { diff: Some(text.clone()), ..ToolOutput::done(text) }
+            ToolOutput {
+                diff: Some(text.clone()),
+                ..ToolOutput::done(text)
+            }
         })
     }
 }
@@ -73,18 +84,26 @@ fn everything_in(directory: &Path) -> String {
 }
 
 #[track_caller]
-fn assert_silent(what: &str, text: &str, canaries: &[Canary]) {
+fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
     for canary in canaries {
-        assert_eq!(read_in(text, canary), None, "the {} is in {what}", canary.name);
+        assert_eq!(
+            read_in(text, canary),
+            None,
+            "the {} is in {what}",
+            canary.name
+        );
     }
 }
 
 #[tokio::test]
 async fn no_secret_reaches_disk_watchers_or_the_model() {
     let canaries = canaries(11);
-    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
+    let told: String = canaries
+        .iter()
+        .map(|canary| format!("{}\n", canary.text))
+        .collect();
     let leaky = Leaky::new(told.clone());
-    let house = Plan::new([
+    let house = TestRuntimeBuilder::new([
         say(told.as_str())
             .thinking(told.as_str())
             .chunk(7)
@@ -94,7 +113,10 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
     .tools(Toolset::new([leaky.clone() as Arc<dyn Tool>]))
     .build();
     let session = house.post(&told).await;
-    let mut events = house.handle.subscribe(Filter { session: session.clone(), after: 0 });
+    let mut events = house.handle.subscribe(EventFilter {
+        session: session.clone(),
+        after: 0,
+    });
     let mut heard = String::new();
     let mut said = String::new();
     let mut shown = String::new();
@@ -108,7 +130,9 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
             _ => {}
         }
     }
-    assert!(said.contains("[redacted: github token]") && shown.contains("[redacted: github token]"));
+    assert!(
+        said.contains("[redacted: github token]") && shown.contains("[redacted: github token]")
+    );
     assert_silent("what watchers hear", &heard, &canaries);
     assert_silent("what watchers read together", &said, &canaries);
     assert_silent("what a tool says", &shown, &canaries);
@@ -126,18 +150,33 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
 #[tokio::test]
 async fn long_output_is_spilled_without_its_secrets_under_the_right_name() {
     let canaries = canaries(12);
-    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
-    let long = format!("{}\n{told}{}", "line\n".repeat(30_000), "line\n".repeat(30_000));
+    let told: String = canaries
+        .iter()
+        .map(|canary| format!("{}\n", canary.text))
+        .collect();
+    let long = format!(
+        "{}\n{told}{}",
+        "line\n".repeat(30_000),
+        "line\n".repeat(30_000)
+    );
     let tools = Toolset::new([Leaky::new(long) as Arc<dyn Tool>]);
-    let house = Plan::new([say("").calls([call("Leaky", json!({}))]), say("done")]).tools(tools).build();
+    let house = TestRuntimeBuilder::new([say("").calls([call("Leaky", json!({}))]), say("done")])
+        .tools(tools)
+        .build();
     let session = house.post("go").await;
-    house.finished(&session).await;
+    house.wait_for_run(&session).await;
     let events = house.events(&session).await;
     let full = events.iter().find_map(|event| match &event.body {
         EventBody::ToolCompleted(record) => record.full.clone(),
         _ => None,
     });
-    let blob = house.handle.store().blob(&full.unwrap()).await.unwrap().unwrap();
+    let blob = house
+        .handle
+        .store()
+        .blob(&full.unwrap())
+        .await
+        .unwrap()
+        .unwrap();
     let blob = String::from_utf8(blob).unwrap();
     assert!(
         blob.contains("[redacted: github token]"),
@@ -150,29 +189,48 @@ async fn long_output_is_spilled_without_its_secrets_under_the_right_name() {
 #[tokio::test]
 async fn what_waits_in_an_inbox_has_no_secrets_either() {
     let canaries = canaries(13);
-    let told: String = canaries.iter().map(|canary| format!("{}\n", canary.text)).collect();
-    let (slow, keeper) = rooftree_testkit::Probe::gated("Slow", Effect::ReadOnly);
-    let house = Plan::new([say("").calls([call("Slow", json!({}))]), say("one"), say("two")])
-        .tools(Toolset::new([slow]))
-        .build();
+    let told: String = canaries
+        .iter()
+        .map(|canary| format!("{}\n", canary.text))
+        .collect();
+    let (slow, keeper) = rooftree_testkit::ProbeTool::gated("Slow", Effect::ReadOnly);
+    let house = TestRuntimeBuilder::new([
+        say("").calls([call("Slow", json!({}))]),
+        say("one"),
+        say("two"),
+    ])
+    .tools(Toolset::new([slow]))
+    .build();
     let session = house.post("go").await;
-    house.saw(&session, "tool.started").await;
+    house.wait_for_event(&session, "tool.started").await;
     house.post_to(&session, &told).await;
     assert_silent("the files", &everything_in(house.path()), &canaries);
     keeper.open(1);
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
 }
 
 #[tokio::test]
 async fn what_is_replayed_after_a_restart_is_what_was_live() {
-    let canary = &canaries(14).into_iter().find(|canary| canary.name == "npm token").unwrap();
-    let house = Plan::new([say(format!("I keep {}", canary.text))]).build();
+    let canary = &canaries(14)
+        .into_iter()
+        .find(|canary| canary.name == "npm token")
+        .unwrap();
+    let house = TestRuntimeBuilder::new([say(format!("I keep {}", canary.text))]).build();
     let session = house.post(&format!("keep {}", canary.text)).await;
-    house.finished(&session).await;
-    let house = house.reopen(Plan::new([say("again").turn(2)])).await;
+    house.wait_for_run(&session).await;
+    let house = house
+        .reopen(TestRuntimeBuilder::new([say("again").turn(2)]))
+        .await;
     house.post_to(&session, "what did I say?").await;
-    house.finished_runs(&session, 2).await;
+    house.wait_for_nth_run(&session, 2).await;
     let requests = format!("{:?}", house.model.requests());
-    assert!(requests.contains("keep [redacted: npm token]"), "{requests}");
-    assert_silent("what the model reads", &requests, std::slice::from_ref(canary));
+    assert!(
+        requests.contains("keep [redacted: npm token]"),
+        "{requests}"
+    );
+    assert_silent(
+        "what the model reads",
+        &requests,
+        std::slice::from_ref(canary),
+    );
 }

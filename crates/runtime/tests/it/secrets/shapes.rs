@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rooftree_process::looks_secret;
-use rooftree_runtime::secrets::{Secrets, shape_names};
+use rooftree_runtime::secrets::{SecretRedactor, shape_names};
 
 use super::{canaries, read_in};
 
@@ -23,11 +23,13 @@ fn surroundings(text: &str) -> [String; 8] {
 
 #[test]
 fn every_shape_is_taken_out_wherever_it_stands() {
-    let secrets = Secrets::default();
+    let secrets = SecretRedactor::default();
     for seed in 1..=20 {
         for canary in canaries(seed) {
             for text in surroundings(&canary.text) {
-                let clean = secrets.clean(&text).unwrap_or_else(|| panic!("nothing found in {text}"));
+                let clean = secrets
+                    .clean(&text)
+                    .unwrap_or_else(|| panic!("nothing found in {text}"));
                 assert_eq!(read_in(&clean, &canary), None, "{text}\nbecame\n{clean}");
                 assert!(clean.contains("[redacted: "), "{clean}");
                 if text.starts_with('{') {
@@ -56,18 +58,30 @@ fn there_are_more_than_forty_shapes_and_each_has_a_canary() {
 
 #[test]
 fn what_is_around_a_secret_stays() {
-    let secrets = Secrets::default();
-    let key = &canaries(3).into_iter().find(|canary| canary.name == "github token").unwrap().text;
+    let secrets = SecretRedactor::default();
+    let key = &canaries(3)
+        .into_iter()
+        .find(|canary| canary.name == "github token")
+        .unwrap()
+        .text;
     let text = format!(r#"{{"user":"ada","token":"{key}","n":3}}"#);
     let clean = secrets.clean(&text).unwrap();
-    assert_eq!(clean, r#"{"user":"ada","token":"[redacted: github token]","n":3}"#);
-    assert_eq!(secrets.clean(&clean), None, "what is left behind is no secret");
+    assert_eq!(
+        clean,
+        r#"{"user":"ada","token":"[redacted: github token]","n":3}"#
+    );
+    assert_eq!(
+        secrets.clean(&clean),
+        None,
+        "what is left behind is no secret"
+    );
 }
 
 #[test]
 fn a_known_value_is_found_in_every_encoding() {
     let value = "correct horse/battery+staple?\"é\"";
-    let secrets = Secrets::knowing([("value of SHOP_PASSWORD".to_owned(), value.to_owned())]);
+    let secrets =
+        SecretRedactor::knowing([("value of SHOP_PASSWORD".to_owned(), value.to_owned())]);
     let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
     let written = [
         value.to_owned(),
@@ -81,17 +95,34 @@ fn a_known_value_is_found_in_every_encoding() {
         "dXNlcjpjb3JyZWN0IGhvcnNlL2JhdHRlcnkrc3RhcGxlPyLDqSI=".to_owned(),
     ];
     for text in written {
-        let clean = secrets.clean(&text).unwrap_or_else(|| panic!("not found in {text}"));
-        assert!(clean.contains("[redacted: value of SHOP_PASSWORD]"), "{clean}");
+        let clean = secrets
+            .clean(&text)
+            .unwrap_or_else(|| panic!("not found in {text}"));
+        assert!(
+            clean.contains("[redacted: value of SHOP_PASSWORD]"),
+            "{clean}"
+        );
     }
 }
 
 #[test]
 fn variables_are_secret_by_their_names_and_short_values_are_not_looked_for() {
-    for name in ["OPENAI_API_KEY", "GITHUB_TOKEN", "aws_secret_access_key", "PGPASSWORD", "MY_SECRETS"] {
+    for name in [
+        "OPENAI_API_KEY",
+        "GITHUB_TOKEN",
+        "aws_secret_access_key",
+        "PGPASSWORD",
+        "MY_SECRETS",
+    ] {
         assert!(looks_secret(name), "{name}");
     }
-    for name in ["PATH", "KEYBOARD", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "HOME"] {
+    for name in [
+        "PATH",
+        "KEYBOARD",
+        "TOKENIZERS_PARALLELISM",
+        "SSH_AUTH_SOCK",
+        "HOME",
+    ] {
         assert!(!looks_secret(name), "{name}");
     }
     let variables = [
@@ -100,8 +131,10 @@ fn variables_are_secret_by_their_names_and_short_values_are_not_looked_for() {
         ("C_TOKEN", "long enough"),
         ("D_PASSWORD", "postgres"),
     ];
-    let found = Secrets::in_variables(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let secrets = Secrets::knowing(found);
+    let found = SecretRedactor::in_variables(
+        variables.map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let secrets = SecretRedactor::knowing(found);
     assert_eq!(secrets.clean("abc in /run/token of postgres"), None);
     assert!(secrets.clean("it is long enough.").is_some());
 }

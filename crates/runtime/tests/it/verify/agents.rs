@@ -6,54 +6,78 @@ use rooftree_protocol::{
     AgentDefinition, Effect, Event, EventBody, Origin, RunStatus, Scope, SessionId, Verifier,
     event::{RunMode, Verdict},
 };
-use rooftree_providers::scripted::{Entry, call, say};
-use rooftree_runtime::Surroundings;
-use rooftree_testkit::{House, Plan, Probe};
-use rooftree_tools::{Processes, Tool, Toolset};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_runtime::ProjectContext;
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
+use rooftree_tools::{BackgroundProcesses, Tool, Toolset};
 use serde_json::json;
 
 /// A lead whose work is checked by these, and tools that look and change.
-pub(super) fn plan(entries: impl IntoIterator<Item = Entry>, verifiers: &[&str]) -> Plan {
-    let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
+pub(super) fn plan(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    verifiers: &[&str],
+) -> TestRuntimeBuilder {
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
     let names = verifiers.iter().map(|name| (*name).to_owned()).collect();
-    Plan::new(entries)
-        .delegating(tools)
-        .agent(AgentDefinition { verifiers: names, ..AgentDefinition::new("lead") })
+    TestRuntimeBuilder::new(entries)
+        .with_delegation(tools)
+        .agent(AgentDefinition {
+            verifiers: names,
+            ..AgentDefinition::new("lead")
+        })
         .agent(named("checker"))
 }
 
 pub(super) fn named(name: &str) -> AgentDefinition {
-    AgentDefinition { description: format!("The {name}."), ..AgentDefinition::new(name) }
+    AgentDefinition {
+        description: format!("The {name}."),
+        ..AgentDefinition::new(name)
+    }
 }
 
-pub(super) fn known(plan: &mut Plan, verifiers: impl IntoIterator<Item = (&'static str, Verifier)>) {
-    let verifiers: BTreeMap<String, Verifier> =
-        verifiers.into_iter().map(|(name, verifier)| (name.to_owned(), verifier)).collect();
-    plan.surroundings = Surroundings { verifiers, ..Surroundings::default() }.into();
+pub(super) fn known(
+    plan: &mut TestRuntimeBuilder,
+    verifiers: impl IntoIterator<Item = (&'static str, Verifier)>,
+) {
+    let verifiers: BTreeMap<String, Verifier> = verifiers
+        .into_iter()
+        .map(|(name, verifier)| (name.to_owned(), verifier))
+        .collect();
+    plan.surroundings = ProjectContext {
+        verifiers,
+        ..ProjectContext::default()
+    }
+    .into();
 }
 
-pub(super) fn with_look(plan: Plan, look: Arc<dyn Tool>) -> Plan {
-    plan.delegating(Toolset::new([look]))
+pub(super) fn with_look(plan: TestRuntimeBuilder, look: Arc<dyn Tool>) -> TestRuntimeBuilder {
+    plan.with_delegation(Toolset::new([look]))
 }
 
-pub(super) async fn verdicts(house: &House, session: &SessionId) -> Vec<Verdict> {
+pub(super) async fn verdicts(house: &TestRuntime, session: &SessionId) -> Vec<Verdict> {
     let verdict = |event: Event| match event.body {
         EventBody::RunVerified(verdict) => Some(verdict),
         _ => None,
     };
-    house.events(session).await.into_iter().filter_map(verdict).collect()
+    house
+        .events(session)
+        .await
+        .into_iter()
+        .filter_map(verdict)
+        .collect()
 }
 
 /// Answers of other runs that the conversation was told of.
-pub(super) async fn told(house: &House, session: &SessionId) -> usize {
+pub(super) async fn told(house: &TestRuntime, session: &SessionId) -> usize {
     let is_answer = |event: &&Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
     house.events(session).await.iter().filter(is_answer).count()
 }
 
-pub(super) fn asked(house: &House, agent: &str) -> Vec<String> {
+pub(super) fn asked(house: &TestRuntime, agent: &str) -> Vec<String> {
     let requests = house.model.requests();
     let of = requests.iter().filter(|request| &*request.agent == agent);
-    of.map(|request| format!("{:?}", request.messages)).collect()
+    of.map(|request| format!("{:?}", request.messages))
+        .collect()
 }
 
 #[tokio::test]
@@ -66,94 +90,170 @@ async fn an_agent_finds_the_work_wanting_and_then_good_and_shows_in_the_tree_of_
             .agent("checker")
             .matching("It is 41")
             .cost(0.25),
-        say("").agent("lead").calls([call("Read", json!({"file_path": "result.txt"}))]),
+        say("")
+            .agent("lead")
+            .calls([call("Read", json!({"file_path": "result.txt"}))]),
         say("").agent("lead").calls([call(
             "Edit",
             json!({"file_path": "result.txt", "old_string": "41", "new_string": "42"}),
         )]),
         say("It is 42.").agent("lead"),
-        say(r#"{"passed": true, "issues": []}"#).agent("checker").matching("It is 42").cost(0.25),
+        say(r#"{"passed": true, "issues": []}"#)
+            .agent("checker")
+            .matching("It is 42")
+            .cost(0.25),
     ];
     let house = plan(script, &["agent:checker"]).build();
-    let session = house.post("How much is six times seven? Write it to result.txt.").await;
-    let end = house.finished(&session).await;
+    let session = house
+        .post("How much is six times seven? Write it to result.txt.")
+        .await;
+    let end = house.wait_for_run(&session).await;
     let seen = (end.status, end.verified, end.text.as_str());
-    assert_eq!(seen, (RunStatus::Completed, Some(true), "It is 42."), "{}", house.story(&session).await);
+    assert_eq!(
+        seen,
+        (RunStatus::Completed, Some(true), "It is 42."),
+        "{}",
+        house.transcript(&session).await
+    );
     assert!(
         (end.delegated.cost_usd - 0.5).abs() < 1e-9,
         "checking is paid by the one who is checked: {end:?}"
     );
 
     let verdicts = verdicts(&house, &session).await;
-    let passed: Vec<(u32, bool)> = verdicts.iter().map(|verdict| (verdict.attempt, verdict.passed)).collect();
+    let passed: Vec<(u32, bool)> = verdicts
+        .iter()
+        .map(|verdict| (verdict.attempt, verdict.passed))
+        .collect();
     assert_eq!(passed, [(1, false), (2, true)]);
     let issues = &verdicts[0].reports[0];
-    assert!(issues.said.contains("six times seven is 42") && issues.name == "agent:checker", "{issues:?}");
+    assert!(
+        issues.said.contains("six times seven is 42") && issues.name == "agent:checker",
+        "{issues:?}"
+    );
     let task = issues.task.as_ref().expect("the run that looked is named");
     assert_eq!(task.status, Some(RunStatus::Completed));
     let back = format!("{:?}", house.model.requests()[3].messages.last().unwrap());
-    assert!(back.contains("Verification failed") && back.contains("six times seven is 42"), "{back}");
+    assert!(
+        back.contains("Verification failed") && back.contains("six times seven is 42"),
+        "{back}"
+    );
 
     let question = &asked(&house, "checker")[0];
     assert!(
         question.contains("How much is six times seven?") && question.contains("It is 41."),
         "{question}"
     );
-    assert!(question.contains("result.txt +1") && question.contains("+41"), "files and diff: {question}");
-    assert_eq!(question.matches("</answer>").count(), 1, "an answer cannot end early: {question}");
+    assert!(
+        question.contains("result.txt +1") && question.contains("+41"),
+        "files and diff: {question}"
+    );
+    assert_eq!(
+        question.matches("</answer>").count(),
+        1,
+        "an answer cannot end early: {question}"
+    );
 
     let children = house.children(&session).await;
     assert_eq!(children.len(), 2, "one for each time it was checked");
-    let run = house.events(&session).await[0].run.clone().or(house.events(&session).await[1].run.clone());
+    let run = house.events(&session).await[0]
+        .run
+        .clone()
+        .or(house.events(&session).await[1].run.clone());
     for child in children {
-        let started = house.saw(&child.id, "run.started").await;
-        let EventBody::RunStarted { mode, parent, depth, .. } = &started.body else { unreachable!() };
+        let started = house.wait_for_event(&child.id, "run.started").await;
+        let EventBody::RunStarted {
+            mode,
+            parent,
+            depth,
+            ..
+        } = &started.body
+        else {
+            unreachable!()
+        };
         assert_eq!((*mode, *depth), (RunMode::Verifying, 1));
         assert_eq!(parent.as_ref().map(|parent| parent.run.clone()), run);
     }
-    assert_eq!(told(&house, &session).await, 0, "its answer is part of the verdict and told nowhere else");
+    assert_eq!(
+        told(&house, &session).await,
+        0,
+        "its answer is part of the verdict and told nowhere else"
+    );
     house.verify().await;
 }
 
 #[tokio::test]
 async fn every_way_to_name_an_agent_means_it_and_a_verifier_of_that_name_goes_before() {
-    let pass = || [say("done").agent("lead"), say("VERDICT: PASS").agent("checker")];
+    let pass = || {
+        [
+            say("done").agent("lead"),
+            say("VERDICT: PASS").agent("checker"),
+        ]
+    };
     for name in ["agent:checker", "agent:CHECKER", "checker"] {
         let house = plan(pass(), &[name, name]).build();
         let session = house.post("go").await;
-        assert_eq!(house.finished(&session).await.verified, Some(true), "{name}");
-        assert_eq!(house.children(&session).await.len(), 1, "{name}: named twice, asked once");
+        assert_eq!(
+            house.wait_for_run(&session).await.verified,
+            Some(true),
+            "{name}"
+        );
+        assert_eq!(
+            house.children(&session).await.len(),
+            1,
+            "{name}: named twice, asked once"
+        );
     }
     let mut plan = plan([say("done").agent("lead").times(9)], &["checker"]);
-    let command = Verifier::Command { command: "false".into(), timeout_secs: 20, pass_on_exit_0: true };
+    let command = Verifier::Command {
+        command: "false".into(),
+        timeout_secs: 20,
+        pass_on_exit_0: true,
+    };
     known(&mut plan, [("checker", command)]);
     let house = plan.build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(false));
+    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
     assert!(house.children(&session).await.is_empty());
 }
 
 #[tokio::test]
 async fn attempts_are_bounded_and_what_is_no_verdict_is_a_no() {
-    let script = [say("done").agent("lead").times(9), say("Looks fine to me.").agent("checker").times(9)];
+    let script = [
+        say("done").agent("lead").times(9),
+        say("Looks fine to me.").agent("checker").times(9),
+    ];
     let house = plan(script, &["agent:checker"]).build();
     let session = house.post("go").await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.verified), (RunStatus::Completed, Some(false)));
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.verified),
+        (RunStatus::Completed, Some(false))
+    );
     assert_eq!(house.children(&session).await.len(), 3);
     assert_eq!(asked(&house, "lead").len(), 3);
 }
 
 #[tokio::test]
-async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_no_more_than_the_checked() {
+async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_no_more_than_the_checked()
+ {
     let offered = async |checker: AgentDefinition, lead: AgentDefinition| {
-        let script = [say("done").agent("lead"), say("VERDICT: PASS").agent("checker")];
-        let lead = AgentDefinition { verifiers: vec!["checker".into()], ..lead };
+        let script = [
+            say("done").agent("lead"),
+            say("VERDICT: PASS").agent("checker"),
+        ];
+        let lead = AgentDefinition {
+            verifiers: vec!["checker".into()],
+            ..lead
+        };
         let house = plan(script, &[]).agent(lead).agent(checker).build();
         let session = house.post("go").await;
-        house.finished(&session).await;
+        house.wait_for_run(&session).await;
         let requests = house.model.requests();
-        let request = requests.iter().find(|request| &*request.agent == "checker").unwrap();
+        let request = requests
+            .iter()
+            .find(|request| &*request.agent == "checker")
+            .unwrap();
         let mut names: Vec<String> = request.tools.iter().map(|spec| spec.name.clone()).collect();
         names.sort();
         names
@@ -161,9 +261,18 @@ async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_
     let looking = ["Glob", "Grep", "List", "Read", "SemanticSearch"];
     assert_eq!(offered(named("checker"), named("lead")).await, looking);
     let with = |tools: &[&str]| Scope::only(tools.iter().map(|name| (*name).to_owned()));
-    let checker = AgentDefinition { tools: with(&["Bash", "Read"]), ..named("checker") };
-    assert_eq!(offered(checker.clone(), named("lead")).await, ["Bash", "Read"]);
-    let lead = AgentDefinition { tools: with(&["Read", "Write"]), ..named("lead") };
+    let checker = AgentDefinition {
+        tools: with(&["Bash", "Read"]),
+        ..named("checker")
+    };
+    assert_eq!(
+        offered(checker.clone(), named("lead")).await,
+        ["Bash", "Read"]
+    );
+    let lead = AgentDefinition {
+        tools: with(&["Read", "Write"]),
+        ..named("lead")
+    };
     assert_eq!(offered(checker, lead).await, ["Read"]);
 }
 
@@ -171,21 +280,38 @@ async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_
 async fn an_agent_that_is_not_there_is_said_and_never_a_yes() {
     let house = plan([say("done").agent("lead").times(9)], &["agent:nobody"]).build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, None, "nobody has checked it");
-    let notice = house.saw(&session, "notice").await;
-    let EventBody::Notice { code, message, .. } = &notice.body else { unreachable!() };
-    assert!(code == "verifier_missing" && message.contains("`agent:nobody`"), "{message}");
+    assert_eq!(
+        house.wait_for_run(&session).await.verified,
+        None,
+        "nobody has checked it"
+    );
+    let notice = house.wait_for_event(&session, "notice").await;
+    let EventBody::Notice { code, message, .. } = &notice.body else {
+        unreachable!()
+    };
+    assert!(
+        code == "verifier_missing" && message.contains("`agent:nobody`"),
+        "{message}"
+    );
 
     // Nobody checks its own work: a fork would be the one who is checked.
     for who in ["nobody", "fork"] {
         let mut plan = plan([say("done").agent("lead").times(9)], &["review"]);
-        let review = Verifier::Agent { agent: who.into(), prompt: None, timeout_secs: 60, max_turns: None };
+        let review = Verifier::Agent {
+            agent: who.into(),
+            prompt: None,
+            timeout_secs: 60,
+            max_turns: None,
+        };
         known(&mut plan, [("review", review)]);
         let house = plan.build();
         let session = house.post("go").await;
-        assert_eq!(house.finished(&session).await.verified, Some(false));
+        assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
         let said = &verdicts(&house, &session).await[0].reports[0].said;
-        assert!(said.contains(&format!("Unknown agent type \"{who}\"")), "{said}");
+        assert!(
+            said.contains(&format!("Unknown agent type \"{who}\"")),
+            "{said}"
+        );
     }
 }
 
@@ -198,31 +324,47 @@ async fn a_sub_agent_is_checked_too_and_whoever_checks_is_not() {
         say("VERDICT: PASS").agent("checker"),
         say("done").agent("lead"),
     ];
-    let helper = AgentDefinition { verifiers: vec!["agent:checker".into()], ..named("helper") };
+    let helper = AgentDefinition {
+        verifiers: vec!["agent:checker".into()],
+        ..named("helper")
+    };
     // It names itself, which would never end.
-    let checker = AgentDefinition { verifiers: vec!["agent:checker".into()], ..named("checker") };
+    let checker = AgentDefinition {
+        verifiers: vec!["agent:checker".into()],
+        ..named("checker")
+    };
     let house = plan(script, &[]).agent(helper).agent(checker).build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.text, "done");
+    assert_eq!(house.wait_for_run(&session).await.text, "done");
     let helper = house.children(&session).await.remove(0);
-    assert_eq!(house.finished(&helper.id).await.verified, Some(true));
+    assert_eq!(house.wait_for_run(&helper.id).await.verified, Some(true));
     let checker = house.children(&helper.id).await.remove(0);
-    assert_eq!(house.finished(&checker.id).await.verified, None);
+    assert_eq!(house.wait_for_run(&checker.id).await.verified, None);
     house.verify().await;
 }
 
 #[tokio::test]
 async fn an_agent_that_takes_too_long_is_stopped_and_has_not_said_yes() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let script = [
         say("done").agent("lead").times(9),
-        say("").agent("checker").calls([call("Look", json!({}))]).times(9),
+        say("")
+            .agent("checker")
+            .calls([call("Look", json!({}))])
+            .times(9),
         say("VERDICT: PASS").agent("checker").times(9),
     ];
-    let checker = AgentDefinition { tools: Scope::only(["Look".to_owned()]), ..named("checker") };
+    let checker = AgentDefinition {
+        tools: Scope::only(["Look".to_owned()]),
+        ..named("checker")
+    };
     let mut plan = with_look(plan(script, &["slow"]), look).agent(checker);
-    let slow =
-        Verifier::Agent { agent: "checker".into(), prompt: None, timeout_secs: 30, max_turns: Some(3) };
+    let slow = Verifier::Agent {
+        agent: "checker".into(),
+        prompt: None,
+        timeout_secs: 30,
+        max_turns: Some(3),
+    };
     known(&mut plan, [("slow", slow)]);
     let house = plan.build();
     let session = house.post("go").await;
@@ -232,14 +374,23 @@ async fn an_agent_that_takes_too_long_is_stopped_and_has_not_said_yes() {
         }
         house.clock.advance(Duration::from_secs(31));
     }
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.verified), (RunStatus::Completed, Some(false)));
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.verified),
+        (RunStatus::Completed, Some(false))
+    );
     for child in house.children(&session).await {
-        assert_eq!(house.finished(&child.id).await.status, RunStatus::Cancelled);
+        assert_eq!(
+            house.wait_for_run(&child.id).await.status,
+            RunStatus::Cancelled
+        );
     }
     let said = verdicts(&house, &session).await[0].reports[0].said.clone();
     assert!(said.contains("gave no answer within 30 s"), "{said}");
-    assert_eq!((asked(&house, "lead").len(), told(&house, &session).await), (3, 0));
+    assert_eq!(
+        (asked(&house, "lead").len(), told(&house, &session).await),
+        (3, 0)
+    );
 }
 
 #[tokio::test]
@@ -253,23 +404,41 @@ async fn a_check_goes_on_after_a_crash_and_nobody_is_asked_or_told_twice() {
         ]
     };
     let house_with = |look: Arc<dyn Tool>| {
-        let second = AgentDefinition { tools: Scope::only(["Look".to_owned()]), ..named("second") };
+        let second = AgentDefinition {
+            tools: Scope::only(["Look".to_owned()]),
+            ..named("second")
+        };
         with_look(plan(script(), &["agent:checker", "agent:second"]), look).agent(second)
     };
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let house = house_with(look).build();
     let session = house.post("go").await;
     // The first has answered: its answer waits in the inbox. The second is at work.
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let house = house.crash(house_with(Probe::open("Look", Effect::ReadOnly))).await;
+    let house = house
+        .crash(house_with(ProbeTool::open("Look", Effect::ReadOnly)))
+        .await;
     house.recover().await;
-    let end = house.finished(&session).await;
-    assert_eq!((end.status, end.verified, end.text.as_str()), (RunStatus::Completed, Some(true), "done"));
-    assert_eq!(house.children(&session).await.len(), 2, "nobody was asked twice");
-    assert!(asked(&house, "checker").is_empty(), "the first had answered");
-    assert!(asked(&house, "lead").is_empty(), "the model was told nothing that made it speak again");
+    let end = house.wait_for_run(&session).await;
+    assert_eq!(
+        (end.status, end.verified, end.text.as_str()),
+        (RunStatus::Completed, Some(true), "done")
+    );
+    assert_eq!(
+        house.children(&session).await.len(),
+        2,
+        "nobody was asked twice"
+    );
+    assert!(
+        asked(&house, "checker").is_empty(),
+        "the first had answered"
+    );
+    assert!(
+        asked(&house, "lead").is_empty(),
+        "the model was told nothing that made it speak again"
+    );
     assert_eq!(told(&house, &session).await, 0);
     house.verify().await;
 }

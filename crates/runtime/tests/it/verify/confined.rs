@@ -5,9 +5,9 @@ use std::{fs, sync::Arc};
 use futures::future::BoxFuture;
 use rooftree_protocol::{Confinement, Effect, SandboxMode, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{call, say};
-use rooftree_runtime::Surroundings;
-use rooftree_testkit::Plan;
-use rooftree_tools::{Confining, Processes, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_runtime::ProjectContext;
+use rooftree_testkit::TestRuntimeBuilder;
+use rooftree_tools::{BackgroundProcesses, SandboxConfig, Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::{AgentDefinition, attempts, command};
@@ -42,27 +42,52 @@ impl Tool for Mirror {
     }
 }
 
-fn checked(plan: Plan, command_line: &str) -> Plan {
-    let lead = AgentDefinition { verifiers: vec!["check".into()], ..AgentDefinition::new("lead") };
+fn checked(plan: TestRuntimeBuilder, command_line: &str) -> TestRuntimeBuilder {
+    let lead = AgentDefinition {
+        verifiers: vec!["check".into()],
+        ..AgentDefinition::new("lead")
+    };
     let verifiers = [("check".to_owned(), command(command_line, true))].into();
-    let surroundings = Surroundings { verifiers, ..Surroundings::default() }.into();
-    Plan { surroundings, ..plan.agent(lead) }
+    let surroundings = ProjectContext {
+        verifiers,
+        ..ProjectContext::default()
+    }
+    .into();
+    TestRuntimeBuilder {
+        surroundings,
+        ..plan.agent(lead)
+    }
 }
 
 #[tokio::test]
 async fn s_a7_a_verifier_is_confined_as_the_commands_of_the_agent_are() {
     let spec = json!({"name": "Bash", "description": "", "input_schema": {"type": "object"}});
     let shell: Arc<dyn Tool> = Arc::new(Mirror(serde_json::from_value(spec).unwrap()));
-    let general = Confinement { mode: SandboxMode::Required, ..Confinement::default() };
-    let plan = checked(Plan::new([say("done").times(9)]).tools(Toolset::new([shell])), "cargo test");
-    let sandbox = Confining { confinement: general.clone(), ..Confining::default() };
-    let house = Plan { sandbox, ..plan }.build();
+    let general = Confinement {
+        mode: SandboxMode::Required,
+        ..Confinement::default()
+    };
+    let plan = checked(
+        TestRuntimeBuilder::new([say("done").times(9)]).tools(Toolset::new([shell])),
+        "cargo test",
+    );
+    let sandbox = SandboxConfig {
+        confinement: general.clone(),
+        ..SandboxConfig::default()
+    };
+    let house = TestRuntimeBuilder { sandbox, ..plan }.build();
     let session = house.post("go").await;
-    house.finished(&session).await;
-    let said = house.events(&session).await.into_iter().find_map(|event| match event.body {
-        rooftree_protocol::EventBody::RunVerified(verdict) => Some(verdict.reports[0].said.clone()),
-        _ => None,
-    });
+    house.wait_for_run(&session).await;
+    let said = house
+        .events(&session)
+        .await
+        .into_iter()
+        .find_map(|event| match event.body {
+            rooftree_protocol::EventBody::RunVerified(verdict) => {
+                Some(verdict.reports[0].said.clone())
+            }
+            _ => None,
+        });
     let seen: Option<Confinement> = serde_json::from_str(&said.unwrap()).unwrap();
     assert_eq!(seen, Some(general));
 }
@@ -73,16 +98,23 @@ async fn s_a7_a_script_that_changed_since_the_start_verifies_nothing() {
     fs::write(project.path().join("check.sh"), "exit 0\n").unwrap();
     for (content, good) in [("exit 0\n", true), ("touch evil; exit 0\n", false)] {
         let entries = [
-            say("").calls([call("Write", json!({"file_path": "check.sh", "content": content}))]),
+            say("").calls([call(
+                "Write",
+                json!({"file_path": "check.sh", "content": content}),
+            )]),
             say("done").times(9),
         ];
-        let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 1)));
-        let mut plan = checked(Plan::new(entries).tools(tools), "sh check.sh");
+        let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let mut plan = checked(TestRuntimeBuilder::new(entries).tools(tools), "sh check.sh");
         plan.hooks.project = Some(project.path().to_owned());
         plan.hooks.cwd = Some(project.path().to_owned());
         let house = plan.build();
         let session = house.post("go").await;
-        assert_eq!(house.finished(&session).await.verified, Some(good), "{content}");
+        assert_eq!(
+            house.wait_for_run(&session).await.verified,
+            Some(good),
+            "{content}"
+        );
         assert!(!house.path().join("evil").exists(), "it was run");
         assert_eq!(attempts(&house, &session).await.first(), Some(&(1, good)));
     }

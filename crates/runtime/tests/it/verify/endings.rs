@@ -3,42 +3,57 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    AgentDefinition, Command, Effect, Event, EventBody, RunStatus, Scope, SessionId, Verifier, event::RunMode,
+    AgentDefinition, Command, Effect, Event, EventBody, RunStatus, Scope, SessionId, Verifier,
+    event::RunMode,
 };
 use rooftree_providers::scripted::{call, say};
-use rooftree_testkit::{House, Plan, Probe};
+use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use serde_json::json;
 
 use super::agents::{asked, known, named, plan, told, verdicts, with_look};
 
 /// An agent that checks with nothing but Look.
 fn looking(name: &str) -> AgentDefinition {
-    AgentDefinition { tools: Scope::only(["Look".to_owned()]), ..named(name) }
+    AgentDefinition {
+        tools: Scope::only(["Look".to_owned()]),
+        ..named(name)
+    }
 }
 
-async fn stop(house: &House, session: &SessionId) {
-    house.command(Command::Cancel { session: session.clone(), run: None }).await;
+async fn stop(house: &TestRuntime, session: &SessionId) {
+    house
+        .command(Command::Cancel {
+            session: session.clone(),
+            run: None,
+        })
+        .await;
 }
 
 /// How the runs of a session began.
-async fn modes(house: &House, session: &SessionId) -> Vec<RunMode> {
+async fn modes(house: &TestRuntime, session: &SessionId) -> Vec<RunMode> {
     let mode = |event: Event| match event.body {
         EventBody::RunStarted { mode, .. } => Some(mode),
         _ => None,
     };
-    house.events(session).await.into_iter().filter_map(mode).collect()
+    house
+        .events(session)
+        .await
+        .into_iter()
+        .filter_map(mode)
+        .collect()
 }
 
 #[tokio::test]
 async fn whoever_stops_a_run_while_it_is_checked_stops_the_check_and_is_not_woken_by_it() {
-    let (look, keeper) = Probe::gated("Look", Effect::ReadOnly);
+    let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let script = [
         say("done").agent("lead").times(9),
         say("VERDICT: PASS").agent("checker").times(9),
         say("").agent("second").calls([call("Look", json!({}))]),
         say("VERDICT: PASS").agent("second"),
     ];
-    let plan = with_look(plan(script, &["agent:checker", "agent:second"]), look).agent(looking("second"));
+    let plan =
+        with_look(plan(script, &["agent:checker", "agent:second"]), look).agent(looking("second"));
     let house = plan.build();
     let session = house.post("go").await;
     // The first has answered, and the second is at work.
@@ -46,19 +61,35 @@ async fn whoever_stops_a_run_while_it_is_checked_stops_the_check_and_is_not_woke
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     stop(&house, &session).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.verified), (RunStatus::Cancelled, None));
     let children = house.children(&session).await;
-    let second = children.iter().find(|child| child.agent == "second").unwrap();
-    assert_eq!(house.finished(&second.id).await.status, RunStatus::Cancelled);
+    let second = children
+        .iter()
+        .find(|child| child.agent == "second")
+        .unwrap();
+    assert_eq!(
+        house.wait_for_run(&second.id).await.status,
+        RunStatus::Cancelled
+    );
     assert!(verdicts(&house, &session).await.is_empty());
 
     keeper.open(1);
     house.post_to(&session, "again").await;
-    let end = house.finished_runs(&session, 2).await;
-    assert_eq!((end.status, end.verified), (RunStatus::Completed, Some(true)));
-    assert_eq!(modes(&house, &session).await, [RunMode::Main, RunMode::Main], "nothing woke it meanwhile");
-    assert_eq!((asked(&house, "lead").len(), told(&house, &session).await), (2, 0));
+    let end = house.wait_for_nth_run(&session, 2).await;
+    assert_eq!(
+        (end.status, end.verified),
+        (RunStatus::Completed, Some(true))
+    );
+    assert_eq!(
+        modes(&house, &session).await,
+        [RunMode::Main, RunMode::Main],
+        "nothing woke it meanwhile"
+    );
+    assert_eq!(
+        (asked(&house, "lead").len(), told(&house, &session).await),
+        (2, 0)
+    );
     house.verify().await;
 }
 
@@ -68,7 +99,14 @@ async fn a_command_and_a_function_that_check_are_stopped_too() {
     let command = "touch started; sleep 600".to_owned();
     known(
         &mut endless,
-        [("endless", Verifier::Command { command, timeout_secs: 600, pass_on_exit_0: true })],
+        [(
+            "endless",
+            Verifier::Command {
+                command,
+                timeout_secs: 600,
+                pass_on_exit_0: true,
+            },
+        )],
     );
     let house = endless.build();
     let session = house.post("go").await;
@@ -77,12 +115,18 @@ async fn a_command_and_a_function_that_check_are_stopped_too() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     stop(&house, &session).await;
-    assert_eq!(house.finished(&session).await.status, RunStatus::Cancelled);
+    assert_eq!(
+        house.wait_for_run(&session).await.status,
+        RunStatus::Cancelled
+    );
 
     let started = Arc::new(tokio::sync::Notify::new());
     let reached = started.clone();
-    let lead = AgentDefinition { verifiers: vec!["never".into()], ..AgentDefinition::new("lead") };
-    let mut plan = Plan::new([say("done")]).agent(lead);
+    let lead = AgentDefinition {
+        verifiers: vec!["never".into()],
+        ..AgentDefinition::new("lead")
+    };
+    let mut plan = TestRuntimeBuilder::new([say("done")]).agent(lead);
     plan.checkers.insert(
         "never".into(),
         Arc::new(move |_| {
@@ -94,24 +138,37 @@ async fn a_command_and_a_function_that_check_are_stopped_too() {
     let session = house.post("go").await;
     started.notified().await;
     stop(&house, &session).await;
-    let end = house.finished(&session).await;
+    let end = house.wait_for_run(&session).await;
     assert_eq!((end.status, end.verified), (RunStatus::Cancelled, None));
 }
 
 #[tokio::test]
 async fn whoever_did_not_come_to_its_end_has_not_said_yes_whatever_it_said() {
-    let look = || say("VERDICT: PASS").agent("checker").calls([call("Look", json!({}))]);
+    let look = || {
+        say("VERDICT: PASS")
+            .agent("checker")
+            .calls([call("Look", json!({}))])
+    };
     let script = [say("done").agent("lead").times(9), look().times(9)];
-    let look = Probe::open("Look", Effect::ReadOnly);
+    let look = ProbeTool::open("Look", Effect::ReadOnly);
     let mut plan = with_look(plan(script, &["short"]), look).agent(looking("checker"));
-    let short =
-        Verifier::Agent { agent: "checker".into(), prompt: None, timeout_secs: 60, max_turns: Some(1) };
+    let short = Verifier::Agent {
+        agent: "checker".into(),
+        prompt: None,
+        timeout_secs: 60,
+        max_turns: Some(1),
+    };
     known(&mut plan, [("short", short)]);
     let house = plan.build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(false));
+    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
     let report = verdicts(&house, &session).await.remove(0).reports.remove(0);
-    assert_eq!(report.task.unwrap().status, Some(RunStatus::MaxTurns), "{}", report.said);
+    assert_eq!(
+        report.task.unwrap().status,
+        Some(RunStatus::MaxTurns),
+        "{}",
+        report.said
+    );
 }
 
 #[tokio::test]
@@ -125,10 +182,12 @@ async fn whoever_checks_later_may_spend_what_those_before_have_left() {
     plan.max_cost_usd = Some(1.0);
     let house = plan.build();
     let session = house.post("go").await;
-    assert_eq!(house.finished(&session).await.verified, Some(true));
+    assert_eq!(house.wait_for_run(&session).await.verified, Some(true));
     for child in house.children(&session).await {
-        let asked = house.saw(&child.id, "message.user").await;
-        let EventBody::MessageUser { message, .. } = &asked.body else { unreachable!() };
+        let asked = house.wait_for_event(&child.id, "message.user").await;
+        let EventBody::MessageUser { message, .. } = &asked.body else {
+            unreachable!()
+        };
         let most = message.mandate.as_ref().unwrap().max_cost_usd.unwrap();
         let left = if child.agent == "second" { 0.75 } else { 1.0 };
         assert!((most - left).abs() < 1e-9, "{}: {most}", child.agent);

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use rooftree_protocol::{
     Command, ModelChoice, Origin, Part, SessionId,
-    command::{Address, Delivery, NewSession, Reply},
+    command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_providers::{
-    Catalog, anthropic,
-    catalog::{Known, Opener},
+    ModelCatalog, anthropic,
+    catalog::{KnownModels, ModelOpener},
     gemini,
-    http::{Client, Secret, Timeouts},
+    http::{HttpClient, HttpTimeouts, Secret},
     openai,
 };
 use rooftree_testkit::{
-    House, Plan,
-    model_server::{self, Answer, ModelServer},
+    TestRuntime, TestRuntimeBuilder,
+    model_server::{self, ModelServer, ServerAnswer},
 };
-use rooftree_tools::Processes;
+use rooftree_tools::BackgroundProcesses;
 
 /// A wire: what its provider is called, which model is asked, where, and how.
 #[derive(Clone, Copy)]
@@ -25,8 +25,8 @@ pub struct Wire {
     pub name: &'static str,
     pub model: &'static str,
     pub path: &'static str,
-    server: model_server::Wire,
-    opener: fn(String, Client) -> Opener,
+    server: model_server::ServerWire,
+    opener: fn(String, HttpClient) -> ModelOpener,
 }
 
 pub const ANTHROPIC: Wire = Wire {
@@ -35,8 +35,11 @@ pub const ANTHROPIC: Wire = Wire {
     path: "/v1/messages",
     server: model_server::anthropic::WIRE,
     opener: |base_url, client| {
-        let options = anthropic::Options::new(client, Secret::fixed("key"));
-        anthropic::opener(anthropic::Options { base_url, ..options })
+        let options = anthropic::AnthropicOptions::new(client, Secret::fixed("key"));
+        anthropic::opener(anthropic::AnthropicOptions {
+            base_url,
+            ..options
+        })
     },
 };
 
@@ -46,7 +49,11 @@ pub const RESPONSES: Wire = Wire {
     path: "/v1/responses",
     server: model_server::openai_responses::WIRE,
     opener: |url, client| {
-        openai::responses::opener(client, endpoint("openai", &url), Known::built_in().into())
+        openai::responses::opener(
+            client,
+            endpoint("openai", &url),
+            KnownModels::built_in().into(),
+        )
     },
 };
 
@@ -56,8 +63,11 @@ pub const GEMINI: Wire = Wire {
     path: "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse",
     server: model_server::gemini::WIRE,
     opener: |base_url, client| {
-        let options = gemini::Options::new(client, Secret::fixed("key"));
-        gemini::opener(gemini::Options { base_url, ..options })
+        let options = gemini::GeminiOptions::new(client, Secret::fixed("key"));
+        gemini::opener(gemini::GeminiOptions {
+            base_url,
+            ..options
+        })
     },
 };
 
@@ -67,12 +77,17 @@ pub const CHAT: Wire = Wire {
     path: "/v1/chat/completions",
     server: model_server::openai_chat::WIRE,
     opener: |url, client| {
-        openai::chat::opener(client, endpoint("openai-chat", &url), openai::Dialect::OPENAI)
+        openai::chat::opener(
+            client,
+            endpoint("openai-chat", &url),
+            openai::ChatDialect::OPENAI,
+        )
     },
 };
 
-fn endpoint(name: &str, url: &str) -> openai::Endpoint {
-    openai::Endpoint::new(name, format!("{url}/v1")).keyed(Secret::fixed("key"), "OPENAI_API_KEY")
+fn endpoint(name: &str, url: &str) -> openai::OpenAiEndpoint {
+    openai::OpenAiEndpoint::new(name, format!("{url}/v1"))
+        .keyed(Secret::fixed("key"), "OPENAI_API_KEY")
 }
 
 impl Wire {
@@ -88,37 +103,64 @@ pub struct Street(Vec<(Wire, ModelServer)>);
 
 impl Street {
     /// One more vendor, which answers from this list.
-    pub async fn open<A: Into<Answer>>(mut self, wire: Wire, answers: impl IntoIterator<Item = A>) -> Self {
-        self.0.push((wire, ModelServer::start(wire.server, answers).await));
+    pub async fn open<A: Into<ServerAnswer>>(
+        mut self,
+        wire: Wire,
+        answers: impl IntoIterator<Item = A>,
+    ) -> Self {
+        self.0
+            .push((wire, ModelServer::start(wire.server, answers).await));
         self
     }
 
     /// A house whose one catalogue knows all of them, with real tools and this vendor's model.
-    pub fn plan(&self, wire: Wire) -> Plan {
-        let client = Client::new(Timeouts::default()).unwrap();
-        let with = |catalog: Catalog, (wire, server): &(Wire, ModelServer)| {
+    pub fn plan(&self, wire: Wire) -> TestRuntimeBuilder {
+        let client = HttpClient::new(HttpTimeouts::default()).unwrap();
+        let with = |catalog: ModelCatalog, (wire, server): &(Wire, ModelServer)| {
             catalog.with(wire.name, (wire.opener)(server.url(), client.clone()))
         };
-        let catalog = self.0.iter().fold(Catalog::default().knowing(Known::built_in()), with);
-        let tools = rooftree_tools::builtin(Arc::new(Processes::new(|| 9)));
-        Plan { catalog, default_model: Some(wire.choice()), ..Plan::new([]).tools(tools) }
+        let catalog = self.0.iter().fold(
+            ModelCatalog::default().with_known(KnownModels::built_in()),
+            with,
+        );
+        let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 9)));
+        TestRuntimeBuilder {
+            catalog,
+            default_model: Some(wire.choice()),
+            ..TestRuntimeBuilder::new([]).tools(tools)
+        }
     }
 
     /// A vendor's server.
     pub fn server(&self, wire: Wire) -> &ModelServer {
         let found = self.0.iter().find(|(known, _)| known.name == wire.name);
-        &found.unwrap_or_else(|| panic!("{} has no server", wire.name)).1
+        &found
+            .unwrap_or_else(|| panic!("{} has no server", wire.name))
+            .1
     }
 }
 
 /// Posts to a new session that names this vendor's model.
-pub async fn post_on(house: &House, wire: Wire, text: &str) -> SessionId {
+pub async fn post_on(house: &TestRuntime, wire: Wire, text: &str) -> SessionId {
     let model = Some(wire.choice());
-    let to =
-        Address::Create(NewSession { agent: "lead".into(), cwd: house.path().into(), name: None, model });
+    let to = Address::Create(NewSession {
+        agent: "lead".into(),
+        cwd: house.path().into(),
+        name: None,
+        model,
+    });
     let (parts, delivery) = (vec![Part::text(text)], Delivery::Queue);
-    match house.command(Command::Post { to, parts, origin: Origin::User, key: None, delivery }).await {
-        Reply::Accepted { session, .. } => session,
+    match house
+        .command(Command::Post {
+            to,
+            parts,
+            origin: Origin::User,
+            key: None,
+            delivery,
+        })
+        .await
+    {
+        CommandReply::Accepted { session, .. } => session,
         other => panic!("a post was answered with {other:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! From one vendor to another in the middle of a session: what goes along, what stays behind, what is said.
 
 use rooftree_protocol::{Event, EventBody};
-use rooftree_testkit::model_server::{Answer, ModelServer, fail, say};
+use rooftree_testkit::model_server::{ModelServer, ServerAnswer, fail, say};
 use serde_json::Value;
 
 use super::{
@@ -12,7 +12,9 @@ use super::{
 /// What was said about things left behind, in order.
 fn left_behind(events: &[Event]) -> Vec<String> {
     let said = |event: &Event| match &event.body {
-        EventBody::Notice { code, message, .. } if code == "not_carried_over" => Some(message.clone()),
+        EventBody::Notice { code, message, .. } if code == "not_carried_over" => {
+            Some(message.clone())
+        }
         _ => None,
     };
     events.iter().filter_map(said).collect()
@@ -24,46 +26,88 @@ fn last(server: &ModelServer) -> Value {
 }
 
 fn kinds(list: &Value) -> Vec<&str> {
-    list.as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap_or_default()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["type"].as_str().unwrap_or_default())
+        .collect()
 }
 
 #[tokio::test]
 async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
     let street = Street::default()
-        .open(ANTHROPIC, [reads("anthropics"), say().text(["Green."]), say().text(["Home."])])
+        .open(
+            ANTHROPIC,
+            [
+                reads("anthropics"),
+                say().text(["Green."]),
+                say().text(["Home."]),
+            ],
+        )
         .await
-        .open(RESPONSES, [say().thinking(["Hm."], "openais").text(["Greenish."])])
+        .open(
+            RESPONSES,
+            [say().thinking(["Hm."], "openais").text(["Greenish."])],
+        )
         .await
         .open(GEMINI, [say().text(["Quite green."])])
         .await;
     let house = street.plan(ANTHROPIC).build();
     std::fs::write(house.path().join(FILE), "a green door").unwrap();
     let session = house.post("Which colour is the door?").await;
-    assert_completed(&house.finished(&session).await, "Green.", 2);
+    assert_completed(&house.wait_for_run(&session).await, "Green.", 2);
 
     let house = house.reopen(street.plan(RESPONSES)).await;
     house.post_to(&session, "Are you sure?").await;
-    assert_completed(&house.finished_runs(&session, 2).await, "Greenish.", 1);
+    assert_completed(&house.wait_for_nth_run(&session, 2).await, "Greenish.", 1);
     let body = last(street.server(RESPONSES));
-    let expected = ["message", "message", "function_call", "function_call_output", "message", "message"];
+    let expected = [
+        "message",
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+        "message",
+    ];
     assert_eq!(kinds(&body["input"]), expected, "{body}");
     let text = body.to_string();
-    assert!(text.contains("a green door") && !text.contains("anthropics") && !text.contains("Which door?"));
+    assert!(
+        text.contains("a green door")
+            && !text.contains("anthropics")
+            && !text.contains("Which door?")
+    );
 
     let house = house.reopen(street.plan(GEMINI)).await;
     house.post_to(&session, "And you?").await;
-    assert_completed(&house.finished_runs(&session, 3).await, "Quite green.", 1);
+    assert_completed(
+        &house.wait_for_nth_run(&session, 3).await,
+        "Quite green.",
+        1,
+    );
     let body = last(street.server(GEMINI));
     let text = body.to_string();
-    assert!(text.contains("a green door") && text.contains("Greenish.") && text.contains("Are you sure?"));
-    assert!(!text.contains("openais") && !text.contains("anthropics"), "{text}");
+    assert!(
+        text.contains("a green door")
+            && text.contains("Greenish.")
+            && text.contains("Are you sure?")
+    );
+    assert!(
+        !text.contains("openais") && !text.contains("anthropics"),
+        "{text}"
+    );
 
     let house = house.reopen(street.plan(ANTHROPIC)).await;
     house.post_to(&session, "Back home?").await;
-    assert_completed(&house.finished_runs(&session, 4).await, "Home.", 1);
+    assert_completed(&house.wait_for_nth_run(&session, 4).await, "Home.", 1);
     let body = last(street.server(ANTHROPIC));
-    assert_eq!(kinds(&body["messages"][1]["content"]), ["thinking", "text", "tool_use"]);
-    assert_eq!(body["messages"][1]["content"][0]["signature"], "anthropics", "its own thinking is kept");
+    assert_eq!(
+        kinds(&body["messages"][1]["content"]),
+        ["thinking", "text", "tool_use"]
+    );
+    assert_eq!(
+        body["messages"][1]["content"][0]["signature"], "anthropics",
+        "its own thinking is kept"
+    );
     assert!(!body.to_string().contains("openais"), "{body}");
 
     let expected = [
@@ -78,8 +122,11 @@ async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_and_not_the_thinking() {
-    let busy = || Answer::from(fail(529, "overloaded_error", "Overloaded").header("retry-after", "0"));
+async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_and_not_the_thinking()
+ {
+    let busy = || {
+        ServerAnswer::from(fail(529, "overloaded_error", "Overloaded").header("retry-after", "0"))
+    };
     let street = Street::default()
         .open(ANTHROPIC, [reads("anthropics").into(), busy(), busy()])
         .await
@@ -90,17 +137,35 @@ async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_a
     let house = plan.build();
     std::fs::write(house.path().join(FILE), "a green door").unwrap();
     let session = house.post("Which colour is the door?").await;
-    assert_completed(&house.finished(&session).await, "Green.", 2);
+    assert_completed(&house.wait_for_run(&session).await, "Green.", 2);
     let body = last(street.server(RESPONSES));
-    assert_eq!(kinds(&body["input"]), ["message", "message", "function_call", "function_call_output"]);
+    assert_eq!(
+        kinds(&body["input"]),
+        [
+            "message",
+            "message",
+            "function_call",
+            "function_call_output"
+        ]
+    );
     assert_eq!(body["input"][2]["call_id"], body["input"][3]["call_id"]);
-    assert!(body["input"][3]["output"].as_str().unwrap().contains("a green door"), "{body}");
+    assert!(
+        body["input"][3]["output"]
+            .as_str()
+            .unwrap()
+            .contains("a green door"),
+        "{body}"
+    );
     let events = house.events(&session).await;
     let notices: Vec<&str> = events
         .iter()
-        .filter_map(
-            |event| if let EventBody::Notice { code, .. } = &event.body { Some(code.as_str()) } else { None },
-        )
+        .filter_map(|event| {
+            if let EventBody::Notice { code, .. } = &event.body {
+                Some(code.as_str())
+            } else {
+                None
+            }
+        })
         .collect();
     assert_eq!(notices, ["fallback", "not_carried_over"]);
     assert_eq!(

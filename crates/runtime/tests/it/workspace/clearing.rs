@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use rooftree_runtime::workspace::{Applied, Strategy, Workspace, apply, discard, sweep};
+use rooftree_runtime::workspace::{
+    ApplyOutcome, ConflictStrategy, Workspace, apply, discard, sweep,
+};
 use serde_json::{Value, json};
 
 use super::ground::{Ground, git, read, write};
@@ -28,12 +30,18 @@ async fn work_that_was_not_applied_is_refused_in_every_form() {
         ("untracked", |copy| write(&copy.root, "new.txt", "work\n")),
         ("committed", |copy| {
             write(&copy.root, "a.txt", "work\n");
-            git(&copy.root, &["commit", "--quiet", "--all", "--message", "work"]);
+            git(
+                &copy.root,
+                &["commit", "--quiet", "--all", "--message", "work"],
+            );
         }),
         ("detached", |copy| {
             git(&copy.root, &["checkout", "--quiet", "--detach"]);
             write(&copy.root, "a.txt", "work\n");
-            git(&copy.root, &["commit", "--quiet", "--all", "--message", "work"]);
+            git(
+                &copy.root,
+                &["commit", "--quiet", "--all", "--message", "work"],
+            );
         }),
         ("unreadable for git", |copy| {
             fs::create_dir(copy.root.join("inner")).unwrap();
@@ -59,12 +67,24 @@ async fn work_done_after_it_was_applied_is_work_again() {
     let ground = Ground::with(&[("a.txt", "a\n")]);
     let copy = ground.copy("writer").await;
     write(&copy.root, "a.txt", "work\n");
-    assert!(matches!(apply(&copy, Strategy::Refuse).await.unwrap(), Applied::Clean(_)));
+    assert!(matches!(
+        apply(&copy, ConflictStrategy::Refuse).await.unwrap(),
+        ApplyOutcome::Clean(_)
+    ));
     write(&copy.root, "a.txt", "more work\n");
     discard(&copy, false).await.unwrap_err();
     let branch = discard(&copy, true).await.unwrap().unwrap();
-    assert_eq!(ground.git(&["show", &format!("{branch}:a.txt")]), "more work\n");
-    assert_eq!(ground.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    assert_eq!(
+        ground.git(&["show", &format!("{branch}:a.txt")]),
+        "more work\n"
+    );
+    assert_eq!(
+        ground
+            .git(&["worktree", "list", "--porcelain"])
+            .matches("worktree ")
+            .count(),
+        1
+    );
     assert_eq!(ground.copies(), Vec::<String>::new());
 }
 
@@ -85,12 +105,33 @@ async fn leftovers_of_a_crash_are_removed_only_if_nothing_was_done_in_them() {
     fs::remove_file(half.root.join("a.txt")).unwrap();
 
     let left = sweep(&ground.place).await;
-    assert_eq!(left.iter().map(|leftover| &leftover.workspace).collect::<Vec<_>>(), [&busy]);
-    assert!(left[0].problem.cause.as_ref().unwrap().contains("rooftree/busy-01234567"));
+    assert_eq!(
+        left.iter()
+            .map(|leftover| &leftover.workspace)
+            .collect::<Vec<_>>(),
+        [&busy]
+    );
+    assert!(
+        left[0]
+            .problem
+            .cause
+            .as_ref()
+            .unwrap()
+            .contains("rooftree/busy-01234567")
+    );
     assert!(!idle.root.exists() && !half.root.exists());
-    assert_eq!((read(&busy.root, "a.txt").as_str(), read(&alive.root, "a.txt").as_str()), ("work\n", "a\n"));
+    assert_eq!(
+        (
+            read(&busy.root, "a.txt").as_str(),
+            read(&alive.root, "a.txt").as_str()
+        ),
+        ("work\n", "a\n")
+    );
     let branches = ground.git(&["branch", "--format=%(refname:short)"]);
-    assert_eq!(branches, "main\nrooftree/alive-01234567\nrooftree/busy-01234567\n");
+    assert_eq!(
+        branches,
+        "main\nrooftree/alive-01234567\nrooftree/busy-01234567\n"
+    );
     assert_eq!(sweep(&ground.place).await.len(), 1);
 }
 
@@ -98,14 +139,22 @@ async fn leftovers_of_a_crash_are_removed_only_if_nothing_was_done_in_them() {
 async fn leftovers_without_a_repository_are_swept_too() {
     let ground = Ground::bare();
     ground.write("a.txt", "a\n");
-    let (idle, busy, half) =
-        (ground.copy("idle").await, ground.copy("busy").await, ground.copy("half").await);
+    let (idle, busy, half) = (
+        ground.copy("idle").await,
+        ground.copy("busy").await,
+        ground.copy("half").await,
+    );
     write(&busy.root, "a.txt", "work\n");
     [&idle, &busy].iter().for_each(|copy| orphan(copy, "ready"));
     orphan(&half, "making");
     fs::remove_file(format!("{}.manifest", half.root.display())).unwrap();
     let left = sweep(&ground.place).await;
-    assert_eq!(left.iter().map(|leftover| &leftover.workspace).collect::<Vec<_>>(), [&busy]);
+    assert_eq!(
+        left.iter()
+            .map(|leftover| &leftover.workspace)
+            .collect::<Vec<_>>(),
+        [&busy]
+    );
     assert!(!idle.root.exists() && !half.root.exists() && busy.root.exists());
 }
 
@@ -114,7 +163,10 @@ async fn a_copy_whose_directory_someone_removed_leaves_its_commits() {
     let ground = Ground::with(&[("a.txt", "a\n")]);
     let copy = ground.copy("writer").await;
     write(&copy.root, "a.txt", "work\n");
-    git(&copy.root, &["commit", "--quiet", "--all", "--message", "work"]);
+    git(
+        &copy.root,
+        &["commit", "--quiet", "--all", "--message", "work"],
+    );
     fs::remove_dir_all(&copy.root).unwrap();
     discard(&copy, false).await.unwrap_err();
     let branch = discard(&copy, true).await.unwrap().unwrap();

@@ -6,13 +6,13 @@ use std::{
     process::Command,
 };
 
-use rooftree_runtime::workspace::{Place, Workspace, provision};
+use rooftree_runtime::workspace::{Workspace, WorkspaceConfig, provision};
 use tempfile::TempDir;
 
 pub struct Ground {
     _directory: TempDir,
     pub top: PathBuf,
-    pub place: Place,
+    pub place: WorkspaceConfig,
 }
 
 impl Ground {
@@ -22,9 +22,16 @@ impl Ground {
         let home = directory.path().canonicalize().unwrap();
         let top = home.join("the project");
         fs::create_dir(&top).unwrap();
-        let place =
-            Place { directory: home.join("copies"), copy_limit_bytes: 10 << 20, copy_limit_files: 2000 };
-        Self { _directory: directory, top, place }
+        let place = WorkspaceConfig {
+            directory: home.join("copies"),
+            copy_limit_bytes: 10 << 20,
+            copy_limit_files: 2000,
+        };
+        Self {
+            _directory: directory,
+            top,
+            place,
+        }
     }
 
     /// An empty repository.
@@ -37,7 +44,9 @@ impl Ground {
     /// A repository with these files committed.
     pub fn with(files: &[(&str, &str)]) -> Self {
         let ground = Self::repository();
-        files.iter().for_each(|(path, text)| ground.write(path, text));
+        files
+            .iter()
+            .for_each(|(path, text)| ground.write(path, text));
         ground.commit();
         ground
     }
@@ -62,21 +71,27 @@ impl Ground {
     /// What git finds changed, sorted.
     pub fn status(&self) -> Vec<String> {
         let output = self.git(&["status", "--porcelain", "-z", "--untracked-files=all"]);
-        let mut lines: Vec<String> =
-            output.split('\0').filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        let mut lines: Vec<String> = output
+            .split('\0')
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect();
         lines.sort();
         lines
     }
 
     pub async fn copy(&self, agent: &str) -> Workspace {
-        provision(&self.top, agent, "01234567", &self.place).await.unwrap()
+        provision(&self.top, agent, "01234567", &self.place)
+            .await
+            .unwrap()
     }
 
     /// What lies among the copies.
     pub fn copies(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.place.directory).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
         names.retain(|name| name != "turn");
         names.sort();
         names
@@ -84,7 +99,14 @@ impl Ground {
 }
 
 pub fn git(directory: &Path, arguments: &[&str]) -> String {
-    let who = ["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "protocol.file.allow=always"];
+    let who = [
+        "-c",
+        "user.name=Test",
+        "-c",
+        "user.email=test@localhost",
+        "-c",
+        "protocol.file.allow=always",
+    ];
     let output = Command::new("git")
         .args(who)
         .args(arguments)
@@ -93,7 +115,11 @@ pub fn git(directory: &Path, arguments: &[&str]) -> String {
         .output()
         .unwrap_or_else(|error| panic!("these tests need git; install the package git ({error})"));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "git {arguments:?} in {}: {said}", directory.display());
+    assert!(
+        output.status.success(),
+        "git {arguments:?} in {}: {said}",
+        directory.display()
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 

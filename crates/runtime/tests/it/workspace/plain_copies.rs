@@ -2,7 +2,9 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use rooftree_runtime::workspace::{Applied, Kind, Strategy, apply, changes, discard, provision};
+use rooftree_runtime::workspace::{
+    ApplyOutcome, ConflictStrategy, WorkspaceKind, apply, changes, discard, provision,
+};
 
 use super::ground::{Ground, read, write};
 
@@ -15,9 +17,15 @@ async fn a_plain_copy_merges_back_and_goes() {
     ground.write("heavy/data", "not copied\n");
     symlink("a.txt", ground.top.join("link")).unwrap();
     let copy = ground.copy("writer").await;
-    assert_eq!((copy.kind, copy.branch.as_ref(), copy.cwd == copy.root), (Kind::Copy, None, true));
+    assert_eq!(
+        (copy.kind, copy.branch.as_ref(), copy.cwd == copy.root),
+        (WorkspaceKind::Copy, None, true)
+    );
     assert!(!copy.root.join("heavy/data").exists());
-    assert_eq!(fs::read_link(copy.root.join("link")).unwrap(), Path::new("a.txt"));
+    assert_eq!(
+        fs::read_link(copy.root.join("link")).unwrap(),
+        Path::new("a.txt")
+    );
     assert_eq!(changes(&copy).await.unwrap().files, []);
 
     write(&copy.root, "a.txt", "ONE\ntwo\nthree\nfour\nfive\n");
@@ -27,28 +35,41 @@ async fn a_plain_copy_merges_back_and_goes() {
     ground.write("a.txt", "one\ntwo\nthree\nfour\nFIVE\n");
     let found = changes(&copy).await.unwrap();
     assert!(
-        found.diffstat.ends_with("4 files changed, 3 insertions(+), 2 deletions(-)"),
+        found
+            .diffstat
+            .ends_with("4 files changed, 3 insertions(+), 2 deletions(-)"),
         "{}",
         found.diffstat
     );
     discard(&copy, false).await.unwrap_err();
-    let Applied::Clean(landed) = apply(&copy, Strategy::Refuse).await.unwrap() else { panic!() };
+    let ApplyOutcome::Clean(landed) = apply(&copy, ConflictStrategy::Refuse).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(landed.files.len(), 4);
     assert_eq!(ground.read("a.txt"), "ONE\ntwo\nthree\nfour\nFIVE\n");
     assert_eq!(ground.read("deep/line\nend"), "changed\n");
     assert!(!ground.top.join("link").is_symlink());
     write(&copy.root, "a.txt", "ONE\nTWO\nthree\nfour\nfive\n");
     assert!(
-        matches!(apply(&copy, Strategy::Refuse).await.unwrap(), Applied::Clean(_)),
+        matches!(
+            apply(&copy, ConflictStrategy::Refuse).await.unwrap(),
+            ApplyOutcome::Clean(_)
+        ),
         "more work, more changes"
     );
     assert_eq!(ground.read("a.txt"), "ONE\nTWO\nthree\nfour\nFIVE\n");
     assert_eq!(discard(&copy, false).await.unwrap(), None);
     assert_eq!(ground.copies(), Vec::<String>::new());
-    let mut left: Vec<_> =
-        fs::read_dir(&ground.top).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut left: Vec<_> = fs::read_dir(&ground.top)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     left.sort();
-    assert_eq!(left, [".ignore", "a.txt", "deep", "heavy", "new"], "nothing of ours is left");
+    assert_eq!(
+        left,
+        [".ignore", "a.txt", "deep", "heavy", "new"],
+        "nothing of ours is left"
+    );
 }
 
 #[tokio::test]
@@ -58,8 +79,15 @@ async fn a_directory_that_is_too_large_is_refused_with_the_reason() {
     for (bytes, files) in [(1000, 4), (24, 100)] {
         let mut place = ground.place.clone();
         (place.copy_limit_bytes, place.copy_limit_files) = (bytes, files);
-        let problem = provision(&ground.top, "writer", "1", &place).await.unwrap_err();
-        assert!(problem.message.ends_with("is in no git repository and is too large to copy"), "{problem:?}");
+        let problem = provision(&ground.top, "writer", "1", &place)
+            .await
+            .unwrap_err();
+        assert!(
+            problem
+                .message
+                .ends_with("is in no git repository and is too large to copy"),
+            "{problem:?}"
+        );
         assert!(problem.cause.is_some() && problem.fix.is_some());
         assert_eq!(ground.copies(), Vec::<String>::new());
     }

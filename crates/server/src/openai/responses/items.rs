@@ -3,20 +3,20 @@
 
 use serde_json::{Value, json};
 
-use crate::telling::Told;
+use crate::answer_stream::AnswerPiece;
 
 /// Events without their type and number.
-type Events = Vec<(&'static str, Value)>;
+type ItemEvents = Vec<(&'static str, Value)>;
 
 /// Items that are done, and the one that is being written.
-pub(super) struct Items {
+pub(super) struct OutputItems {
     /// What the ids of all items have in common.
     tail: String,
     done: Vec<Value>,
-    open: Option<Open>,
+    open: Option<OpenOutputItem>,
 }
 
-struct Open {
+struct OpenOutputItem {
     kind: Kind,
     text: String,
 }
@@ -27,9 +27,13 @@ enum Kind {
     Reasoning,
 }
 
-impl Items {
+impl OutputItems {
     pub(super) fn new(tail: String) -> Self {
-        Self { tail, done: Vec::new(), open: None }
+        Self {
+            tail,
+            done: Vec::new(),
+            open: None,
+        }
     }
 
     /// Those that are done.
@@ -38,10 +42,10 @@ impl Items {
     }
 
     /// Writes on.
-    pub(super) fn take(&mut self, told: &Told) -> Events {
+    pub(super) fn take(&mut self, told: &AnswerPiece) -> ItemEvents {
         let (kind, piece) = match told {
-            Told::Text(text) => (Kind::Message, text),
-            Told::Deed(deed) => (Kind::Reasoning, deed),
+            AnswerPiece::Text(text) => (Kind::Message, text),
+            AnswerPiece::Deed(deed) => (Kind::Reasoning, deed),
         };
         let mut events = Vec::new();
         if self.open.as_ref().is_none_or(|open| open.kind != kind) {
@@ -52,20 +56,26 @@ impl Items {
             open.text.push_str(piece);
         }
         events.push(match kind {
-            Kind::Message => {
-                ("response.output_text.delta", self.placed(kind, json!({"delta": piece, "logprobs": []})))
-            }
-            Kind::Reasoning => {
-                ("response.reasoning_summary_text.delta", self.placed(kind, json!({"delta": piece})))
-            }
+            Kind::Message => (
+                "response.output_text.delta",
+                self.with_output_index(kind, json!({"delta": piece, "logprobs": []})),
+            ),
+            Kind::Reasoning => (
+                "response.reasoning_summary_text.delta",
+                self.with_output_index(kind, json!({"delta": piece})),
+            ),
         });
         events
     }
 
-    fn begin(&mut self, kind: Kind) -> Events {
-        self.open = Some(Open { kind, text: String::new() });
-        let added = json!({"output_index": self.done.len(), "item": self.item(kind, "in_progress", None)});
-        let part = self.placed(kind, json!({"part": part(kind, "")}));
+    fn begin(&mut self, kind: Kind) -> ItemEvents {
+        self.open = Some(OpenOutputItem {
+            kind,
+            text: String::new(),
+        });
+        let added =
+            json!({"output_index": self.done.len(), "item": self.item(kind, "in_progress", None)});
+        let part = self.with_output_index(kind, json!({"part": part(kind, "")}));
         let name = match kind {
             Kind::Message => "response.content_part.added",
             Kind::Reasoning => "response.reasoning_summary_part.added",
@@ -74,21 +84,38 @@ impl Items {
     }
 
     /// Ends the item that is being written, if there is one.
-    pub(super) fn close(&mut self) -> Events {
-        let Some(Open { kind, text }) = self.open.take() else { return Vec::new() };
+    pub(super) fn close(&mut self) -> ItemEvents {
+        let Some(OpenOutputItem { kind, text }) = self.open.take() else {
+            return Vec::new();
+        };
         let (said, part) = (json!({"text": text}), json!({"part": part(kind, &text)}));
         let item = self.item(kind, "completed", Some(&text));
         let mut events = match kind {
             Kind::Message => vec![
-                ("response.output_text.done", self.placed(kind, json!({"text": text, "logprobs": []}))),
-                ("response.content_part.done", self.placed(kind, part)),
+                (
+                    "response.output_text.done",
+                    self.with_output_index(kind, json!({"text": text, "logprobs": []})),
+                ),
+                (
+                    "response.content_part.done",
+                    self.with_output_index(kind, part),
+                ),
             ],
             Kind::Reasoning => vec![
-                ("response.reasoning_summary_text.done", self.placed(kind, said)),
-                ("response.reasoning_summary_part.done", self.placed(kind, part)),
+                (
+                    "response.reasoning_summary_text.done",
+                    self.with_output_index(kind, said),
+                ),
+                (
+                    "response.reasoning_summary_part.done",
+                    self.with_output_index(kind, part),
+                ),
             ],
         };
-        events.push(("response.output_item.done", json!({"output_index": self.done.len(), "item": item})));
+        events.push((
+            "response.output_item.done",
+            json!({"output_index": self.done.len(), "item": item}),
+        ));
         self.done.push(item);
         events
     }
@@ -109,8 +136,12 @@ impl Items {
     }
 
     /// With the place of the item that is being written.
-    fn placed(&self, kind: Kind, mut event: Value) -> Value {
-        let index = if kind == Kind::Message { "content_index" } else { "summary_index" };
+    fn with_output_index(&self, kind: Kind, mut event: Value) -> Value {
+        let index = if kind == Kind::Message {
+            "content_index"
+        } else {
+            "summary_index"
+        };
         if let Some(fields) = event.as_object_mut() {
             fields.insert("item_id".into(), self.id(kind).into());
             fields.insert("output_index".into(), self.done.len().into());
@@ -122,7 +153,9 @@ impl Items {
 
 fn part(kind: Kind, text: &str) -> Value {
     match kind {
-        Kind::Message => json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []}),
+        Kind::Message => {
+            json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
+        }
         Kind::Reasoning => json!({"type": "summary_text", "text": text}),
     }
 }

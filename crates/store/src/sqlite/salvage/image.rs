@@ -4,22 +4,25 @@ use std::{fs, path::Path};
 
 use crate::{
     Error,
-    sqlite::log::{Log, big},
+    sqlite::wal_file::{WalFile, big},
 };
 
 /// A database file that needs no log.
-pub(super) struct Image(Vec<u8>);
+pub(super) struct DatabaseImage(Vec<u8>);
 
-impl Image {
+impl DatabaseImage {
     /// Puts the first `frames` of a log over the file. Pages that neither has are empty.
-    pub(super) fn new(main: &[u8], log: Option<&Log>, frames: usize) -> Self {
+    pub(super) fn new(main: &[u8], log: Option<&WalFile>, frames: usize) -> Self {
         let mut bytes = main.to_vec();
         let page_size = match (log, big(main, 16) >> 16) {
             (Some(log), _) => log.page_size(),
             (None, 1) => 65_536,
             (None, size) => size as usize,
         };
-        let mut pages = bytes.len().div_ceil(page_size.max(1)).max(big(main, 28) as usize);
+        let mut pages = bytes
+            .len()
+            .div_ceil(page_size.max(1))
+            .max(big(main, 28) as usize);
         for frame in log.into_iter().flat_map(|log| log.first(frames)) {
             let page = frame.page as usize;
             pages = pages.max(page).max(frame.size as usize);
@@ -37,7 +40,11 @@ impl Image {
         }
         let pages = pages.min(bytes.len() / page_size.max(1) + 1_000_000);
         bytes.resize(pages.saturating_mul(page_size), 0);
-        patch(&mut bytes, 28, &u32::try_from(pages).unwrap_or(u32::MAX).to_be_bytes());
+        patch(
+            &mut bytes,
+            28,
+            &u32::try_from(pages).unwrap_or(u32::MAX).to_be_bytes(),
+        );
         let changed = big(&bytes, 24).to_be_bytes();
         patch(&mut bytes, 92, &changed);
         // Not in write-ahead mode: the log is in it already.
@@ -49,7 +56,8 @@ impl Image {
         if self.0.len() < 512 {
             return Err(Error::Damaged("there is nothing that can be read".into()));
         }
-        fs::write(path, &self.0).map_err(|error| Error::Failed(format!("write {}: {error}", path.display())))
+        fs::write(path, &self.0)
+            .map_err(|error| Error::Failed(format!("write {}: {error}", path.display())))
     }
 }
 

@@ -4,14 +4,14 @@ use rooftree_protocol::{Lane, Message};
 use rusqlite::{Connection, params};
 use serde::Deserialize;
 
-use super::Salvaged;
+use super::SalvageReport;
 use crate::{
-    Error, chain,
+    Error, hash_chain,
     sqlite::{column, journal},
 };
 
 /// A saved session.
-struct Saved {
+struct SalvagedSession {
     number: i64,
     id: String,
     fork: Option<i64>,
@@ -21,7 +21,7 @@ struct Saved {
 
 /// A journal as far as it is proven.
 #[derive(Default)]
-struct Proven {
+struct ProvenJournal {
     head: u64,
     hash: Vec<u8>,
     fence: u64,
@@ -31,23 +31,23 @@ struct Proven {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct LanePosition {
     lane: Lane,
     position: u64,
 }
 
 #[derive(Deserialize)]
-struct Whole {
+struct SalvagedMessage {
     message: Message,
 }
 
 /// Repairs everything, and counts it.
-pub(super) fn repair(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Error> {
+pub(super) fn repair(new: &Connection, salvaged: &mut SalvageReport) -> Result<(), Error> {
     drop_unproven_blobs(new, salvaged)?;
     let mut statement =
         new.prepare("SELECT number, id, fork_session, fork_at, head FROM session ORDER BY number")?;
     let saved = statement.query_map([], |row| {
-        Ok(Saved {
+        Ok(SalvagedSession {
             number: row.get(0)?,
             id: row.get(1)?,
             fork: row.get(2)?,
@@ -59,7 +59,10 @@ pub(super) fn repair(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Er
         let proven = prove(new, &session)?;
         if proven.head < session.head {
             let (id, lost) = (&session.id, session.head - proven.head);
-            salvaged.lost.push(format!("{id}: {lost} events after event {} cannot be read", proven.head));
+            salvaged.lost.push(format!(
+                "{id}: {lost} events after event {} cannot be read",
+                proven.head
+            ));
         }
         cut(new, &session, &proven)?;
         for (lane, taken) in [(Lane::Mail, proven.mail), (Lane::Boundary, proven.boundary)] {
@@ -75,15 +78,25 @@ pub(super) fn repair(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Er
         ("blobs", "blob"),
         ("tasks", "task"),
     ] {
-        let count: i64 = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?;
-        salvaged.saved.push((kind.to_owned(), column::unsigned(count)));
+        let count: i64 = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+            row.get(0)
+        })?;
+        salvaged
+            .saved
+            .push((kind.to_owned(), column::unsigned(count)));
     }
     Ok(())
 }
 
-fn prove(new: &Connection, session: &Saved) -> Result<Proven, Error> {
-    let hash = session.fork.map_or(Ok(Vec::new()), |origin| journal::hash_at(new, origin, session.fork_at));
-    let mut proven = Proven { head: session.fork_at, hash: hash.unwrap_or_default(), ..Proven::default() };
+fn prove(new: &Connection, session: &SalvagedSession) -> Result<ProvenJournal, Error> {
+    let hash = session.fork.map_or(Ok(Vec::new()), |origin| {
+        journal::hash_at(new, origin, session.fork_at)
+    });
+    let mut proven = ProvenJournal {
+        head: session.fork_at,
+        hash: hash.unwrap_or_default(),
+        ..ProvenJournal::default()
+    };
     let mut statement = new.prepare_cached(
         "SELECT seq, run, fence, type, data, hash FROM journal WHERE session = ?1 ORDER BY seq",
     )?;
@@ -92,7 +105,7 @@ fn prove(new: &Connection, session: &Saved) -> Result<Proven, Error> {
         let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
         let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
         let hash: Vec<u8> = row.get("hash")?;
-        if seq != proven.head + 1 || chain::link(&proven.hash, seq, &name, &data) != hash {
+        if seq != proven.head + 1 || hash_chain::link(&proven.hash, seq, &name, &data) != hash {
             break;
         }
         (proven.head, proven.hash, proven.fence) = (seq, hash, fence);
@@ -100,8 +113,12 @@ fn prove(new: &Connection, session: &Saved) -> Result<Proven, Error> {
             "run.started" => proven.run = row.get("run")?,
             "run.completed" => proven.run = None,
             "message.user" | "inbox.delivered" => {
-                if let Ok(Told { lane, position }) = serde_json::from_str(&data) {
-                    *(if lane == Lane::Mail { &mut proven.mail } else { &mut proven.boundary }) = position;
+                if let Ok(LanePosition { lane, position }) = serde_json::from_str(&data) {
+                    *(if lane == Lane::Mail {
+                        &mut proven.mail
+                    } else {
+                        &mut proven.boundary
+                    }) = position;
                 }
             }
             _ => {}
@@ -111,7 +128,7 @@ fn prove(new: &Connection, session: &Saved) -> Result<Proven, Error> {
 }
 
 /// Cuts a journal where it is not proven any more. Nobody holds the session.
-fn cut(new: &Connection, session: &Saved, proven: &Proven) -> Result<(), Error> {
+fn cut(new: &Connection, session: &SalvagedSession, proven: &ProvenJournal) -> Result<(), Error> {
     new.prepare_cached("DELETE FROM journal WHERE session = ?1 AND seq > ?2")?
         .execute(params![session.number, column::signed(proven.head)])?;
     new.prepare_cached(
@@ -140,7 +157,7 @@ fn refill(new: &Connection, session: i64, lane: Lane, taken: u64) -> Result<(), 
     let mut rows = told.query(params![session, column::lane(lane)])?;
     while let Some(row) = rows.next()? {
         let data: String = row.get(0)?;
-        let (Ok(Told { position, .. }), Ok(Whole { message })) =
+        let (Ok(LanePosition { position, .. }), Ok(SalvagedMessage { message })) =
             (serde_json::from_str(&data), serde_json::from_str(&data))
         else {
             continue;
@@ -162,9 +179,15 @@ fn refill(new: &Connection, session: i64, lane: Lane, taken: u64) -> Result<(), 
     let mut waiting = new.prepare_cached(
         "SELECT id FROM inbox WHERE session = ?1 AND lane = ?2 AND position > ?3 ORDER BY position",
     )?;
-    let ids = waiting
-        .query_map(params![session, column::lane(lane), column::signed(taken)], |row| row.get::<_, i64>(0))?;
-    for (id, place) in ids.collect::<Result<Vec<_>, _>>()?.into_iter().zip(taken + 1..) {
+    let ids = waiting.query_map(
+        params![session, column::lane(lane), column::signed(taken)],
+        |row| row.get::<_, i64>(0),
+    )?;
+    for (id, place) in ids
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .zip(taken + 1..)
+    {
         new.prepare_cached("UPDATE inbox SET position = ?2 WHERE id = ?1")?
             .execute(params![id, column::signed(place)])?;
     }
@@ -186,13 +209,13 @@ fn count(new: &Connection, session: i64) -> Result<(), Error> {
     Ok(())
 }
 
-fn drop_unproven_blobs(new: &Connection, salvaged: &mut Salvaged) -> Result<(), Error> {
+fn drop_unproven_blobs(new: &Connection, salvaged: &mut SalvageReport) -> Result<(), Error> {
     let mut statement = new.prepare("SELECT id, bytes FROM blob")?;
     let mut rows = statement.query([])?;
     let mut wrong = Vec::new();
     while let Some(row) = rows.next()? {
         let (id, bytes): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        if chain::blob_id(&bytes).as_str() != id {
+        if hash_chain::blob_id(&bytes).as_str() != id {
             wrong.push(id);
         }
     }
@@ -206,9 +229,15 @@ fn drop_unproven_blobs(new: &Connection, salvaged: &mut Salvaged) -> Result<(), 
 /// Rows of sessions that could not be read.
 fn drop_orphans(new: &Connection) -> Result<(), Error> {
     for table in ["journal", "inbox", "mailbox", "task", "inquiry"] {
-        new.execute(&format!("DELETE FROM {table} WHERE session NOT IN (SELECT number FROM session)"), [])?;
+        new.execute(
+            &format!("DELETE FROM {table} WHERE session NOT IN (SELECT number FROM session)"),
+            [],
+        )?;
     }
-    new.execute("DELETE FROM task_output WHERE task NOT IN (SELECT number FROM task)", [])?;
+    new.execute(
+        "DELETE FROM task_output WHERE task NOT IN (SELECT number FROM task)",
+        [],
+    )?;
     new.execute(
         "UPDATE session SET fork_session = NULL WHERE fork_session NOT IN (SELECT number FROM session)",
         [],

@@ -4,28 +4,28 @@ use rooftree_protocol::{Lane, MessageId};
 use rusqlite::{Connection, Row, params};
 use serde::Deserialize;
 
-use super::{Promised, runs::Runs};
+use super::{VerifiedSession, runs::RunPairing};
 use crate::{
-    Error, chain,
+    Error, hash_chain,
     sqlite::{column, inbox, journal},
-    verify::Report,
+    verify::VerifyReport,
 };
 
 /// Where the reading of a journal is.
-struct Reading<'a> {
-    session: &'a Promised,
+struct JournalVerifier<'a> {
+    session: &'a VerifiedSession,
     seq: u64,
     fence: u64,
     hash: Vec<u8>,
     mail: u64,
     boundary: u64,
-    runs: Runs,
+    runs: RunPairing,
 }
 
 /// What of a message event counts here.
 #[derive(Deserialize)]
-struct Told {
-    message: Named,
+struct MessageEventData {
+    message: MessageRef,
     lane: Lane,
     position: u64,
 }
@@ -33,12 +33,12 @@ struct Told {
 /// A message is told whole, or by its id where the conversation has it already.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Named {
+enum MessageRef {
     Whole { id: MessageId },
     Id(MessageId),
 }
 
-impl Named {
+impl MessageRef {
     fn id(&self) -> &MessageId {
         match self {
             Self::Whole { id } | Self::Id(id) => id,
@@ -47,7 +47,11 @@ impl Named {
 }
 
 /// Reads a session's own part of its journal; says how many events that were.
-pub(super) fn check(connection: &Connection, session: &Promised, report: &mut Report) -> Result<u64, Error> {
+pub(super) fn check(
+    connection: &Connection,
+    session: &VerifiedSession,
+    report: &mut VerifyReport,
+) -> Result<u64, Error> {
     let mut reading = begin(connection, session, report);
     let mut count = 0;
     let mut statement = connection.prepare_cached(
@@ -62,21 +66,42 @@ pub(super) fn check(connection: &Connection, session: &Promised, report: &mut Re
     Ok(count)
 }
 
-fn begin<'a>(connection: &Connection, session: &'a Promised, report: &mut Report) -> Reading<'a> {
+fn begin<'a>(
+    connection: &Connection,
+    session: &'a VerifiedSession,
+    report: &mut VerifyReport,
+) -> JournalVerifier<'a> {
     let (seq, hash) = match session.fork {
         None => (0, Ok(Vec::new())),
         Some((origin, at)) => (at, journal::hash_at(connection, origin, at)),
     };
     let hash = hash.unwrap_or_else(|error| {
-        report.violated("I10", session.id.as_str(), format!("what it was forked from is missing: {error}"));
+        report.violated(
+            "I10",
+            session.id.as_str(),
+            format!("what it was forked from is missing: {error}"),
+        );
         Vec::new()
     });
-    let runs = Runs::new(session.fork.is_some());
-    Reading { session, seq, fence: 0, hash, mail: 0, boundary: 0, runs }
+    let runs = RunPairing::new(session.fork.is_some());
+    JournalVerifier {
+        session,
+        seq,
+        fence: 0,
+        hash,
+        mail: 0,
+        boundary: 0,
+        runs,
+    }
 }
 
-impl Reading<'_> {
-    fn event(&mut self, connection: &Connection, row: &Row<'_>, report: &mut Report) -> Result<(), Error> {
+impl JournalVerifier<'_> {
+    fn event(
+        &mut self,
+        connection: &Connection,
+        row: &Row<'_>,
+        report: &mut VerifyReport,
+    ) -> Result<(), Error> {
         let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
         let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
         let place = format!("{} event {seq}", self.session.id);
@@ -92,8 +117,12 @@ impl Reading<'_> {
             );
         }
         let hash: Vec<u8> = row.get("hash")?;
-        if chain::link(&self.hash, seq, &name, &data) != hash {
-            report.violated("I5", &place, "does not fit the hash before it, or was changed");
+        if hash_chain::link(&self.hash, seq, &name, &data) != hash {
+            report.violated(
+                "I5",
+                &place,
+                "does not fit the hash before it, or was changed",
+            );
         }
         // From here on by its own numbers, so that one break is told once.
         (self.seq, self.fence, self.hash) = (seq, fence, hash);
@@ -112,9 +141,9 @@ impl Reading<'_> {
         connection: &Connection,
         data: &str,
         place: &str,
-        report: &mut Report,
+        report: &mut VerifyReport,
     ) -> Result<(), Error> {
-        let Ok(told) = serde_json::from_str::<Told>(data) else {
+        let Ok(told) = serde_json::from_str::<MessageEventData>(data) else {
             report.violated("I2", place, "is a message that cannot be read");
             return Ok(());
         };
@@ -124,7 +153,11 @@ impl Reading<'_> {
         };
         let (lane, position) = (column::lane(told.lane), told.position);
         if position != *before + 1 {
-            report.violated("I2", place, format!("is {position} of {lane} after {before}"));
+            report.violated(
+                "I2",
+                place,
+                format!("is {position} of {lane} after {before}"),
+            );
         }
         *before = position;
         let stored = inbox::message_at(connection, self.session.number, told.lane, position)?;
@@ -132,33 +165,43 @@ impl Reading<'_> {
             report.violated(
                 "I3",
                 place,
-                format!("says {} was {position} of {lane}, the inbox has {stored:?}", told.message.id()),
+                format!(
+                    "says {} was {position} of {lane}, the inbox has {stored:?}",
+                    told.message.id()
+                ),
             );
         }
         Ok(())
     }
 
-    fn end(self, report: &mut Report) {
+    fn end(self, report: &mut VerifyReport) {
         let session = self.session;
         let id = session.id.as_str();
         if self.seq != session.head {
             report.violated(
                 "I10",
                 id,
-                format!("its head is {} and its last event {}", session.head, self.seq),
+                format!(
+                    "its head is {} and its last event {}",
+                    session.head, self.seq
+                ),
             );
         }
         if self.hash != session.head_hash {
             report.violated("I5", id, "its head's hash is not that of its last event");
         }
-        for (lane, told, counted) in
-            [("mail", self.mail, session.mail), ("boundary", self.boundary, session.boundary)]
-        {
+        for (lane, told, counted) in [
+            ("mail", self.mail, session.mail),
+            ("boundary", self.boundary, session.boundary),
+        ] {
             if told != counted.taken {
                 report.violated(
                     "I2",
                     id,
-                    format!("{} of {lane} are taken and {told} are in the journal", counted.taken),
+                    format!(
+                        "{} of {lane} are taken and {told} are in the journal",
+                        counted.taken
+                    ),
                 );
             }
         }

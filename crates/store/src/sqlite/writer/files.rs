@@ -16,18 +16,18 @@ use crate::{
     Error,
     sqlite::{
         connect,
-        gate::{self, Gate},
-        mark::Counts,
-        readers::Readers,
+        database_guard::{self, DatabaseGuard},
+        durability_mark::RowCounts,
+        reader_pool::ReaderPool,
     },
 };
 
 /// What a writer asks of its files. Tests have a disk of their own.
-pub(crate) trait Files: Send + Sync {
+pub(crate) trait WriterFiles: Send + Sync {
     /// Has the log synced. Never called again for a log for which it failed.
     fn sync(&self) -> io::Result<()>;
     /// So much is on disk now.
-    fn promised(&self, _counts: Counts) {}
+    fn promised(&self, _counts: RowCounts) {}
     /// A sync has failed.
     fn failed(&self) {}
     /// Opens the database anew with new file descriptors, and a log that is written anew.
@@ -45,19 +45,25 @@ pub(crate) struct DatabaseFiles {
     path: PathBuf,
     /// The log, opened at the first sync, and closed when one fails.
     log: Mutex<Option<File>>,
-    gate: Gate,
-    readers: Arc<Readers>,
+    gate: DatabaseGuard,
+    readers: Arc<ReaderPool>,
     begins: AtomicBool,
 }
 
 impl DatabaseFiles {
-    pub(crate) fn new(path: &Path, gate: Gate, readers: Arc<Readers>) -> Self {
+    pub(crate) fn new(path: &Path, gate: DatabaseGuard, readers: Arc<ReaderPool>) -> Self {
         let begins = AtomicBool::new(gate.was_alone());
-        Self { path: path.to_owned(), log: Mutex::default(), gate, readers, begins }
+        Self {
+            path: path.to_owned(),
+            log: Mutex::default(),
+            gate,
+            readers,
+            begins,
+        }
     }
 }
 
-impl Files for DatabaseFiles {
+impl WriterFiles for DatabaseFiles {
     fn sync(&self) -> io::Result<()> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let file = match log.take() {
@@ -69,7 +75,7 @@ impl Files for DatabaseFiles {
         Ok(())
     }
 
-    fn promised(&self, counts: Counts) {
+    fn promised(&self, counts: RowCounts) {
         self.gate.promised(counts);
     }
 
@@ -78,9 +84,12 @@ impl Files for DatabaseFiles {
     }
 
     fn reopen(&self) -> Result<Connection, Error> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.log
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         self.readers.disconnect()?;
-        self.gate.reenter(&self.path)?;
+        self.gate.rewrite_log(&self.path)?;
         let connection = connect::writer(&self.path)?;
         self.gate.share()?;
         Ok(connection)
@@ -95,6 +104,6 @@ impl Files for DatabaseFiles {
     }
 
     fn checkpoint(&self) {
-        gate::checkpoint(&self.path);
+        database_guard::checkpoint(&self.path);
     }
 }

@@ -3,18 +3,20 @@
 use rooftree_protocol::{PermissionMode, Problem};
 use serde_json::Value;
 
-use super::{Imported, Rule, Use, section};
+use super::{ImportedRules, PermissionRule, RuleAction, section};
 
 /// Takes over `permissions.{allow,ask,deny,defaultMode,additionalDirectories}`.
-pub fn claude(text: &str) -> Result<Imported, Problem> {
-    let mut imported = Imported::default();
+pub fn claude(text: &str) -> Result<ImportedRules, Problem> {
+    let mut imported = ImportedRules::default();
     for (name, value) in section(text, "permissions")?.unwrap_or_default() {
         match (name.as_str(), value) {
-            ("allow", Value::Array(rules)) => take(&mut imported, &rules, Use::Allow),
-            ("ask", Value::Array(rules)) => take(&mut imported, &rules, Use::Ask),
-            ("deny", Value::Array(rules)) => take(&mut imported, &rules, Use::Deny),
+            ("allow", Value::Array(rules)) => take(&mut imported, &rules, RuleAction::Allow),
+            ("ask", Value::Array(rules)) => take(&mut imported, &rules, RuleAction::Ask),
+            ("deny", Value::Array(rules)) => take(&mut imported, &rules, RuleAction::Deny),
             ("additionalDirectories", Value::Array(directories)) => {
-                directories.iter().for_each(|directory| take_directory(&mut imported, directory));
+                directories
+                    .iter()
+                    .for_each(|directory| take_directory(&mut imported, directory));
             }
             ("defaultMode", Value::String(mode)) => take_mode(&mut imported, &mode),
             (name, _) => imported.remark(name, "is not a setting that we know"),
@@ -23,9 +25,12 @@ pub fn claude(text: &str) -> Result<Imported, Problem> {
     Ok(imported)
 }
 
-fn take(imported: &mut Imported, rules: &[Value], used: Use) {
+fn take(imported: &mut ImportedRules, rules: &[Value], used: RuleAction) {
     for rule in rules {
-        match rule.as_str().map(|text| (text, Rule::parse(text))) {
+        match rule
+            .as_str()
+            .map(|text| (text, PermissionRule::parse(text)))
+        {
             None => imported.remark(&rule.to_string(), "is not a rule"),
             Some((text, Err(problem))) => imported.remark(text, &problem.message),
             Some((text, Ok(rule))) => match normal(rule, used) {
@@ -37,26 +42,36 @@ fn take(imported: &mut Imported, rules: &[Value], used: Use) {
 }
 
 /// The rule under our names and with our meaning of paths.
-fn normal(rule: Rule, used: Use) -> Result<Rule, &'static str> {
+fn normal(rule: PermissionRule, used: RuleAction) -> Result<PermissionRule, &'static str> {
     let tool = match rule.tool.as_str() {
         "MultiEdit" => "Edit",
         "NotebookRead" => "Read",
         "LS" => "List",
-        "BashOutput" | "KillShell" if rule.subject.is_some() => return Err("takes no subject here"),
+        "BashOutput" | "KillShell" if rule.subject.is_some() => {
+            return Err("takes no subject here");
+        }
         "KillShell" | "KillBash" => "TaskStop",
         other => other,
     };
-    let is_file_tool = matches!(tool, "Read" | "Write" | "Edit" | "NotebookEdit" | "Glob" | "Grep" | "List");
+    let is_file_tool = matches!(
+        tool,
+        "Read" | "Write" | "Edit" | "NotebookEdit" | "Glob" | "Grep" | "List"
+    );
     let subject = match rule.subject {
         Some(path) if is_file_tool => Some(path_of(&path)),
-        Some(command) if tool == "Bash" && used == Use::Allow && has_inner_star(&command) => {
+        Some(command)
+            if tool == "Bash" && used == RuleAction::Allow && has_inner_star(&command) =>
+        {
             return Err(
                 "a star inside a command is not a rule that can allow; write the words before it and ` *`",
             );
         }
         subject => subject,
     };
-    Ok(Rule { tool: tool.to_owned(), subject })
+    Ok(PermissionRule {
+        tool: tool.to_owned(),
+        subject,
+    })
 }
 
 /// There `/x` is below the project, `//x` is absolute, and a name alone is meant at any depth.
@@ -73,22 +88,32 @@ fn path_of(path: &str) -> String {
 }
 
 fn has_inner_star(command: &str) -> bool {
-    let start = [" *", ":*"].iter().find_map(|end| command.strip_suffix(end));
-    start.unwrap_or(if command == "*" { "" } else { command }).contains('*')
+    let start = [" *", ":*"]
+        .iter()
+        .find_map(|end| command.strip_suffix(end));
+    start
+        .unwrap_or(if command == "*" { "" } else { command })
+        .contains('*')
 }
 
-fn take_directory(imported: &mut Imported, directory: &Value) {
+fn take_directory(imported: &mut ImportedRules, directory: &Value) {
     match directory.as_str() {
         Some(path) if !path.is_empty() => {
             let glob = format!("{}/**", globset::escape(path.trim_end_matches('/')));
-            imported.add(Rule { tool: "Read".to_owned(), subject: Some(glob) }, Use::Allow);
+            imported.add(
+                PermissionRule {
+                    tool: "Read".to_owned(),
+                    subject: Some(glob),
+                },
+                RuleAction::Allow,
+            );
             imported.directories.push(path.to_owned());
         }
         _ => imported.remark(&directory.to_string(), "is not a directory"),
     }
 }
 
-fn take_mode(imported: &mut Imported, mode: &str) {
+fn take_mode(imported: &mut ImportedRules, mode: &str) {
     imported.mode = match mode {
         "default" => Some(PermissionMode::Ask),
         "acceptEdits" => Some(PermissionMode::AcceptEdits),

@@ -6,21 +6,32 @@
 use rooftree_protocol::Problem;
 use serde_json::Value;
 
-use super::{Imported, Rule, Use, section};
-use crate::compiled::{self, Star};
+use super::{ImportedRules, PermissionRule, RuleAction, section};
+use crate::glob_cache::{self, WildcardMeaning};
 
 /// Takes over the `permission` object.
-pub fn opencode(text: &str) -> Result<Imported, Problem> {
-    let mut imported = Imported::default();
+pub fn opencode(text: &str) -> Result<ImportedRules, Problem> {
+    let mut imported = ImportedRules::default();
     for (tool, value) in section(text, "permission")?.unwrap_or_default() {
         let Some(tool) = tool_of(&tool) else {
             imported.remark(&tool, "has no counterpart");
             continue;
         };
         match value {
-            Value::String(action) => take(&mut imported, tool, &[("*".to_owned(), Value::String(action))]),
-            Value::Object(patterns) => take(&mut imported, tool, &patterns.into_iter().collect::<Vec<_>>()),
-            other => imported.remark(&other.to_string(), "is neither an action nor an object of patterns"),
+            Value::String(action) => take(
+                &mut imported,
+                tool,
+                &[("*".to_owned(), Value::String(action))],
+            ),
+            Value::Object(patterns) => take(
+                &mut imported,
+                tool,
+                &patterns.into_iter().collect::<Vec<_>>(),
+            ),
+            other => imported.remark(
+                &other.to_string(),
+                "is neither an action nor an object of patterns",
+            ),
         }
     }
     Ok(imported)
@@ -45,12 +56,12 @@ fn tool_of(name: &str) -> Option<&'static str> {
     })
 }
 
-fn take(imported: &mut Imported, tool: &str, patterns: &[(String, Value)]) {
+fn take(imported: &mut ImportedRules, tool: &str, patterns: &[(String, Value)]) {
     for (at, (pattern, action)) in patterns.iter().enumerate() {
         let used = match action.as_str() {
-            Some("allow") => Use::Allow,
-            Some("ask") => Use::Ask,
-            Some("deny") => Use::Deny,
+            Some("allow") => RuleAction::Allow,
+            Some("ask") => RuleAction::Ask,
+            Some("deny") => RuleAction::Deny,
             _ => {
                 imported.remark(pattern, "is neither allowed, asked about nor denied");
                 continue;
@@ -58,31 +69,39 @@ fn take(imported: &mut Imported, tool: &str, patterns: &[(String, Value)]) {
         };
         let shown = format!("{tool}({pattern})");
         let later = patterns.get(at + 1..).unwrap_or_default();
-        let is_default =
-            pattern == "*" && used == Use::Ask && later.iter().any(|(_, action)| action == "allow");
+        let is_default = pattern == "*"
+            && used == RuleAction::Ask
+            && later.iter().any(|(_, action)| action == "allow");
         if is_default {
             imported.remark(&shown, "mode `ask` does that, except for what only looks");
             continue;
         }
         let earlier = patterns.get(..at).unwrap_or_default();
-        let is_exception = |(wider, action): &(String, Value)| action == "deny" && covers(wider, pattern);
-        if used != Use::Deny && earlier.iter().any(is_exception) {
+        let is_exception =
+            |(wider, action): &(String, Value)| action == "deny" && covers(wider, pattern);
+        if used != RuleAction::Deny && earlier.iter().any(is_exception) {
             imported.remark(&shown, "is an exception from a wider refusal, which stays");
             continue;
         }
         match subject(tool, pattern, used) {
-            Ok(subject) => imported.add(Rule { tool: tool.to_owned(), subject }, used),
+            Ok(subject) => imported.add(
+                PermissionRule {
+                    tool: tool.to_owned(),
+                    subject,
+                },
+                used,
+            ),
             Err(why) => imported.remark(&shown, why),
         }
     }
 }
 
 /// There a star stands for anything, slashes included.
-fn subject(tool: &str, pattern: &str, used: Use) -> Result<Option<String>, &'static str> {
+fn subject(tool: &str, pattern: &str, used: RuleAction) -> Result<Option<String>, &'static str> {
     if pattern == "*" {
         return Ok(None);
     }
-    let is_strict = used == Use::Allow;
+    let is_strict = used == RuleAction::Allow;
     match tool {
         "Bash" => {
             let start = pattern.strip_suffix('*').map(str::trim_end);
@@ -98,10 +117,14 @@ fn subject(tool: &str, pattern: &str, used: Use) -> Result<Option<String>, &'sta
             }
         }
         "Edit" | "Read" | "Glob" | "Grep" | "List" if !is_strict => {
-            let wide =
-                pattern.strip_suffix("/*").map_or_else(|| pattern.to_owned(), |start| format!("{start}/**"));
-            let wide =
-                if wide.starts_with('*') && !wide.starts_with("**") { format!("**/{wide}") } else { wide };
+            let wide = pattern
+                .strip_suffix("/*")
+                .map_or_else(|| pattern.to_owned(), |start| format!("{start}/**"));
+            let wide = if wide.starts_with('*') && !wide.starts_with("**") {
+                format!("**/{wide}")
+            } else {
+                wide
+            };
             Ok(Some(wide))
         }
         _ => Ok(Some(pattern.to_owned())),
@@ -109,5 +132,5 @@ fn subject(tool: &str, pattern: &str, used: Use) -> Result<Option<String>, &'sta
 }
 
 fn covers(wider: &str, pattern: &str) -> bool {
-    compiled::is_match(wider, Star::Anything, pattern)
+    glob_cache::is_match(wider, WildcardMeaning::Anything, pattern)
 }

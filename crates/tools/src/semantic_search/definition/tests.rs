@@ -5,31 +5,67 @@ use super::*;
 #[test]
 fn definitions_are_recognised_in_many_languages() {
     let table = [
-        ("pub(crate) async fn retry_after(x: u8) -> u8 {", Kind::Function, "retry_after"),
-        ("pub const fn zero() -> Self {", Kind::Function, "zero"),
-        ("macro_rules! check {", Kind::Function, "check"),
-        ("impl<T> Tool for Grep {", Kind::Type, "Tool for Grep"),
-        ("pub struct Inbox;", Kind::Type, "Inbox"),
-        ("pub const LIMIT: u32 = 5;", Kind::Text, "LIMIT"),
-        ("static mut COUNT: u32 = 5;", Kind::Text, "COUNT"),
-        ("def handle(self, event):", Kind::Function, "handle"),
-        ("async def fetch(url):", Kind::Function, "fetch"),
-        ("class Cart(Base):", Kind::Type, "Cart"),
-        ("def self.build(options)", Kind::Function, "build"),
-        ("func (s *Server) Close() error {", Kind::Function, "Close"),
-        ("type Store interface {", Kind::Type, "Store"),
-        ("export default class Cart extends Base {", Kind::Type, "Cart"),
-        ("export const load = async (id) => {", Kind::Function, "load"),
-        ("function render(page) {", Kind::Function, "render"),
-        ("render(page) {", Kind::Function, "render"),
-        ("static int parse_line(char *text)", Kind::Function, "parse_line"),
-        ("void Server::accept(int port) {", Kind::Function, "accept"),
-        ("public static List<String> names(int most) {", Kind::Function, "names"),
-        ("CREATE TABLE IF NOT EXISTS users (", Kind::Type, "users"),
-        ("fun total(cart: Cart): Int =", Kind::Function, "total"),
+        (
+            "pub(crate) async fn retry_after(x: u8) -> u8 {",
+            ChunkKind::Function,
+            "retry_after",
+        ),
+        ("pub const fn zero() -> Self {", ChunkKind::Function, "zero"),
+        ("macro_rules! check {", ChunkKind::Function, "check"),
+        ("impl<T> Tool for Grep {", ChunkKind::Type, "Tool for Grep"),
+        ("pub struct Inbox;", ChunkKind::Type, "Inbox"),
+        ("pub const LIMIT: u32 = 5;", ChunkKind::Text, "LIMIT"),
+        ("static mut COUNT: u32 = 5;", ChunkKind::Text, "COUNT"),
+        ("def handle(self, event):", ChunkKind::Function, "handle"),
+        ("async def fetch(url):", ChunkKind::Function, "fetch"),
+        ("class Cart(Base):", ChunkKind::Type, "Cart"),
+        ("def self.build(options)", ChunkKind::Function, "build"),
+        (
+            "func (s *Server) Close() error {",
+            ChunkKind::Function,
+            "Close",
+        ),
+        ("type Store interface {", ChunkKind::Type, "Store"),
+        (
+            "export default class Cart extends Base {",
+            ChunkKind::Type,
+            "Cart",
+        ),
+        (
+            "export const load = async (id) => {",
+            ChunkKind::Function,
+            "load",
+        ),
+        ("function render(page) {", ChunkKind::Function, "render"),
+        ("render(page) {", ChunkKind::Function, "render"),
+        (
+            "static int parse_line(char *text)",
+            ChunkKind::Function,
+            "parse_line",
+        ),
+        (
+            "void Server::accept(int port) {",
+            ChunkKind::Function,
+            "accept",
+        ),
+        (
+            "public static List<String> names(int most) {",
+            ChunkKind::Function,
+            "names",
+        ),
+        (
+            "CREATE TABLE IF NOT EXISTS users (",
+            ChunkKind::Type,
+            "users",
+        ),
+        ("fun total(cart: Cart): Int =", ChunkKind::Function, "total"),
     ];
     for (line, kind, name) in table {
-        assert_eq!(definition(line), Some(Definition { kind, name }), "{line}");
+        assert_eq!(
+            definition(line),
+            Some(CodeDefinition { kind, name }),
+            "{line}"
+        );
     }
 }
 

@@ -1,35 +1,46 @@
 //! Compound commands: subshells, groups, conditions, loops, cases, functions.
 
-use super::{Compound, Parser, Refusal, Script, name_at};
+use super::{CompoundCommand, ShellParseError, ShellParser, ShellScript, name_at};
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// A compound command that begins with this reserved word.
-    pub(super) fn compound(&mut self, word: &'static str) -> Result<Compound, Refusal> {
+    pub(super) fn compound(
+        &mut self,
+        word: &'static str,
+    ) -> Result<CompoundCommand, ShellParseError> {
         self.cursor.take(word);
         match word {
             "{" => {
                 let body = self.body(&["}"])?;
-                self.with_redirects(Compound { bodies: vec![body], ..Compound::default() })
+                self.with_redirects(CompoundCommand {
+                    bodies: vec![body],
+                    ..CompoundCommand::default()
+                })
             }
             "if" => self.condition(),
             "while" | "until" => {
                 let condition = self.body(&["do"])?;
                 let body = self.body(&["done"])?;
-                self.with_redirects(Compound { bodies: vec![condition, body], ..Compound::default() })
+                self.with_redirects(CompoundCommand {
+                    bodies: vec![condition, body],
+                    ..CompoundCommand::default()
+                })
             }
             "for" | "select" => self.each(),
             "case" => self.case(),
             "[[" => self.conditional(),
-            "function" => {
-                self.cursor.refuse("`function` is read in more than one way; write `name() { …; }`")
-            }
+            "function" => self
+                .cursor
+                .refuse("`function` is read in more than one way; write `name() { …; }`"),
             "coproc" => self.cursor.refuse("a coprocess is not understood"),
-            _ => self.cursor.refuse("a reserved word stands where a command should"),
+            _ => self
+                .cursor
+                .refuse("a reserved word stands where a command should"),
         }
     }
 
     /// A list of at least one command and the word that ends it.
-    fn body(&mut self, ends: &[&str]) -> Result<Script, Refusal> {
+    fn body(&mut self, ends: &[&str]) -> Result<ShellScript, ShellParseError> {
         let script = self.list(ends)?;
         if script.commands.is_empty() {
             return self.cursor.refuse("a command is missing");
@@ -41,22 +52,28 @@ impl Parser<'_> {
     }
 
     /// `( … )`, or `(( … ))`.
-    pub(super) fn parenthesis(&mut self) -> Result<Compound, Refusal> {
+    pub(super) fn parenthesis(&mut self) -> Result<CompoundCommand, ShellParseError> {
         self.cursor.next();
         if self.cursor.peek() == Some('(') {
             self.cursor.next();
             let word = self.arithmetic()?;
-            return self.with_redirects(Compound { words: vec![word], ..Compound::default() });
+            return self.with_redirects(CompoundCommand {
+                words: vec![word],
+                ..CompoundCommand::default()
+            });
         }
         let body = self.subshell()?;
         if body.commands.is_empty() {
             return self.cursor.refuse("a command is missing");
         }
-        self.with_redirects(Compound { bodies: vec![body], ..Compound::default() })
+        self.with_redirects(CompoundCommand {
+            bodies: vec![body],
+            ..CompoundCommand::default()
+        })
     }
 
     /// A list and the `)` after it.
-    pub(super) fn subshell(&mut self) -> Result<Script, Refusal> {
+    pub(super) fn subshell(&mut self) -> Result<ShellScript, ShellParseError> {
         let script = self.list(&[])?;
         if !self.cursor.take(")") {
             return self.cursor.refuse("a parenthesis does not end");
@@ -64,7 +81,7 @@ impl Parser<'_> {
         Ok(script)
     }
 
-    fn condition(&mut self) -> Result<Compound, Refusal> {
+    fn condition(&mut self) -> Result<CompoundCommand, ShellParseError> {
         let mut bodies = vec![self.body(&["then"])?];
         loop {
             let body = self.list(&["elif", "else", "fi"])?;
@@ -83,11 +100,14 @@ impl Parser<'_> {
                 return self.cursor.refuse("`if` does not end");
             }
         }
-        self.with_redirects(Compound { bodies, ..Compound::default() })
+        self.with_redirects(CompoundCommand {
+            bodies,
+            ..CompoundCommand::default()
+        })
     }
 
     /// `for NAME [in words]; do … done`.
-    fn each(&mut self) -> Result<Compound, Refusal> {
+    fn each(&mut self) -> Result<CompoundCommand, ShellParseError> {
         self.cursor.skip_blanks();
         let Some(variable) = name_at(&mut self.cursor) else {
             return self.cursor.refuse("a loop has no plain variable");
@@ -113,12 +133,17 @@ impl Parser<'_> {
         }
         let body = self.body(&["done"])?;
         let bodies = vec![body];
-        self.with_redirects(Compound { variable: Some(variable), words, bodies, ..Compound::default() })
+        self.with_redirects(CompoundCommand {
+            variable: Some(variable),
+            words,
+            bodies,
+            ..CompoundCommand::default()
+        })
     }
 
     /// `case word in (pattern | pattern) … ;; esac`.
-    fn case(&mut self) -> Result<Compound, Refusal> {
-        let mut compound = Compound::default();
+    fn case(&mut self) -> Result<CompoundCommand, ShellParseError> {
+        let mut compound = CompoundCommand::default();
         self.cursor.skip_blanks();
         if !self.is_at_word() {
             return self.cursor.refuse("`case` has no word");
@@ -143,7 +168,7 @@ impl Parser<'_> {
         }
     }
 
-    fn patterns(&mut self, compound: &mut Compound) -> Result<(), Refusal> {
+    fn patterns(&mut self, compound: &mut CompoundCommand) -> Result<(), ShellParseError> {
         loop {
             self.cursor.skip_blanks();
             if !self.is_at_word() {
@@ -163,13 +188,14 @@ impl Parser<'_> {
     /// The name of `name()`, if that is next. The cursor stays before it.
     pub(super) fn function_name(&self) -> Option<String> {
         let mut ahead = self.cursor;
-        let name = ahead.take_while(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'));
+        let name =
+            ahead.take_while(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '-'));
         ahead.skip_blanks();
         (!name.is_empty() && ahead.peek() == Some('(')).then_some(name)
     }
 
     /// `name() { … }`: what it would run counts as if it ran.
-    pub(super) fn function_body(&mut self) -> Result<Compound, Refusal> {
+    pub(super) fn function_body(&mut self) -> Result<CompoundCommand, ShellParseError> {
         if name_at(&mut self.cursor).is_none() {
             return self.cursor.refuse("a function has no plain name");
         }
@@ -183,9 +209,14 @@ impl Parser<'_> {
         }
         self.skip_lines()?;
         if !self.take_word_if("{") {
-            return self.cursor.refuse("a function without braces is not understood");
+            return self
+                .cursor
+                .refuse("a function without braces is not understood");
         }
         let body = self.body(&["}"])?;
-        self.with_redirects(Compound { bodies: vec![body], ..Compound::default() })
+        self.with_redirects(CompoundCommand {
+            bodies: vec![body],
+            ..CompoundCommand::default()
+        })
     }
 }

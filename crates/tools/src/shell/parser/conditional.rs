@@ -1,33 +1,41 @@
 //! `[[ … ]]` and arithmetic: no commands of their own, but words in which commands may hide.
 
-use super::{Compound, Parser, Refusal, Word, words::Quoting};
-use crate::shell::tree::Piece;
+use super::{CompoundCommand, ShellParseError, ShellParser, ShellWord, words::Quoting};
+use crate::shell::syntax_tree::WordPiece;
 
 /// Comparisons that calculate: a value such as `a[$(id)]` would run.
 const CALCULATING: [&str; 8] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
 
 /// Comparisons of two words.
-const COMPARING: [&str; 13] =
-    ["==", "=", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
+const COMPARING: [&str; 13] = [
+    "==", "=", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef",
+];
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// After `[[`, up to and with `]]`.
-    pub(super) fn conditional(&mut self) -> Result<Compound, Refusal> {
+    pub(super) fn conditional(&mut self) -> Result<CompoundCommand, ShellParseError> {
         let mut words = Vec::new();
         self.alternatives(&mut words)?;
         if !self.take_word_if("]]") {
-            return self.cursor.refuse("`[[` does not end, or holds what is not understood");
+            return self
+                .cursor
+                .refuse("`[[` does not end, or holds what is not understood");
         }
-        let calculates =
-            |word: &Word| word.literal().is_some_and(|text| CALCULATING.contains(&text.as_str()));
+        let calculates = |word: &ShellWord| {
+            word.literal()
+                .is_some_and(|text| CALCULATING.contains(&text.as_str()))
+        };
         if words.iter().any(calculates) {
             self.doubts.push("it calculates");
         }
-        self.with_redirects(Compound { words, ..Compound::default() })
+        self.with_redirects(CompoundCommand {
+            words,
+            ..CompoundCommand::default()
+        })
     }
 
     /// Terms joined by `&&` and `||`.
-    fn alternatives(&mut self, words: &mut Vec<Word>) -> Result<(), Refusal> {
+    fn alternatives(&mut self, words: &mut Vec<ShellWord>) -> Result<(), ShellParseError> {
         loop {
             self.skip_lines()?;
             self.deeper(|parser| parser.term(words))?;
@@ -38,7 +46,7 @@ impl Parser<'_> {
         }
     }
 
-    fn term(&mut self, words: &mut Vec<Word>) -> Result<(), Refusal> {
+    fn term(&mut self, words: &mut Vec<ShellWord>) -> Result<(), ShellParseError> {
         if self.take_word_if("!") {
             self.cursor.skip_blanks();
             return self.deeper(|parser| parser.term(words));
@@ -51,7 +59,9 @@ impl Parser<'_> {
             return self.cursor.refuse("a parenthesis in `[[` does not end");
         }
         let first = self.operand_of_test()?;
-        let is_unary = first.literal().is_some_and(|text| text.len() == 2 && text.starts_with('-'));
+        let is_unary = first
+            .literal()
+            .is_some_and(|text| text.len() == 2 && text.starts_with('-'));
         words.push(first);
         self.cursor.skip_blanks();
         if is_unary {
@@ -64,7 +74,10 @@ impl Parser<'_> {
                 return Ok(());
             }
             let operator = self.word()?;
-            if !operator.literal().is_some_and(|text| COMPARING.contains(&text.as_str())) {
+            if !operator
+                .literal()
+                .is_some_and(|text| COMPARING.contains(&text.as_str()))
+            {
                 return self.cursor.refuse("a comparison in `[[` is not understood");
             }
             words.push(operator);
@@ -74,16 +87,18 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn operand_of_test(&mut self) -> Result<Word, Refusal> {
+    fn operand_of_test(&mut self) -> Result<ShellWord, ShellParseError> {
         if !self.is_at_word() || self.is_at_whole("]]") {
-            return self.cursor.refuse("`[[` does not end, or holds what is not understood");
+            return self
+                .cursor
+                .refuse("`[[` does not end, or holds what is not understood");
         }
         self.word()
     }
 
     /// After `((`, up to and with `))`.
-    pub(super) fn arithmetic(&mut self) -> Result<Word, Refusal> {
-        let (mut word, mut open) = (Word::default(), 0_usize);
+    pub(super) fn arithmetic(&mut self) -> Result<ShellWord, ShellParseError> {
+        let (mut word, mut open) = (ShellWord::default(), 0_usize);
         loop {
             match self.cursor.peek() {
                 Some(')') if open == 0 => break,
@@ -101,13 +116,20 @@ impl Parser<'_> {
                 }
                 Some(_) => {}
             }
-            self.cursor.next().into_iter().for_each(|next| word.push(next));
+            self.cursor
+                .next()
+                .into_iter()
+                .for_each(|next| word.push(next));
         }
         if !self.cursor.take("))") {
             return self.cursor.refuse("a calculation does not end");
         }
         let is_plain = |text: &str| !text.contains(|c: char| c.is_alphabetic() || "_[".contains(c));
-        if !word.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if is_plain(text))) {
+        if !word
+            .pieces
+            .iter()
+            .all(|piece| matches!(piece, WordPiece::Text(text) if is_plain(text)))
+        {
             self.doubts.push("it calculates");
         }
         Ok(word)

@@ -1,18 +1,25 @@
 //! What begins with `$` or a backtick: values, calculations, substitutions.
 
-use super::{Parser, Refusal, Script, Word, name_at, words::Quoting};
-use crate::shell::tree::Piece;
+use super::{ShellParseError, ShellParser, ShellScript, ShellWord, name_at, words::Quoting};
+use crate::shell::syntax_tree::WordPiece;
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Takes what `$` or a backtick begins.
-    pub(super) fn expansion(&mut self, word: &mut Word, quoting: Quoting) -> Result<(), Refusal> {
+    pub(super) fn expansion(
+        &mut self,
+        word: &mut ShellWord,
+        quoting: Quoting,
+    ) -> Result<(), ShellParseError> {
         let is_quoted = quoting == Quoting::Double;
         if self.cursor.next() == Some('`') {
             let script = self.backticks()?;
-            word.pieces.push(Piece::Value { is_quoted, scripts: vec![script] });
+            word.pieces.push(WordPiece::Value {
+                is_quoted,
+                scripts: vec![script],
+            });
             return Ok(());
         }
-        let value = |scripts| Piece::Value { is_quoted, scripts };
+        let value = |scripts| WordPiece::Value { is_quoted, scripts };
         match self.cursor.peek() {
             Some('(') if self.cursor.peek_second() == Some('(') => {
                 self.cursor.take("((");
@@ -44,7 +51,10 @@ impl Parser<'_> {
             }
             Some('0'..='9' | '@' | '*' | '#' | '?' | '-' | '$' | '!') => {
                 let is_list = matches!(self.cursor.next(), Some('@'));
-                word.pieces.push(Piece::Value { is_quoted: is_quoted && !is_list, scripts: Vec::new() });
+                word.pieces.push(WordPiece::Value {
+                    is_quoted: is_quoted && !is_list,
+                    scripts: Vec::new(),
+                });
             }
             _ => word.push('$'),
         }
@@ -52,24 +62,28 @@ impl Parser<'_> {
     }
 
     /// After `$(`, `<(` or `>(`, up to and with `)`.
-    pub(super) fn substituted(&mut self) -> Result<Script, Refusal> {
+    pub(super) fn substituted(&mut self) -> Result<ShellScript, ShellParseError> {
         if !self.pending.is_empty() {
-            return self.cursor.refuse("a substitution stands between a here-document and its text");
+            return self
+                .cursor
+                .refuse("a substitution stands between a here-document and its text");
         }
         let script = self.deeper(Self::subshell)?;
         if !self.pending.is_empty() {
-            return self.cursor.refuse("a here-document does not end inside its substitution");
+            return self
+                .cursor
+                .refuse("a here-document does not end inside its substitution");
         }
         Ok(script)
     }
 
     /// After a backtick, up to and with the next one. Escapes inside are read differently by place.
-    fn backticks(&mut self) -> Result<Script, Refusal> {
+    fn backticks(&mut self) -> Result<ShellScript, ShellParseError> {
         let text = self.cursor.take_raw_until('`');
         match text.filter(|text| !text.contains('\\') && self.pending.is_empty()) {
             None => self.cursor.refuse("backticks are not understood"),
             Some(text) => {
-                let mut inner = Parser::new(text, self.depth);
+                let mut inner = ShellParser::new(text, self.depth);
                 let script = inner.deeper(Self::all)?;
                 self.doubts.append(&mut inner.doubts);
                 Ok(script)
@@ -80,7 +94,7 @@ impl Parser<'_> {
     /// After `${`, up to and with `}`: a value with the commands inside.
     ///
     /// A list stays several words in quotes, and so does a value that falls back to one: `"${x:-$@}"`.
-    fn braced(&mut self, quoting: Quoting) -> Result<Piece, Refusal> {
+    fn braced(&mut self, quoting: Quoting) -> Result<WordPiece, ShellParseError> {
         let is_length = self.cursor.peek() == Some('#') && self.cursor.peek_second() != Some('}');
         if is_length {
             self.cursor.next();
@@ -95,7 +109,10 @@ impl Parser<'_> {
         }
         let is_one = quoting == Quoting::Double && (is_length || !(is_all || is_each));
         if self.cursor.take("}") {
-            return Ok(Piece::Value { is_quoted: is_one, scripts: Vec::new() });
+            return Ok(WordPiece::Value {
+                is_quoted: is_one,
+                scripts: Vec::new(),
+            });
         }
         if is_length {
             return self.cursor.refuse("`${#…}` is not understood");
@@ -103,20 +120,31 @@ impl Parser<'_> {
         self.operator()?;
         let operand = self.operand(quoting)?;
         let scripts = operand.scripts().cloned().collect();
-        Ok(Piece::Value { is_quoted: is_one && !operand.may_split(), scripts })
+        Ok(WordPiece::Value {
+            is_quoted: is_one && !operand.may_split(),
+            scripts,
+        })
     }
 
     fn take_special(&mut self) -> bool {
         let digits = self.cursor.take_while(|next| next.is_ascii_digit());
-        !digits.is_empty() || ["@", "*", "?", "$", "#", "-"].iter().any(|name| self.cursor.take(name))
+        !digits.is_empty()
+            || ["@", "*", "?", "$", "#", "-"]
+                .iter()
+                .any(|name| self.cursor.take(name))
     }
 
     /// What is done with the value. Setting it and running it are not understood.
-    fn operator(&mut self) -> Result<(), Refusal> {
-        const KNOWN: [&str; 16] =
-            [":-", ":+", ":?", "-", "+", "?", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ","];
+    fn operator(&mut self) -> Result<(), ShellParseError> {
+        const KNOWN: [&str; 16] = [
+            ":-", ":+", ":?", "-", "+", "?", "##", "#", "%%", "%", "//", "/", "^^", "^", ",,", ",",
+        ];
         const SHOWN: [&str; 4] = ["@Q", "@U", "@L", "@u"];
-        if KNOWN.iter().chain(&SHOWN).any(|sign| self.cursor.take(sign)) {
+        if KNOWN
+            .iter()
+            .chain(&SHOWN)
+            .any(|sign| self.cursor.take(sign))
+        {
             return Ok(());
         }
         let mut ahead = self.cursor;
@@ -126,11 +154,12 @@ impl Parser<'_> {
             self.cursor = ahead;
             return Ok(());
         }
-        self.cursor.refuse("what `${…}` does with its value is not understood")
+        self.cursor
+            .refuse("what `${…}` does with its value is not understood")
     }
 
-    fn operand(&mut self, quoting: Quoting) -> Result<Word, Refusal> {
-        let mut word = Word::default();
+    fn operand(&mut self, quoting: Quoting) -> Result<ShellWord, ShellParseError> {
+        let mut word = ShellWord::default();
         loop {
             let next = self.cursor.peek();
             match (next, quoting) {
@@ -138,7 +167,9 @@ impl Parser<'_> {
                     self.cursor.next();
                     return Ok(word);
                 }
-                (Some('$' | '`'), _) => self.deeper(|parser| parser.expansion(&mut word, quoting))?,
+                (Some('$' | '`'), _) => {
+                    self.deeper(|parser| parser.expansion(&mut word, quoting))?
+                }
                 (Some('\''), Quoting::Bare) => {
                     self.cursor.next();
                     if self.cursor.take_raw_until('\'').is_none() {
@@ -151,7 +182,9 @@ impl Parser<'_> {
                 }
                 // Quotes in quotes, and what else each version of bash reads in its own way.
                 (None | Some('\'' | '"' | '\\' | '{' | '\n' | '<' | '>' | '(' | ')'), _) => {
-                    return self.cursor.refuse("what stands in `${…}` is not understood");
+                    return self
+                        .cursor
+                        .refuse("what stands in `${…}` is not understood");
                 }
                 (Some(next), _) => {
                     self.cursor.next();

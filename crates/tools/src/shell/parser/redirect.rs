@@ -1,29 +1,29 @@
 //! Redirections: which way they go and where to.
 
-use super::{Parser, Refusal, heredoc::Pending};
+use super::{ShellParseError, ShellParser, heredoc::PendingHeredoc};
 use crate::shell::{
     cursor::ends_word,
-    tree::{Redirect, Way, Word},
+    syntax_tree::{RedirectKind, ShellRedirect, ShellWord},
 };
 
 /// Operators, longer ones first.
-const OPERATORS: [(&str, Way); 11] = [
-    ("&>>", Way::Write),
-    ("&>", Way::Write),
-    ("<<<", Way::Text),
-    ("<<", Way::Text),
-    ("<>", Way::Write),
-    ("<&", Way::Duplicate),
-    (">>", Way::Write),
-    (">|", Way::Write),
-    (">&", Way::Duplicate),
-    ("<", Way::Read),
-    (">", Way::Write),
+const OPERATORS: [(&str, RedirectKind); 11] = [
+    ("&>>", RedirectKind::Write),
+    ("&>", RedirectKind::Write),
+    ("<<<", RedirectKind::Text),
+    ("<<", RedirectKind::Text),
+    ("<>", RedirectKind::Write),
+    ("<&", RedirectKind::Duplicate),
+    (">>", RedirectKind::Write),
+    (">|", RedirectKind::Write),
+    (">&", RedirectKind::Duplicate),
+    ("<", RedirectKind::Read),
+    (">", RedirectKind::Write),
 ];
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// A redirection, if one is next.
-    pub(super) fn redirect(&mut self) -> Result<Option<Redirect>, Refusal> {
+    pub(super) fn redirect(&mut self) -> Result<Option<ShellRedirect>, ShellParseError> {
         if self.is_at_variable() {
             return self.cursor.refuse("a redirection assigns a variable");
         }
@@ -38,7 +38,9 @@ impl Parser<'_> {
         if !self.cursor.is_at("&>") {
             self.cursor = ahead;
         }
-        let found = OPERATORS.into_iter().find(|(sign, _)| self.cursor.take(sign));
+        let found = OPERATORS
+            .into_iter()
+            .find(|(sign, _)| self.cursor.take(sign));
         match found {
             Some(("<<", _)) => self.here_document().map(Some),
             Some((_, way)) => self.target(way).map(Some),
@@ -51,16 +53,21 @@ impl Parser<'_> {
         let mut ahead = self.cursor;
         let is_begun = ahead.take("{");
         let name = ahead.take_while(|next| next != '}' && !ends_word(next));
-        is_begun && !name.is_empty() && ahead.take("}") && matches!(ahead.peek(), Some('<' | '>' | '&'))
+        is_begun
+            && !name.is_empty()
+            && ahead.take("}")
+            && matches!(ahead.peek(), Some('<' | '>' | '&'))
     }
 
-    fn target(&mut self, way: Way) -> Result<Redirect, Refusal> {
+    fn target(&mut self, way: RedirectKind) -> Result<ShellRedirect, ShellParseError> {
         self.cursor.skip_blanks();
         if !self.is_at_word() {
             return self.cursor.refuse("a redirection goes nowhere");
         }
         let target = self.word()?;
-        let is_number = target.literal().is_some_and(|text| text.chars().all(|c| c.is_ascii_digit()));
+        let is_number = target
+            .literal()
+            .is_some_and(|text| text.chars().all(|c| c.is_ascii_digit()));
         if is_number && matches!(self.cursor.peek(), Some('<' | '>')) {
             return self.cursor.refuse("a redirection goes nowhere");
         }
@@ -70,19 +77,25 @@ impl Parser<'_> {
         };
         // `>& file` writes a file; `>& 2` does not; `>& $x` may.
         let way = match (way, target.literal()) {
-            (Way::Duplicate, Some(text)) if !text.is_empty() && is_stream(&text) => Way::Duplicate,
-            (Way::Duplicate, _) => Way::Write,
+            (RedirectKind::Duplicate, Some(text)) if !text.is_empty() && is_stream(&text) => {
+                RedirectKind::Duplicate
+            }
+            (RedirectKind::Duplicate, _) => RedirectKind::Write,
             (way, _) => way,
         };
-        Ok(Redirect { way, target })
+        Ok(ShellRedirect { way, target })
     }
 
     /// `<< END`: its text begins after this line.
-    fn here_document(&mut self) -> Result<Redirect, Refusal> {
+    fn here_document(&mut self) -> Result<ShellRedirect, ShellParseError> {
         let keeps_tabs = !self.cursor.take("-");
         self.cursor.skip_blanks();
-        let is_plain = |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '.' | '-' | '%');
-        let quote = self.cursor.peek().filter(|next| matches!(next, '\'' | '"' | '\\'));
+        let is_plain =
+            |next: char| next.is_ascii_alphanumeric() || matches!(next, '_' | '.' | '-' | '%');
+        let quote = self
+            .cursor
+            .peek()
+            .filter(|next| matches!(next, '\'' | '"' | '\\'));
         if quote.is_some() {
             self.cursor.next();
         }
@@ -90,13 +103,24 @@ impl Parser<'_> {
         if let Some(quote @ ('\'' | '"')) = quote
             && self.cursor.next() != Some(quote)
         {
-            return self.cursor.refuse("the end of a here-document is not a plain word");
+            return self
+                .cursor
+                .refuse("the end of a here-document is not a plain word");
         }
         let is_whole = self.cursor.peek().is_none_or(ends_word);
         if end.is_empty() || !is_whole || self.cursor.peek() == Some('(') {
-            return self.cursor.refuse("the end of a here-document is not a plain word");
+            return self
+                .cursor
+                .refuse("the end of a here-document is not a plain word");
         }
-        self.pending.push(Pending { end, keeps_tabs, is_quoted: quote.is_some() });
-        Ok(Redirect { way: Way::Text, target: Word::default() })
+        self.pending.push(PendingHeredoc {
+            end,
+            keeps_tabs,
+            is_quoted: quote.is_some(),
+        });
+        Ok(ShellRedirect {
+            way: RedirectKind::Text,
+            target: ShellWord::default(),
+        })
     }
 }

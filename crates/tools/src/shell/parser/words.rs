@@ -1,7 +1,7 @@
 //! Words: quotes, escapes and the characters that expand.
 
-use super::{Parser, Refusal, Word};
-use crate::shell::{cursor::ends_word, tree::Piece};
+use super::{ShellParseError, ShellParser, ShellWord};
+use crate::shell::{cursor::ends_word, syntax_tree::WordPiece};
 
 /// Whether a place is inside double quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) enum Quoting {
     Double,
 }
 
-impl Parser<'_> {
+impl ShellParser<'_> {
     /// Whether a word begins here. `<(` and `>(` begin words too.
     pub(super) fn is_at_word(&self) -> bool {
         self.cursor.peek().is_some_and(|next| !ends_word(next)) || self.is_at_process()
@@ -21,13 +21,16 @@ impl Parser<'_> {
     }
 
     /// One word.
-    pub(super) fn word(&mut self) -> Result<Word, Refusal> {
-        let (mut word, start) = (Word::default(), self.cursor.at());
+    pub(super) fn word(&mut self) -> Result<ShellWord, ShellParseError> {
+        let (mut word, start) = (ShellWord::default(), self.cursor.at());
         while let Some(next) = self.cursor.peek() {
             if self.is_at_process() {
                 self.cursor.take(if next == '<' { "<(" } else { ">(" });
                 let script = self.substituted()?;
-                word.pieces.push(Piece::Value { is_quoted: true, scripts: vec![script] });
+                word.pieces.push(WordPiece::Value {
+                    is_quoted: true,
+                    scripts: vec![script],
+                });
             } else if next == '(' {
                 return self.cursor.refuse("a parenthesis stands inside a word");
             } else if ends_word(next) {
@@ -38,20 +41,27 @@ impl Parser<'_> {
         }
         // After words such as `declare`, a place in an array may go over blanks.
         let text = self.cursor.since(start);
-        if word.pieces.contains(&Piece::Pattern('[')) && text.len() > 1 && !text.contains(']') {
+        if word.pieces.contains(&WordPiece::Pattern('[')) && text.len() > 1 && !text.contains(']') {
             return self.cursor.refuse("a bracket does not end");
         }
         // A bracket that is all of a word is the command of that name.
-        if word.pieces == [Piece::Pattern('[')] {
-            word = Word::text("[");
+        if word.pieces == [WordPiece::Pattern('[')] {
+            word = ShellWord::text("[");
         }
         if !self.pending.is_empty() && self.cursor.since(start).contains('\n') {
-            return self.cursor.refuse("a word goes over the line after which a here-document begins");
+            return self
+                .cursor
+                .refuse("a word goes over the line after which a here-document begins");
         }
         Ok(word)
     }
 
-    fn piece(&mut self, next: char, word: &mut Word, start: usize) -> Result<(), Refusal> {
+    fn piece(
+        &mut self,
+        next: char,
+        word: &mut ShellWord,
+        start: usize,
+    ) -> Result<(), ShellParseError> {
         match next {
             '\\' => {
                 self.cursor.next();
@@ -78,11 +88,11 @@ impl Parser<'_> {
             }
             '*' | '?' | '[' | '{' => {
                 self.cursor.next();
-                word.pieces.push(Piece::Pattern(next));
+                word.pieces.push(WordPiece::Pattern(next));
             }
             '~' if self.cursor.at() == start => {
                 self.cursor.next();
-                word.pieces.push(Piece::Pattern(next));
+                word.pieces.push(WordPiece::Pattern(next));
             }
             _ => {
                 self.cursor.next();
@@ -93,7 +103,7 @@ impl Parser<'_> {
     }
 
     /// After `"`, up to and with the one that ends it.
-    pub(super) fn double_quoted(&mut self, word: &mut Word) -> Result<(), Refusal> {
+    pub(super) fn double_quoted(&mut self, word: &mut ShellWord) -> Result<(), ShellParseError> {
         word.push_str("");
         loop {
             match self.cursor.peek() {
@@ -123,7 +133,7 @@ impl Parser<'_> {
     }
 
     /// After `$'`, up to and with the quote that ends it.
-    pub(super) fn ansi_quoted(&mut self, word: &mut Word) -> Result<(), Refusal> {
+    pub(super) fn ansi_quoted(&mut self, word: &mut ShellWord) -> Result<(), ShellParseError> {
         word.push_str("");
         loop {
             match self.cursor.next_raw() {
@@ -138,7 +148,7 @@ impl Parser<'_> {
         }
     }
 
-    fn ansi_escape(&mut self) -> Result<char, Refusal> {
+    fn ansi_escape(&mut self) -> Result<char, ShellParseError> {
         let escaped = self.cursor.next_raw();
         Ok(match escaped {
             Some('n') => '\n',
@@ -153,17 +163,25 @@ impl Parser<'_> {
             Some('x') => return self.ansi_number(0, 2, 16),
             Some('u') => return self.ansi_number(0, 4, 16),
             Some('U') => return self.ansi_number(0, 8, 16),
-            Some(digit @ '0'..='7') => return self.ansi_number(digit.to_digit(8).unwrap_or(0), 2, 8),
+            Some(digit @ '0'..='7') => {
+                return self.ansi_number(digit.to_digit(8).unwrap_or(0), 2, 8);
+            }
             // Shells without this kind of quote end it at an escaped one.
             _ => return self.cursor.refuse("an escape in $'…' is not understood"),
         })
     }
 
     /// Only characters that are one byte: what larger numbers become depends on the locale.
-    fn ansi_number(&mut self, first: u32, most: usize, base: u32) -> Result<char, Refusal> {
+    fn ansi_number(&mut self, first: u32, most: usize, base: u32) -> Result<char, ShellParseError> {
         let (mut value, mut count) = (first, 0);
         while count < most {
-            let Some(digit) = self.cursor.rest().chars().next().and_then(|next| next.to_digit(base)) else {
+            let Some(digit) = self
+                .cursor
+                .rest()
+                .chars()
+                .next()
+                .and_then(|next| next.to_digit(base))
+            else {
                 break;
             };
             self.cursor.next_raw();

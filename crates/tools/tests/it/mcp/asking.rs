@@ -20,7 +20,10 @@ use crate::desk::call;
 fn person(answers: &[&[(&str, &[&str])]]) -> (Inquirer, Arc<Mutex<Vec<Question>>>) {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let answer = |pairs: &&[(&str, &[&str])]| QuestionReply::Answered {
-        answers: pairs.iter().map(|(name, given)| ((*name).to_owned(), words(given))).collect(),
+        answers: pairs
+            .iter()
+            .map(|(name, given)| ((*name).to_owned(), words(given)))
+            .collect(),
     };
     let left: Mutex<VecDeque<QuestionReply>> = Mutex::new(answers.iter().map(answer).collect());
     let asked: Arc<Mutex<Vec<Question>>> = Arc::default();
@@ -36,7 +39,10 @@ fn person(answers: &[&[(&str, &[&str])]]) -> (Inquirer, Arc<Mutex<Vec<Question>>
 /// What the server was told when it asked.
 async fn told(stand: &Stand, ask: Inquirer) -> Value {
     let tools = stand.tools().await;
-    let context = ToolContext { ask, ..stand.context() };
+    let context = ToolContext {
+        ask,
+        ..stand.context()
+    };
     let said = call(&tools, "mcp__s__ask", json!({}), context).await;
     assert_eq!(said.failure, None, "{}", said.text());
     serde_json::from_str(&said.text()).unwrap()
@@ -48,13 +54,19 @@ async fn a_server_asks_whoever_the_call_is_for_in_every_manner() {
     for one in [server(&[]), server(&["--modern"]), served.server()] {
         let stand = Stand::new(&[("s", one)]);
         let (ada, asked) = person(&[&[("name", &["Ada"])]]);
-        assert_eq!(told(&stand, ada).await, json!({"action": "accept", "content": {"name": "Ada"}}));
+        assert_eq!(
+            told(&stand, ada).await,
+            json!({"action": "accept", "content": {"name": "Ada"}})
+        );
         let question = asked.lock().unwrap().remove(0);
         assert_eq!(question.text, "The MCP server `s` asks: Who are you?");
         assert!(question.free && question.choices.is_empty());
         let (silent, _) = person(&[]);
         assert_eq!(told(&stand, silent).await["action"], "decline");
-        assert_eq!(told(&stand, rooftree_tools::tool::nobody()).await["action"], "decline");
+        assert_eq!(
+            told(&stand, rooftree_tools::tool::no_inquirer()).await["action"],
+            "decline"
+        );
         stand.servers.close().await;
     }
 }
@@ -71,13 +83,36 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_and_not_for_ever() {
     let right: &[(&str, &[&str])] = &[("sure", &["yes"]), ("size", &["Large"]), ("count", &["9"])];
     let (person_, asked) = person(&[wrong, right]);
     let content = json!({"sure": true, "size": "l", "count": 9});
-    assert_eq!(told(&stand, person_).await, json!({"action": "accept", "content": content}));
+    assert_eq!(
+        told(&stand, person_).await,
+        json!({"action": "accept", "content": content})
+    );
     let asked = asked.lock().unwrap().clone();
-    let labels = |at: usize| asked[at].choices.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>();
+    let labels = |at: usize| {
+        asked[at]
+            .choices
+            .iter()
+            .map(|choice| choice.label.as_str())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(asked.len(), 8, "four questions, put twice");
-    let at = |name: &str| asked.iter().position(|question| question.name == name).unwrap();
-    assert_eq!((labels(at("sure")), labels(at("size"))), (vec!["yes", "no"], vec!["Small", "Large"]));
-    assert!(asked[4].text.starts_with("That does not fit: `count` must be at most 9."), "{}", asked[4].text);
+    let at = |name: &str| {
+        asked
+            .iter()
+            .position(|question| question.name == name)
+            .unwrap()
+    };
+    assert_eq!(
+        (labels(at("sure")), labels(at("size"))),
+        (vec!["yes", "no"], vec!["Small", "Large"])
+    );
+    assert!(
+        asked[4]
+            .text
+            .starts_with("That does not fit: `count` must be at most 9."),
+        "{}",
+        asked[4].text
+    );
     let (stubborn, asked) = person(&[wrong, wrong, wrong, right]);
     assert_eq!(told(&stand, stubborn).await["action"], "cancel");
     assert_eq!(asked.lock().unwrap().len(), 12);
@@ -87,7 +122,11 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_and_not_for_ever() {
 #[tokio::test]
 async fn while_several_calls_are_under_way_only_a_question_that_belongs_to_one_is_put() {
     let served = Served::start(&[]);
-    let table = [(server(&[]), "decline"), (server(&["--modern"]), "accept"), (served.server(), "accept")];
+    let table = [
+        (server(&[]), "decline"),
+        (server(&["--modern"]), "accept"),
+        (served.server(), "accept"),
+    ];
     for (one, action) in table {
         let stand = Stand::new(&[("s", one)]);
         let tools = stand.tools().await;
@@ -102,7 +141,10 @@ async fn while_several_calls_are_under_way_only_a_question_that_belongs_to_one_i
                 QuestionReply::Declined { because: None }
             })
         });
-        let other = ToolContext { ask: slow, ..stand.context() };
+        let other = ToolContext {
+            ask: slow,
+            ..stand.context()
+        };
         let other = tokio::spawn({
             let tools = tools.clone();
             async move { call(&tools, "mcp__s__ask", json!({}), other).await }
@@ -113,8 +155,21 @@ async fn while_several_calls_are_under_way_only_a_question_that_belongs_to_one_i
         assert_eq!(asked.lock().unwrap().len(), usize::from(action == "accept"));
         stopped.notify_one();
         assert!(other.await.unwrap().text().contains("decline"));
-        let codes: Vec<&str> = stand.offer().await.notices.iter().map(|notice| notice.code).collect();
-        assert_eq!(codes, if action == "accept" { vec![] } else { vec!["mcp_unasked"] });
+        let codes: Vec<&str> = stand
+            .offer()
+            .await
+            .notices
+            .iter()
+            .map(|notice| notice.code)
+            .collect();
+        assert_eq!(
+            codes,
+            if action == "accept" {
+                vec![]
+            } else {
+                vec!["mcp_unasked"]
+            }
+        );
         stand.servers.close().await;
     }
 }
@@ -123,17 +178,38 @@ async fn while_several_calls_are_under_way_only_a_question_that_belongs_to_one_i
 async fn a_page_to_visit_is_shown_with_its_whole_address_and_the_answer_is_the_persons() {
     let url = "https://login.a.test/authorize?client=7&state=x";
     let served = Served::start(&["--visit", url]);
-    for one in [server(&["--visit", url]), server(&["--visit", url, "--modern"]), served.server()] {
+    for one in [
+        server(&["--visit", url]),
+        server(&["--visit", url, "--modern"]),
+        served.server(),
+    ] {
         let stand = Stand::new(&[("s", one)]);
-        for (said, action) in
-            [("done", "accept"), ("no", "decline"), ("not now", "cancel"), ("what?", "decline")]
-        {
+        for (said, action) in [
+            ("done", "accept"),
+            ("no", "decline"),
+            ("not now", "cancel"),
+            ("what?", "decline"),
+        ] {
             let (ada, asked) = person(&[&[("page", &[said])]]);
             assert_eq!(told(&stand, ada).await, json!({"action": action}), "{said}");
             let question = asked.lock().unwrap().remove(0);
-            assert!(question.text.contains(&format!("\n{url}\n")), "{}", question.text);
-            assert!(question.text.contains("a page of login.a.test: Please log in."), "{}", question.text);
-            let labels: Vec<&str> = question.choices.iter().map(|choice| choice.label.as_str()).collect();
+            assert!(
+                question.text.contains(&format!("\n{url}\n")),
+                "{}",
+                question.text
+            );
+            assert!(
+                question
+                    .text
+                    .contains("a page of login.a.test: Please log in."),
+                "{}",
+                question.text
+            );
+            let labels: Vec<&str> = question
+                .choices
+                .iter()
+                .map(|choice| choice.label.as_str())
+                .collect();
             assert_eq!(labels, ["done", "no", "not now"]);
         }
         let (silent, _) = person(&[]);
@@ -143,7 +219,10 @@ async fn a_page_to_visit_is_shown_with_its_whole_address_and_the_answer_is_the_p
     let posing = Stand::new(&[("s", server(&["--visit", "https://bank.test@evil.test/"]))]);
     let (ada, asked) = person(&[&[("page", &["done"])]]);
     assert_eq!(told(&posing, ada).await["action"], "decline");
-    assert!(asked.lock().unwrap().is_empty(), "nobody is shown what poses as something else");
+    assert!(
+        asked.lock().unwrap().is_empty(),
+        "nobody is shown what poses as something else"
+    );
     posing.servers.close().await;
 }
 
@@ -161,5 +240,8 @@ async fn a_page_to_visit_is_not_visited_by_us_whatever_the_person_says() {
     stand.servers.close().await;
     // Whoever had come would stand in the queue.
     let came = listener.accept().map_err(|error| error.kind());
-    assert!(matches!(came, Err(std::io::ErrorKind::WouldBlock)), "{came:?}");
+    assert!(
+        matches!(came, Err(std::io::ErrorKind::WouldBlock)),
+        "{came:?}"
+    );
 }

@@ -41,7 +41,11 @@ const WORDS: [&str; 20] = [
 fn fuzz_mcp_frames() {
     let seeds = SEEDS.map(|seed| format!("{seed}\n"));
     for seed in &seeds {
-        assert_ne!(mcp::fuzz(seed.as_bytes()), 0, "a seed must get through, else nothing is tried: {seed}");
+        assert_ne!(
+            mcp::fuzz(seed.as_bytes()),
+            0,
+            "a seed must get through, else nothing is tried: {seed}"
+        );
     }
     let seeds = seeds.each_ref().map(String::as_bytes);
     fuzz::run(&seeds, &WORDS, |input| {
@@ -54,11 +58,19 @@ fn fuzz_mcp_frames() {
 fn fuzz_mcp_frames_over_http() {
     // The first byte says what kind of answer it is: even for a stream of events.
     let stream = |seed: &str| {
-        let lines = seed.lines().map(|line| format!("data: {line}\n")).collect::<String>();
+        let lines = seed
+            .lines()
+            .map(|line| format!("data: {line}\n"))
+            .collect::<String>();
         format!("@id: 1\nevent: message\n{lines}\n: kept alive\n\nretry: 5\ndata:\n\n")
     };
     let whole = SEEDS.iter().take(7).map(|seed| format!("A{seed}"));
-    let seeds: Vec<String> = SEEDS.iter().take(7).map(|seed| stream(seed)).chain(whole).collect();
+    let seeds: Vec<String> = SEEDS
+        .iter()
+        .take(7)
+        .map(|seed| stream(seed))
+        .chain(whole)
+        .collect();
     for seed in &seeds {
         assert_eq!(
             mcp::fuzz_http(seed.as_bytes()),
@@ -67,8 +79,18 @@ fn fuzz_mcp_frames_over_http() {
         );
     }
     let seeds: Vec<&[u8]> = seeds.iter().map(String::as_bytes).collect();
-    let words =
-        [WORDS.as_slice(), &["data: ", "data", "\r\n", "\n\n", "event: message\n", "id:", "retry: -1\n"]];
+    let words = [
+        WORDS.as_slice(),
+        &[
+            "data: ",
+            "data",
+            "\r\n",
+            "\n\n",
+            "event: message\n",
+            "id:",
+            "retry: -1\n",
+        ],
+    ];
     fuzz::run(&seeds, &words.concat(), |input| {
         let lines = input.split(|byte| matches!(byte, b'\n' | b'\r')).count();
         assert!(mcp::fuzz_http(input) <= lines, "more messages than lines");

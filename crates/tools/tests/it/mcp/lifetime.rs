@@ -8,7 +8,7 @@ use std::{
 };
 
 use rooftree_protocol::{McpServer, SandboxMode};
-use rooftree_testkit::marks::{living, until_gone, written};
+use rooftree_testkit::process_marks::{count_alive, list_marks, wait_until_dead};
 use serde_json::json;
 
 use super::{
@@ -34,13 +34,27 @@ async fn fifty_who_need_three_servers_share_three_processes_and_none_is_left() {
         ("c", distinct("3")),
         ("also_c", distinct("3")),
     ]);
-    assert_eq!(written(home.path()).len(), 0, "nothing is started before somebody needs it");
+    assert_eq!(
+        list_marks(home.path()).len(),
+        0,
+        "nothing is started before somebody needs it"
+    );
     let all = futures::future::join_all((0..50).map(|_| stand.offer())).await;
-    assert!(all.iter().all(|offered| offered.notices.is_empty() && offered.tools.len() == 68));
-    assert!(all.iter().all(|offered| offered.key == all[0].key), "all of them have the same tools");
-    assert_eq!(living(home.path()), 3);
+    assert!(
+        all.iter()
+            .all(|offered| offered.notices.is_empty() && offered.tools.len() == 68)
+    );
+    assert!(
+        all.iter().all(|offered| offered.key == all[0].key),
+        "all of them have the same tools"
+    );
+    assert_eq!(count_alive(home.path()), 3);
     stand.servers.close().await;
-    assert_eq!(living(home.path()), 0, "none is left when it is closed");
+    assert_eq!(
+        count_alive(home.path()),
+        0,
+        "none is left when it is closed"
+    );
 }
 
 #[tokio::test]
@@ -49,15 +63,24 @@ async fn a_server_is_ended_with_its_family_when_the_last_one_who_needs_it_is_gon
     let one = server(&["--family", "--marks", &home.path().display().to_string()]);
     let stand = Stand::with(&[("s", one)], |setup| setup.grace = Duration::ZERO);
     let (first, second) = (stand.offer().await, stand.offer().await);
-    assert_eq!(written(home.path()).len(), 2);
+    assert_eq!(list_marks(home.path()).len(), 2);
     drop(first);
     let tools = rooftree_tools::Toolset::new(second.tools.clone());
-    assert_eq!(stand.call(&tools, "echo", json!({"text": "needed"})).await.text(), "needed");
-    assert_eq!(living(home.path()), 2, "somebody still needs it");
-    drop(second);
-    until_gone(home.path()).await;
     assert_eq!(
-        stand.call(&tools, "echo", json!({"text": "again"})).await.text(),
+        stand
+            .call(&tools, "echo", json!({"text": "needed"}))
+            .await
+            .text(),
+        "needed"
+    );
+    assert_eq!(count_alive(home.path()), 2, "somebody still needs it");
+    drop(second);
+    wait_until_dead(home.path()).await;
+    assert_eq!(
+        stand
+            .call(&tools, "echo", json!({"text": "again"}))
+            .await
+            .text(),
         "again",
         "a call starts it again"
     );
@@ -67,11 +90,14 @@ async fn a_server_is_ended_with_its_family_when_the_last_one_who_needs_it_is_gon
 #[tokio::test]
 async fn a_server_that_ends_by_itself_leaves_no_family_behind() {
     let home = tempfile::tempdir().unwrap();
-    let stand = Stand::new(&[("s", server(&["--family", "--marks", &home.path().display().to_string()]))]);
+    let stand = Stand::new(&[(
+        "s",
+        server(&["--family", "--marks", &home.path().display().to_string()]),
+    )]);
     let tools = stand.tools().await;
-    assert_eq!(living(home.path()), 2);
+    assert_eq!(count_alive(home.path()), 2);
     stand.call(&tools, "crash", json!({})).await;
-    until_gone(home.path()).await;
+    wait_until_dead(home.path()).await;
     stand.servers.close().await;
 }
 
@@ -79,10 +105,16 @@ async fn a_server_that_ends_by_itself_leaves_no_family_behind() {
 async fn no_server_outlives_a_kill_of_whoever_started_it() {
     if let Some(directory) = env::var_os(OWNER) {
         let place = PathBuf::from(directory).display().to_string();
-        let bare =
-            McpServer { sandbox: Some(SandboxMode::Off), ..server(&["--stubborn", "--marks", &place]) };
+        let bare = McpServer {
+            sandbox: Some(SandboxMode::Off),
+            ..server(&["--stubborn", "--marks", &place])
+        };
         // Only a sandbox ends what has gone into a session of its own.
-        let family: &[&str] = if is_possible().await { &["--family"] } else { &[] };
+        let family: &[&str] = if is_possible().await {
+            &["--family"]
+        } else {
+            &[]
+        };
         let confined = server(&[&["--stubborn", "--marks", &place], family].concat());
         let stand = Stand::with(&[("a", bare), ("b", confined)], |setup| {
             setup.confining = confining(SandboxMode::Auto, &[PathBuf::from(&place)], &[]);
@@ -93,8 +125,16 @@ async fn no_server_outlives_a_kill_of_whoever_started_it() {
     }
     let home = tempfile::tempdir().unwrap();
     let mut owner = Command::new(env::current_exe().unwrap());
-    owner.args(["--exact", "--nocapture", "mcp::lifetime::no_server_outlives_a_kill_of_whoever_started_it"]);
-    let mut owner = owner.env(OWNER, home.path()).stdout(Stdio::piped()).spawn().unwrap();
+    owner.args([
+        "--exact",
+        "--nocapture",
+        "mcp::lifetime::no_server_outlives_a_kill_of_whoever_started_it",
+    ]);
+    let mut owner = owner
+        .env(OWNER, home.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut said = std::io::BufReader::new(owner.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("ready") {
@@ -106,8 +146,12 @@ async fn no_server_outlives_a_kill_of_whoever_started_it() {
         );
     }
     let expected = if is_possible().await { 3 } else { 2 };
-    assert_eq!(living(home.path()), expected, "one confined and one not");
+    assert_eq!(
+        count_alive(home.path()),
+        expected,
+        "one confined and one not"
+    );
     owner.kill().unwrap();
     owner.wait().unwrap();
-    until_gone(home.path()).await;
+    wait_until_dead(home.path()).await;
 }

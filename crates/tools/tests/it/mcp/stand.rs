@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use rooftree_protocol::McpServer;
 use rooftree_tools::{
     ToolContext, ToolOutput, Toolset,
-    mcp::{Notice, Offered, Servers, Setup},
+    mcp::{McpAgentTools, McpServerPool, McpSetup, Notice},
 };
 use serde_json::Value;
 
@@ -13,7 +13,12 @@ use crate::desk::{Desk, call};
 
 /// The program all of these tests talk to.
 pub fn program() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py")).canonicalize().unwrap()
+    PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../testkit/mcp/server.py"
+    ))
+    .canonicalize()
+    .unwrap()
 }
 
 /// The test server with these options.
@@ -21,13 +26,15 @@ pub fn server(options: &[&str]) -> McpServer {
     let options = options.iter().map(|option| (*option).to_owned());
     McpServer {
         command: Some("python3".into()),
-        args: std::iter::once(program().display().to_string()).chain(options).collect(),
+        args: std::iter::once(program().display().to_string())
+            .chain(options)
+            .collect(),
         ..McpServer::default()
     }
 }
 
 pub struct Stand {
-    pub servers: Servers,
+    pub servers: McpServerPool,
     pub desk: Desk,
     wanted: BTreeMap<String, McpServer>,
 }
@@ -37,15 +44,25 @@ impl Stand {
         Self::with(wanted, |_| {})
     }
 
-    pub fn with(wanted: &[(&str, McpServer)], change: impl FnOnce(&mut Setup)) -> Self {
+    pub fn with(wanted: &[(&str, McpServer)], change: impl FnOnce(&mut McpSetup)) -> Self {
         let desk = Desk::new();
-        let mut setup = Setup { directory: desk.context.cwd.to_path_buf(), ..Setup::default() };
+        let mut setup = McpSetup {
+            directory: desk.context.cwd.to_path_buf(),
+            ..McpSetup::default()
+        };
         change(&mut setup);
-        let wanted = wanted.iter().map(|(name, server)| ((*name).to_owned(), server.clone())).collect();
-        Self { servers: Servers::new(setup), desk, wanted }
+        let wanted = wanted
+            .iter()
+            .map(|(name, server)| ((*name).to_owned(), server.clone()))
+            .collect();
+        Self {
+            servers: McpServerPool::new(setup),
+            desk,
+            wanted,
+        }
     }
 
-    pub async fn offer(&self) -> Offered {
+    pub async fn offer(&self) -> McpAgentTools {
         self.servers.offer(&self.wanted).await
     }
 

@@ -3,19 +3,29 @@
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::PermissionMode;
-use rooftree_tools::{Judged, Policy, Processes, Rule, Tool, Verdict, builtin, toolset::Found};
+use rooftree_tools::{
+    BackgroundProcesses, PermissionRule, Policy, PolicyRequest, PolicyVerdict, Tool, builtin,
+    toolset::ToolLookup,
+};
 use serde_json::{Value, json};
 
 /// Where all calls are made.
 pub const HERE: &str = "/home/me/project";
 
-pub fn rules(texts: &[&str]) -> Vec<Rule> {
-    texts.iter().map(|text| Rule::parse(text).unwrap()).collect()
+pub fn rules(texts: &[&str]) -> Vec<PermissionRule> {
+    texts
+        .iter()
+        .map(|text| PermissionRule::parse(text).unwrap())
+        .collect()
 }
 
 /// Mode and rules that allow.
 pub fn allowing(mode: PermissionMode, allow: &[&str]) -> Policy {
-    Policy { mode, allow: rules(allow), ..Policy::default() }
+    Policy {
+        mode,
+        allow: rules(allow),
+        ..Policy::default()
+    }
 }
 
 /// Programs that can run anything, each allowed by its first word, which is not enough.
@@ -68,14 +78,25 @@ pub fn named(name: &str) -> Policy {
             ],
         ),
         "everything-by-prefix" => {
-            let texts: Vec<String> =
-                BY_PREFIX.split_whitespace().map(|name| format!("Bash({name} *)")).collect();
+            let texts: Vec<String> = BY_PREFIX
+                .split_whitespace()
+                .map(|name| format!("Bash({name} *)"))
+                .collect();
             allowing(Ask, &texts.iter().map(String::as_str).collect::<Vec<_>>())
         }
         "denied" => {
-            let deny =
-                rules(&["Bash(rm *)", "Bash(git push)", "Bash(curl:*)", "Read(.env)", "Edit(secrets/**)"]);
-            Policy { mode: Bypass, deny, ..Policy::default() }
+            let deny = rules(&[
+                "Bash(rm *)",
+                "Bash(git push)",
+                "Bash(curl:*)",
+                "Read(.env)",
+                "Edit(secrets/**)",
+            ]);
+            Policy {
+                mode: Bypass,
+                deny,
+                ..Policy::default()
+            }
         }
         "forced" => Policy {
             mode: Bypass,
@@ -88,18 +109,18 @@ pub fn named(name: &str) -> Policy {
 
 /// A built-in tool.
 pub fn tool(name: &str) -> Arc<dyn Tool> {
-    match builtin(Arc::new(Processes::new(|| 1))).find(name) {
-        Found::Tool(tool) => tool,
-        Found::Unknown => panic!("there is no tool `{name}`"),
+    match builtin(Arc::new(BackgroundProcesses::new(|| 1))).find(name) {
+        ToolLookup::Tool(tool) => tool,
+        ToolLookup::Unknown => panic!("there is no tool `{name}`"),
     }
 }
 
 /// What a policy says about a call as the runtime would make it.
-pub fn judge(policy: &Policy, name: &str, input: Value) -> Verdict {
+pub fn judge(policy: &Policy, name: &str, input: Value) -> PolicyVerdict {
     let tool = tool(name);
     let input = tool.normalise(name, input).unwrap();
     let subject = tool.subject(&input);
-    policy.judge(&Judged {
+    policy.judge(&PolicyRequest {
         tool: &tool.spec().name,
         subject: subject.as_deref(),
         input: Some(&input),
@@ -108,6 +129,6 @@ pub fn judge(policy: &Policy, name: &str, input: Value) -> Verdict {
     })
 }
 
-pub fn judge_command(policy: &Policy, command: &str) -> Verdict {
+pub fn judge_command(policy: &Policy, command: &str) -> PolicyVerdict {
     judge(policy, "Bash", json!({ "command": command }))
 }

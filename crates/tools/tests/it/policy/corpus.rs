@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rooftree_tools::Verdict;
+use rooftree_tools::PolicyVerdict;
 
 use super::bench_of_rules::{judge_command, named};
 
@@ -36,12 +36,14 @@ fn no_attack_is_allowed_and_no_honest_line_is_stopped() {
     let mut policies = HashMap::new();
     let (mut attacks, mut honest, mut wrong) = (0, 0, Vec::new());
     for line in CORPUS.lines().filter(|line| !line.starts_with('#')) {
-        let [expected, set, command] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [expected, set, command] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         let policy = policies.entry(set).or_insert_with(|| named(set));
         let command = unescaped(command);
         // An empty line or a NUL is refused by the tool before anybody judges it.
-        let is_allowed =
-            !command.contains('\0') && matches!(judge_command(policy, &command), Verdict::Allow(_));
+        let is_allowed = !command.contains('\0')
+            && matches!(judge_command(policy, &command), PolicyVerdict::Allow(_));
         let must_be = match expected {
             "allow" => true,
             "deny-or-ask" => false,
@@ -52,16 +54,32 @@ fn no_attack_is_allowed_and_no_honest_line_is_stopped() {
             wrong.push(line);
         }
     }
-    assert!(wrong.is_empty(), "{} lines are judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(attacks >= 500 && honest * 4 >= attacks, "{attacks} attacks, {honest} honest lines");
+    assert!(
+        wrong.is_empty(),
+        "{} lines are judged wrongly:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        attacks >= 500 && honest * 4 >= attacks,
+        "{attacks} attacks, {honest} honest lines"
+    );
 }
 
 #[test]
 fn what_is_denied_is_denied_and_not_only_asked_about() {
     let policy = named("denied");
-    let lines = CORPUS.lines().filter_map(|line| line.strip_prefix("deny-or-ask\tdenied\t"));
-    let left: Vec<&str> =
-        lines.filter(|line| !matches!(judge_command(&policy, &unescaped(line)), Verdict::Deny(_))).collect();
+    let lines = CORPUS
+        .lines()
+        .filter_map(|line| line.strip_prefix("deny-or-ask\tdenied\t"));
+    let left: Vec<&str> = lines
+        .filter(|line| {
+            !matches!(
+                judge_command(&policy, &unescaped(line)),
+                PolicyVerdict::Deny(_)
+            )
+        })
+        .collect();
     assert!(left.is_empty(), "{left:#?}");
 }
 
@@ -93,8 +111,10 @@ fn s_l1_text_in_plain_sight_that_a_command_may_run_is_denied() {
         "echo 'BEGIN{system(\"rm x\")}' > p.awk; awk -f p.awk",
         "printf 'git push' > s.sh; sh s.sh",
     ];
-    let left: Vec<&&str> =
-        attacks.iter().filter(|line| !matches!(judge_command(&policy, line), Verdict::Deny(_))).collect();
+    let left: Vec<&&str> = attacks
+        .iter()
+        .filter(|line| !matches!(judge_command(&policy, line), PolicyVerdict::Deny(_)))
+        .collect();
     assert!(left.is_empty(), "{left:#?}");
     let honest = [
         "echo rm x",
@@ -107,7 +127,9 @@ fn s_l1_text_in_plain_sight_that_a_command_may_run_is_denied() {
         "make -f - <<< $'x:\n\t@ls'",
         "grep -rn rm src && bash build.sh",
     ];
-    let stopped: Vec<&&str> =
-        honest.iter().filter(|line| !matches!(judge_command(&policy, line), Verdict::Allow(_))).collect();
+    let stopped: Vec<&&str> = honest
+        .iter()
+        .filter(|line| !matches!(judge_command(&policy, line), PolicyVerdict::Allow(_)))
+        .collect();
     assert!(stopped.is_empty(), "{stopped:#?}");
 }

@@ -2,18 +2,18 @@
 
 use rooftree_protocol::PermissionMode;
 use rooftree_tools::{
-    Policy, Rule, Verdict,
-    policy::import::{Imported, claude, opencode},
+    PermissionRule, Policy, PolicyVerdict,
+    policy::import::{ImportedRules, claude, opencode},
 };
 use serde_json::json;
 
 use super::bench_of_rules::{judge, judge_command};
 
-fn shown(rules: &[Rule]) -> Vec<String> {
+fn shown(rules: &[PermissionRule]) -> Vec<String> {
     rules.iter().map(ToString::to_string).collect()
 }
 
-fn policy(imported: Imported) -> Policy {
+fn policy(imported: ImportedRules) -> Policy {
     Policy {
         mode: imported.mode.unwrap_or_default(),
         allow: imported.allow,
@@ -53,20 +53,40 @@ fn settings_of_claude_become_rules_and_remarks() {
     assert_eq!(shown(&imported.ask), ["Bash(git push *)"]);
     assert_eq!(
         shown(&imported.deny),
-        ["Read(**/.env)", "Read(~/.ssh/**)", "Read(secrets/**)", "Bash(curl:*)"]
+        [
+            "Read(**/.env)",
+            "Read(~/.ssh/**)",
+            "Read(secrets/**)",
+            "Bash(curl:*)"
+        ]
     );
     assert_eq!(imported.directories, ["../docs/"]);
     let remarks = imported.remarks.join("\n");
-    for about in ["`Bash(python3:*)`", "`Bash(git * main)`", "`7`", "`Bash(`", "`wish`"] {
+    for about in [
+        "`Bash(python3:*)`",
+        "`Bash(git * main)`",
+        "`7`",
+        "`Bash(`",
+        "`wish`",
+    ] {
         assert!(remarks.contains(about), "{about} in {remarks}");
     }
     assert_eq!(imported.remarks.len(), 5, "{remarks}");
     let policy = policy(imported);
     for denied in ["cat sub/.env", "curl x", "cat /home/you/.ssh/id_rsa"] {
-        assert!(matches!(judge_command(&policy, denied), Verdict::Deny(_)), "{denied}");
+        assert!(
+            matches!(judge_command(&policy, denied), PolicyVerdict::Deny(_)),
+            "{denied}"
+        );
     }
-    assert!(matches!(judge_command(&policy, "git push origin main"), Verdict::Ask(_)));
-    assert!(matches!(judge(&policy, "Read", json!({"file_path": "a/.env"})), Verdict::Deny(_)));
+    assert!(matches!(
+        judge_command(&policy, "git push origin main"),
+        PolicyVerdict::Ask(_)
+    ));
+    assert!(matches!(
+        judge(&policy, "Read", json!({"file_path": "a/.env"})),
+        PolicyVerdict::Deny(_)
+    ));
 }
 
 #[test]
@@ -85,9 +105,19 @@ fn settings_of_opencode_become_rules_that_are_never_freer() {
             "task": {"*": "deny", "explore": "allow"}}}"#,
     )
     .unwrap();
-    assert_eq!(shown(&imported.allow), ["Read", "Bash(git status *)", "Bash(git *)"]);
+    assert_eq!(
+        shown(&imported.allow),
+        ["Read", "Bash(git status *)", "Bash(git *)"]
+    );
     assert_eq!(shown(&imported.ask), ["WebFetch"]);
-    let denied = ["Edit", "Read(**/*.env)", "Read(secrets/**)", "Bash(git push*)", "Bash(* --force)", "Task"];
+    let denied = [
+        "Edit",
+        "Read(**/*.env)",
+        "Read(secrets/**)",
+        "Bash(git push*)",
+        "Bash(* --force)",
+        "Task",
+    ];
     let mut found = shown(&imported.deny);
     let mut denied = denied.to_vec();
     found.sort_unstable();
@@ -104,7 +134,11 @@ fn settings_of_opencode_become_rules_that_are_never_freer() {
         ("cat a.env", 0),
     ];
     for (command, freedom) in table {
-        assert_eq!(judge_command(&policy, command).freedom(), freedom, "{command}");
+        assert_eq!(
+            judge_command(&policy, command).freedom(),
+            freedom,
+            "{command}"
+        );
     }
 }
 
@@ -113,6 +147,6 @@ fn what_is_no_settings_file_says_so() {
     for text in ["", "[]", "{", r#"{"permissions": []}"#] {
         assert!(claude(text).unwrap_err().fix.is_some(), "{text}");
     }
-    assert_eq!(claude("{}").unwrap(), Imported::default());
-    assert_eq!(opencode("{}").unwrap(), Imported::default());
+    assert_eq!(claude("{}").unwrap(), ImportedRules::default());
+    assert_eq!(opencode("{}").unwrap(), ImportedRules::default());
 }

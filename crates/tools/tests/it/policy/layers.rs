@@ -3,24 +3,45 @@
 use std::path::Path;
 
 use rooftree_protocol::{Effect, PermissionMode};
-use rooftree_tools::{Judged, Policy, Rule, Verdict, policy::Layer};
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest, PolicyVerdict, policy::PolicyLayer};
 use serde_json::{Value, json};
 
 use super::bench_of_rules::{HERE, allowing, judge, judge_command, rules};
 
-fn call<'a>(tool: &'a str, subject: Option<&'a str>, input: Option<&'a Value>) -> Judged<'a> {
-    Judged { tool, subject, input, effect: Effect::RemoteAction, cwd: Path::new(HERE) }
+fn call<'a>(
+    tool: &'a str,
+    subject: Option<&'a str>,
+    input: Option<&'a Value>,
+) -> PolicyRequest<'a> {
+    PolicyRequest {
+        tool,
+        subject,
+        input,
+        effect: Effect::RemoteAction,
+        cwd: Path::new(HERE),
+    }
 }
 
 /// 0 to deny, 1 to ask, 2 to allow: by one rule alone, in each of its uses.
-fn uses(rule: &str, judged: &Judged<'_>) -> (u8, u8, u8) {
-    let rules = vec![Rule::parse(rule).unwrap()];
+fn uses(rule: &str, judged: &PolicyRequest<'_>) -> (u8, u8, u8) {
+    let rules = vec![PermissionRule::parse(rule).unwrap()];
     let with = |policy: Policy| policy.judge(judged).freedom();
     let bypass = PermissionMode::Bypass;
     (
-        with(Policy { mode: bypass, deny: rules.clone(), ..Policy::default() }),
-        with(Policy { mode: bypass, ask: rules.clone(), ..Policy::default() }),
-        with(Policy { allow: rules, ..Policy::default() }),
+        with(Policy {
+            mode: bypass,
+            deny: rules.clone(),
+            ..Policy::default()
+        }),
+        with(Policy {
+            mode: bypass,
+            ask: rules.clone(),
+            ..Policy::default()
+        }),
+        with(Policy {
+            allow: rules,
+            ..Policy::default()
+        }),
     )
 }
 
@@ -32,17 +53,72 @@ const ONLY_DENIES: (u8, u8, u8) = (0, 1, 1);
 fn rules_for_hosts_servers_agents_and_skills_match_what_they_name() {
     let task = json!({"subagent_type": "explore", "prompt": "x"});
     let table = [
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com/a"), MATCHES),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://EXAMPLE.com.:443/a"), MATCHES),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://a.example.com/"), ONLY_DENIES),
-        ("WebFetch(domain:*.example.com)", "WebFetch", Some("https://a.example.com/"), MATCHES),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com.evil.org/"), NEITHER),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org/?example.com"), NEITHER),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://example.com@evil.org/"), NEITHER),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org#@example.com/"), NEITHER),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://evil.org\\@example.com/"), NEITHER),
-        ("WebFetch(domain:example.com)", "WebFetch", Some("https://u@example.com/"), ONLY_DENIES),
-        ("net:example.com", "WebFetch", Some("http://example.com"), MATCHES),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://example.com/a"),
+            MATCHES,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://EXAMPLE.com.:443/a"),
+            MATCHES,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://a.example.com/"),
+            ONLY_DENIES,
+        ),
+        (
+            "WebFetch(domain:*.example.com)",
+            "WebFetch",
+            Some("https://a.example.com/"),
+            MATCHES,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://example.com.evil.org/"),
+            NEITHER,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://evil.org/?example.com"),
+            NEITHER,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://example.com@evil.org/"),
+            NEITHER,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://evil.org#@example.com/"),
+            NEITHER,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://evil.org\\@example.com/"),
+            NEITHER,
+        ),
+        (
+            "WebFetch(domain:example.com)",
+            "WebFetch",
+            Some("https://u@example.com/"),
+            ONLY_DENIES,
+        ),
+        (
+            "net:example.com",
+            "WebFetch",
+            Some("http://example.com"),
+            MATCHES,
+        ),
         ("mcp__github", "mcp__github__push", None, MATCHES),
         ("mcp__github__*", "mcp__github__push", None, MATCHES),
         ("mcp__github__push", "mcp__github__push", None, MATCHES),
@@ -54,17 +130,26 @@ fn rules_for_hosts_servers_agents_and_skills_match_what_they_name() {
         ("Skill(deploy)", "Skill", Some("deploys"), NEITHER),
     ];
     for (rule, tool, subject, expected) in table {
-        assert_eq!(uses(rule, &call(tool, subject, Some(&task))), expected, "{rule} and {tool} {subject:?}");
+        assert_eq!(
+            uses(rule, &call(tool, subject, Some(&task))),
+            expected,
+            "{rule} and {tool} {subject:?}"
+        );
     }
 }
 
 #[test]
 fn a_rule_about_an_argument_denies_and_asks_and_never_allows() {
     let input = json!({"command": "ls", "run_in_background": true});
-    for (rule, expected) in
-        [("Bash(run_in_background:true)", ONLY_DENIES), ("Bash(run_in_background:false)", NEITHER)]
-    {
-        assert_eq!(uses(rule, &call("Bash", Some("frobnicate"), Some(&input))), expected, "{rule}");
+    for (rule, expected) in [
+        ("Bash(run_in_background:true)", ONLY_DENIES),
+        ("Bash(run_in_background:false)", NEITHER),
+    ] {
+        assert_eq!(
+            uses(rule, &call("Bash", Some("frobnicate"), Some(&input))),
+            expected,
+            "{rule}"
+        );
     }
 }
 
@@ -72,12 +157,24 @@ fn a_rule_about_an_argument_denies_and_asks_and_never_allows() {
 fn rules_for_reading_and_editing_are_about_every_tool_that_does() {
     let path = Some("a/b");
     for tool in ["Read", "Grep", "Glob", "List", "SemanticSearch"] {
-        assert_eq!(uses("Read(a/**)", &call(tool, path, None)), MATCHES, "{tool}");
-        assert_eq!(uses("Edit(a/**)", &call(tool, path, None)), NEITHER, "{tool}");
+        assert_eq!(
+            uses("Read(a/**)", &call(tool, path, None)),
+            MATCHES,
+            "{tool}"
+        );
+        assert_eq!(
+            uses("Edit(a/**)", &call(tool, path, None)),
+            NEITHER,
+            "{tool}"
+        );
     }
     for tool in ["Write", "Edit", "ApplyDiff", "NotebookEdit"] {
         for rule in ["Edit(a/**)", "Write(a/**)", "write:./a/**", "Edit"] {
-            assert_eq!(uses(rule, &call(tool, path, None)), MATCHES, "{rule} {tool}");
+            assert_eq!(
+                uses(rule, &call(tool, path, None)),
+                MATCHES,
+                "{rule} {tool}"
+            );
         }
     }
     assert_eq!(uses("Edit(a/**)", &call("Delete", path, None)), ONLY_DENIES);
@@ -98,8 +195,17 @@ fn deny_beats_ask_beats_allow_beats_mode() {
         deny: if deny { all.clone() } else { vec![] },
         ..Policy::default()
     };
-    for mode in [PermissionMode::Ask, PermissionMode::Auto, PermissionMode::Bypass] {
-        for (deny, ask, freedom) in [(true, true, 0), (true, false, 0), (false, true, 1), (false, false, 2)] {
+    for mode in [
+        PermissionMode::Ask,
+        PermissionMode::Auto,
+        PermissionMode::Bypass,
+    ] {
+        for (deny, ask, freedom) in [
+            (true, true, 0),
+            (true, false, 0),
+            (false, true, 1),
+            (false, false, 2),
+        ] {
             assert_eq!(
                 judge_command(&policy(deny, ask, mode), "frob x").freedom(),
                 freedom,
@@ -119,11 +225,12 @@ fn grants_have_one_normal_form() {
         ("Read( /data/** )", "Read(/data/**)"),
     ];
     for (written, printed) in table {
-        assert_eq!(Rule::parse(written).unwrap().to_string(), printed);
-        assert_eq!(Rule::parse(printed).unwrap().to_string(), printed);
+        assert_eq!(PermissionRule::parse(written).unwrap().to_string(), printed);
+        assert_eq!(PermissionRule::parse(printed).unwrap().to_string(), printed);
     }
     let policy = allowing(PermissionMode::Ask, &["write:/data/**"]);
-    let write = |path: &str| judge(&policy, "Write", json!({"file_path": path, "content": ""})).freedom();
+    let write =
+        |path: &str| judge(&policy, "Write", json!({"file_path": path, "content": ""})).freedom();
     assert_eq!((write("/data/a"), write("/data/../etc/a")), (2, 1));
 }
 
@@ -158,10 +265,20 @@ fn files_that_programs_obey_are_not_edited_without_asking() {
     use PermissionMode::{AcceptEdits, Ask, Auto, Bypass};
     for (path, _) in OBEYED {
         for (mode, freedom) in [(Ask, 1), (AcceptEdits, 1), (Auto, 1), (Bypass, 2)] {
-            assert_eq!(write(&allowing(mode, &[]), path), freedom, "{mode:?} {path}");
+            assert_eq!(
+                write(&allowing(mode, &[]), path),
+                freedom,
+                "{mode:?} {path}"
+            );
         }
     }
-    for path in ["src/a", ".github/workflows/a.yml", ".gitignore", ".cargo/registry/x", "git/config"] {
+    for path in [
+        "src/a",
+        ".github/workflows/a.yml",
+        ".gitignore",
+        ".cargo/registry/x",
+        "git/config",
+    ] {
         assert_eq!(write(&allowing(AcceptEdits, &[]), path), 2, "{path}");
     }
 }
@@ -219,10 +336,22 @@ fn s_b9_what_other_programs_obey_in_homes_and_projects_is_asked_about() {
     use PermissionMode::{AcceptEdits, Auto, Bypass};
     for path in OBEYED_TOO {
         for (mode, freedom) in [(AcceptEdits, 1), (Auto, 1), (Bypass, 2)] {
-            assert_eq!(write(&allowing(mode, &[]), path), freedom, "{mode:?} {path}");
-            assert_eq!(write(&allowing(mode, &["Write(**)"]), path), freedom, "{mode:?} {path}");
+            assert_eq!(
+                write(&allowing(mode, &[]), path),
+                freedom,
+                "{mode:?} {path}"
+            );
+            assert_eq!(
+                write(&allowing(mode, &["Write(**)"]), path),
+                freedom,
+                "{mode:?} {path}"
+            );
         }
-        assert_eq!(write(&allowing(AcceptEdits, &[&format!("Write({path})")]), path), 2, "{path}");
+        assert_eq!(
+            write(&allowing(AcceptEdits, &[&format!("Write({path})")]), path),
+            2,
+            "{path}"
+        );
     }
     let benign = [
         "src/bashrc",
@@ -261,19 +390,37 @@ fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
             assert_eq!(write(&policy, path), 1, "{rule} {path}");
             assert_eq!(write(&policy, "src/a"), 2, "{rule}");
         }
-        assert_eq!(write(&allowing(PermissionMode::Ask, &[naming]), path), 2, "{naming} {path}");
+        assert_eq!(
+            write(&allowing(PermissionMode::Ask, &[naming]), path),
+            2,
+            "{naming} {path}"
+        );
     }
     // One name that is said does not cover another one.
     let policy = allowing(PermissionMode::Ask, &["Write(.claude/**)"]);
-    assert_eq!((write(&policy, ".claude/a"), write(&policy, ".claude/.git/config")), (2, 1));
+    assert_eq!(
+        (
+            write(&policy, ".claude/a"),
+            write(&policy, ".claude/.git/config")
+        ),
+        (2, 1)
+    );
     // Neither is it deleted by a wildcard.
     let delete = |rule: &str| {
-        judge(&allowing(PermissionMode::Auto, &[rule]), "Delete", json!({"file_path": ".git/hooks"}))
-            .freedom()
+        judge(
+            &allowing(PermissionMode::Auto, &[rule]),
+            "Delete",
+            json!({"file_path": ".git/hooks"}),
+        )
+        .freedom()
     };
     assert_eq!((delete("Delete(**)"), delete("Delete(.git/hooks)")), (1, 2));
     // Looking is free.
-    let looked = judge(&allowing(PermissionMode::Ask, &[]), "Read", json!({"file_path": ".git/config"}));
+    let looked = judge(
+        &allowing(PermissionMode::Ask, &[]),
+        "Read",
+        json!({"file_path": ".git/config"}),
+    );
     assert_eq!(looked.freedom(), 2);
 }
 
@@ -281,8 +428,10 @@ fn no_wildcard_covers_what_programs_obey_and_a_rule_that_names_it_does() {
 fn who_is_asked_about_what_programs_obey_hears_why_and_what_would_allow_it() {
     let policy = allowing(PermissionMode::Auto, &["Write(**)"]);
     let input = json!({});
-    let judged =
-        Judged { effect: Effect::LocalMutation, ..call("Write", Some(".vscode/tasks.json"), Some(&input)) };
+    let judged = PolicyRequest {
+        effect: Effect::LocalMutation,
+        ..call("Write", Some(".vscode/tasks.json"), Some(&input))
+    };
     let told = policy.explain(&judged).to_string();
     for words in [
         "path and network grants (1): do not cover `.vscode`: only a rule that names it would",
@@ -295,19 +444,31 @@ fn who_is_asked_about_what_programs_obey_hears_why_and_what_would_allow_it() {
 
 #[test]
 fn nobody_passes_on_what_programs_obey_without_a_rule_that_names_it() {
-    let tools = rooftree_tools::builtin(std::sync::Arc::new(rooftree_tools::Processes::new(|| 1)));
-    let grants =
-        |mode, own: &[&str], rule: &str| allowing(mode, own).grants(&Rule::parse(rule).unwrap(), &tools);
+    let tools = rooftree_tools::builtin(std::sync::Arc::new(
+        rooftree_tools::BackgroundProcesses::new(|| 1),
+    ));
+    let grants = |mode, own: &[&str], rule: &str| {
+        allowing(mode, own).grants(&PermissionRule::parse(rule).unwrap(), &tools)
+    };
     let table = [
         (PermissionMode::Auto, &[][..], "Write(src/**)", true),
         (PermissionMode::Auto, &[], "Write(.git/**)", false),
         (PermissionMode::Ask, &["Write"], "Write(src/**)", true),
         (PermissionMode::Ask, &["Write"], "Write(.git/**)", false),
-        (PermissionMode::Ask, &["Write(.git/**)"], "Write(.git/**)", true),
+        (
+            PermissionMode::Ask,
+            &["Write(.git/**)"],
+            "Write(.git/**)",
+            true,
+        ),
         (PermissionMode::Bypass, &[], "Write(.git/**)", true),
     ];
     for (mode, own, rule, is_granted) in table {
-        assert_eq!(grants(mode, own, rule), is_granted, "{mode:?} {own:?} {rule}");
+        assert_eq!(
+            grants(mode, own, rule),
+            is_granted,
+            "{mode:?} {own:?} {rule}"
+        );
     }
 }
 
@@ -319,17 +480,26 @@ fn a_decision_is_told_layer_by_layer_and_names_the_command_that_made_it() {
         ..Policy::default()
     };
     let input = json!({});
-    let explain = |command: &'static str| policy.explain(&call("Bash", Some(command), Some(&input)));
+    let explain =
+        |command: &'static str| policy.explain(&call("Bash", Some(command), Some(&input)));
     let denied = explain("npm test && sudo rm -rf x");
     assert_eq!(
         denied.to_string(),
         "1. deny rules (1): decides\ndeny: the deny rule `Bash(rm *)` refuses `rm -rf x`, in every mode"
     );
     let asked = explain("npm test && npm publish");
-    let layers: Vec<Layer> = asked.steps.iter().map(|step| step.layer).collect();
+    let layers: Vec<PolicyLayer> = asked.steps.iter().map(|step| step.layer).collect();
     assert_eq!(
         layers,
-        [Layer::Deny, Layer::Plan, Layer::Ask, Layer::Grants, Layer::Allow, Layer::Mode, Layer::Person]
+        [
+            PolicyLayer::Deny,
+            PolicyLayer::Plan,
+            PolicyLayer::Ask,
+            PolicyLayer::Grants,
+            PolicyLayer::Allow,
+            PolicyLayer::Mode,
+            PolicyLayer::Person
+        ]
     );
     let told = asked.to_string();
     assert!(
@@ -338,7 +508,10 @@ fn a_decision_is_told_layer_by_layer_and_names_the_command_that_made_it() {
         ),
         "{told}"
     );
-    assert!(told.contains("ask: Bash acts on something elsewhere"), "{told}");
+    assert!(
+        told.contains("ask: Bash acts on something elsewhere"),
+        "{told}"
+    );
     let allowed = explain("npm test");
     assert!(
         allowed
@@ -349,7 +522,15 @@ fn a_decision_is_told_layer_by_layer_and_names_the_command_that_made_it() {
     for command in ["npm test", "rm x", "a | b", "(("] {
         let judged = call("Bash", Some(command), Some(&input));
         assert_eq!(policy.judge(&judged), policy.explain(&judged).verdict);
-        assert_eq!(policy.explain(&judged).steps.iter().filter(|step| step.is_deciding).count(), 1);
+        assert_eq!(
+            policy
+                .explain(&judged)
+                .steps
+                .iter()
+                .filter(|step| step.is_deciding)
+                .count(),
+            1
+        );
     }
-    assert!(matches!(denied.verdict, Verdict::Deny(_)));
+    assert!(matches!(denied.verdict, PolicyVerdict::Deny(_)));
 }

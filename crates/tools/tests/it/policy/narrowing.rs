@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use rooftree_protocol::{Effect, PermissionMode};
-use rooftree_tools::{Judged, Policy, Rule};
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest};
 
 use super::bench_of_rules::HERE;
 
@@ -70,8 +70,8 @@ const CALLS: [(&str, &str); 29] = [
     ("Delete", "sub/.git/hooks/x"),
 ];
 
-fn rules() -> impl Strategy<Value = Vec<Rule>> {
-    let rule = (0..RULES.len()).prop_map(|at| Rule::parse(RULES[at]).unwrap());
+fn rules() -> impl Strategy<Value = Vec<PermissionRule>> {
+    let rule = (0..RULES.len()).prop_map(|at| PermissionRule::parse(RULES[at]).unwrap());
     prop::collection::vec(rule, 0..4)
 }
 
@@ -106,7 +106,7 @@ proptest! {
     fn no_child_is_freer_than_its_parent(parent in policy(), child in policy(), effect in effect()) {
         let narrowed = parent.narrowed_by(&child);
         for (tool, subject) in CALLS {
-            let judged = Judged { tool, subject: Some(subject), input: None, effect, cwd: Path::new(HERE) };
+            let judged = PolicyRequest { tool, subject: Some(subject), input: None, effect, cwd: Path::new(HERE) };
             let freedom = narrowed.judge(&judged).freedom();
             prop_assert!(freedom <= parent.judge(&judged).freedom(), "{tool} {subject}: {narrowed:?}");
             prop_assert!(freedom <= child.judge(&judged).freedom(), "{tool} {subject}: {narrowed:?}");
@@ -120,7 +120,7 @@ proptest! {
         let mut asking = policy.clone();
         asking.ask.extend(more);
         for (tool, subject) in CALLS {
-            let judged = Judged { tool, subject: Some(subject), input: None, effect, cwd: Path::new(HERE) };
+            let judged = PolicyRequest { tool, subject: Some(subject), input: None, effect, cwd: Path::new(HERE) };
             let freedom = policy.judge(&judged).freedom();
             prop_assert!(denying.judge(&judged).freedom() <= freedom, "{tool} {subject}");
             prop_assert!(asking.judge(&judged).freedom() <= freedom, "{tool} {subject}");

@@ -5,7 +5,7 @@
 use std::{fmt::Write, fs, path::Path};
 
 use rooftree_protocol::{Effect, PermissionMode};
-use rooftree_tools::{Judged, Policy, Verdict};
+use rooftree_tools::{Policy, PolicyRequest, PolicyVerdict};
 use serde_json::{Value, json};
 
 use super::bench_of_rules::{HERE, allowing, tool};
@@ -35,7 +35,11 @@ fn calls() -> Vec<(&'static str, &'static str, Value)> {
         ("Write", "`.vscode/tasks.json`", write(".vscode/tasks.json")),
         ("Edit", "below the working directory", edit("a")),
         ("Edit", "elsewhere", edit("/etc/a")),
-        ("Delete", "below the working directory", json!({"file_path": "a"})),
+        (
+            "Delete",
+            "below the working directory",
+            json!({"file_path": "a"}),
+        ),
         ("Delete", "`.git/hooks`", json!({"file_path": ".git/hooks"})),
         ("Delete", "elsewhere", json!({"file_path": "/etc/a"})),
         ("TodoWrite", "a list", json!({"todos": []})),
@@ -49,16 +53,20 @@ fn calls() -> Vec<(&'static str, &'static str, Value)> {
     ]
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn word(verdict: &PolicyVerdict) -> &'static str {
     match verdict {
-        Verdict::Allow(_) => "allow",
-        Verdict::Ask(_) => "ask",
-        Verdict::Deny(_) => "deny",
+        PolicyVerdict::Allow(_) => "allow",
+        PolicyVerdict::Ask(_) => "ask",
+        PolicyVerdict::Deny(_) => "deny",
     }
 }
 
 fn effect_word(effect: Effect) -> String {
-    serde_json::to_value(effect).unwrap().as_str().unwrap().replace('_', " ")
+    serde_json::to_value(effect)
+        .unwrap()
+        .as_str()
+        .unwrap()
+        .replace('_', " ")
 }
 
 /// A policy so many delegations further down, where each definition would like to do anything.
@@ -68,7 +76,13 @@ fn below(policy: Policy, depth: usize) -> Policy {
 }
 
 fn row(name: &str, subject: Option<&str>, effect: Effect, depth: usize) -> String {
-    let judged = Judged { tool: name, subject, input: None, effect, cwd: Path::new(HERE) };
+    let judged = PolicyRequest {
+        tool: name,
+        subject,
+        input: None,
+        effect,
+        cwd: Path::new(HERE),
+    };
     MODES.iter().fold(String::new(), |cells, (_, mode)| {
         let policy = below(allowing(*mode, &[]), depth);
         format!("{cells} {} |", word(&policy.judge(&judged)))
@@ -84,8 +98,12 @@ fn table() -> String {
     );
     for depth in 0..3 {
         let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-        write!(text, "\n## Depth {depth}\n\n| tool | call | effect | {} |\n|---|---|---|", names.join(" | "))
-            .unwrap();
+        write!(
+            text,
+            "\n## Depth {depth}\n\n| tool | call | effect | {} |\n|---|---|---|",
+            names.join(" | ")
+        )
+        .unwrap();
         text += &"---|".repeat(MODES.len());
         text.push('\n');
         for (name, shown, input) in calls() {
@@ -93,9 +111,19 @@ fn table() -> String {
             let input = tool.normalise(name, input).unwrap();
             let (subject, effect) = (tool.subject(&input), tool.effect(&input));
             let cells = row(name, subject.as_deref(), effect, depth);
-            writeln!(text, "| {name} | {shown} | {} |{cells}", effect_word(effect)).unwrap();
+            writeln!(
+                text,
+                "| {name} | {shown} | {} |{cells}",
+                effect_word(effect)
+            )
+            .unwrap();
         }
-        for effect in [Effect::ReadOnly, Effect::LocalMutation, Effect::Destructive, Effect::RemoteAction] {
+        for effect in [
+            Effect::ReadOnly,
+            Effect::LocalMutation,
+            Effect::Destructive,
+            Effect::RemoteAction,
+        ] {
             let cells = row("mcp__any__tool", None, effect, depth);
             writeln!(text, "| any other | any | {} |{cells}", effect_word(effect)).unwrap();
         }
@@ -111,7 +139,11 @@ fn the_table_that_is_checked_in_is_what_the_code_decides() {
         fs::write(&path, table()).unwrap();
     }
     let checked_in = fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(checked_in, table(), "run with ROOFTREE_GENERATE=1 and commit docs/generated/permissions.md");
+    assert_eq!(
+        checked_in,
+        table(),
+        "run with ROOFTREE_GENERATE=1 and commit docs/generated/permissions.md"
+    );
 }
 
 #[test]
@@ -120,7 +152,7 @@ fn at_every_depth_the_table_is_the_same_or_stricter() {
         let tool = tool(name);
         let input = tool.normalise(name, input).unwrap();
         let subject = tool.subject(&input);
-        let judged = Judged {
+        let judged = PolicyRequest {
             tool: name,
             subject: subject.as_deref(),
             input: Some(&input),
@@ -129,7 +161,10 @@ fn at_every_depth_the_table_is_the_same_or_stricter() {
         };
         for (_, mode) in MODES {
             let freedom = |depth| below(allowing(mode, &[]), depth).judge(&judged).freedom();
-            assert!(freedom(1) <= freedom(0) && freedom(2) <= freedom(1), "{name} {mode:?}");
+            assert!(
+                freedom(1) <= freedom(0) && freedom(2) <= freedom(1),
+                "{name} {mode:?}"
+            );
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path, process::Command, sync::Arc};
 
-use rooftree_tools::{Processes, SemanticSearch, ToolOutput, Toolset, Web, builtin_with};
+use rooftree_tools::{
+    BackgroundProcesses, SemanticSearchTool, ToolOutput, Toolset, WebConfig, builtin_with,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -12,19 +14,28 @@ use crate::desk::{Desk, call};
 /// Tools as another process would have them: the same cache, nothing in memory.
 fn tools(cache: &Path) -> Toolset {
     builtin_with(
-        Arc::new(Processes::new(|| 1)),
-        SemanticSearch::new(Some(cache.to_owned())),
-        &Web::default(),
+        Arc::new(BackgroundProcesses::new(|| 1)),
+        SemanticSearchTool::new(Some(cache.to_owned())),
+        &WebConfig::default(),
         None,
     )
 }
 
 async fn searched(tools: &Toolset, desk: &Desk, query: &str) -> ToolOutput {
-    call(tools, "SemanticSearch", json!({"query": query}), desk.context.clone()).await
+    call(
+        tools,
+        "SemanticSearch",
+        json!({"query": query}),
+        desk.context.clone(),
+    )
+    .await
 }
 
 fn cached(cache: &TempDir) -> Vec<std::path::PathBuf> {
-    fs::read_dir(cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect()
+    fs::read_dir(cache.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect()
 }
 
 #[tokio::test]
@@ -50,9 +61,17 @@ async fn another_branch_is_another_content() {
     let desk = Desk::new();
     let git = |words: &[&str]| {
         let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
-        let done =
-            Command::new("git").args(author).args(words).current_dir(&*desk.context.cwd).output().unwrap();
-        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        let done = Command::new("git")
+            .args(author)
+            .args(words)
+            .current_dir(&*desk.context.cwd)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     };
     desk.put("a.rs", "fn apple() {}\n");
     git(&["init", "-q", "-b", "main"]);
@@ -79,11 +98,24 @@ async fn an_index_is_kept_and_used_by_the_next_process() {
     assert!(first.starts_with("a.rs:1-1 function apple"), "{first}");
     assert_eq!(cached(&cache).len(), 1);
     let kept = fs::read(&cached(&cache)[0]).unwrap();
-    assert!(!kept.windows(5).any(|bytes| bytes == b"apple"), "no text is kept");
+    assert!(
+        !kept.windows(5).any(|bytes| bytes == b"apple"),
+        "no text is kept"
+    );
     desk.put("b.rs", "fn banana() {}\n");
     let second = tools(cache.path());
-    assert!(searched(&second, &desk, "apple").await.text().starts_with("a.rs:1-1 function apple"));
-    assert!(searched(&second, &desk, "banana").await.text().starts_with("b.rs:1-1"));
+    assert!(
+        searched(&second, &desk, "apple")
+            .await
+            .text()
+            .starts_with("a.rs:1-1 function apple")
+    );
+    assert!(
+        searched(&second, &desk, "banana")
+            .await
+            .text()
+            .starts_with("b.rs:1-1")
+    );
 }
 
 #[tokio::test]
@@ -94,10 +126,22 @@ async fn a_broken_cache_is_made_again_without_a_word() {
     let file = cached(&cache).remove(0);
     let good = fs::read(&file).unwrap();
     let other_version = [b"rooftree search index 0\n", &good[24..]].concat();
-    for broken in [b"junk".to_vec(), Vec::new(), good[..good.len() / 2].to_vec(), other_version] {
+    for broken in [
+        b"junk".to_vec(),
+        Vec::new(),
+        good[..good.len() / 2].to_vec(),
+        other_version,
+    ] {
         fs::write(&file, &broken).unwrap();
-        assert_eq!(searched(&tools(cache.path()), &desk, "apple").await.text(), expected);
-        assert_eq!(fs::read(&file).unwrap().len(), good.len(), "it is whole again");
+        assert_eq!(
+            searched(&tools(cache.path()), &desk, "apple").await.text(),
+            expected
+        );
+        assert_eq!(
+            fs::read(&file).unwrap().len(),
+            good.len(),
+            "it is whole again"
+        );
     }
 }
 
@@ -106,7 +150,9 @@ async fn a_cache_that_cannot_be_written_is_done_without() {
     let (desk, cache) = (Desk::new(), TempDir::new().unwrap());
     desk.put("a.rs", "fn apple() {}\n");
     fs::write(cache.path().join("file"), "").unwrap();
-    let text = searched(&tools(&cache.path().join("file")), &desk, "apple").await.text();
+    let text = searched(&tools(&cache.path().join("file")), &desk, "apple")
+        .await
+        .text();
     assert!(text.starts_with("a.rs:1-1"), "{text}");
 }
 
@@ -114,17 +160,33 @@ async fn a_cache_that_cannot_be_written_is_done_without() {
 async fn many_at_once_on_one_cache_all_find_it() {
     let (desk, cache) = (Desk::new(), TempDir::new().unwrap());
     for n in 0..60 {
-        desk.put(&format!("f{n}.rs"), format!("fn fruit_{n}() {{}}\nfn apple_{n}() {{}}\n"));
+        desk.put(
+            &format!("f{n}.rs"),
+            format!("fn fruit_{n}() {{}}\nfn apple_{n}() {{}}\n"),
+        );
     }
     let toolsets: Vec<Toolset> = (0..4).map(|_| tools(cache.path())).collect();
     for round in 0..5 {
         desk.put("changing.rs", format!("fn banana_{round}() {{}}\n"));
-        let searches =
-            toolsets.iter().flat_map(|tools| [tools, tools]).map(|tools| searched(tools, &desk, "banana"));
+        let searches = toolsets
+            .iter()
+            .flat_map(|tools| [tools, tools])
+            .map(|tools| searched(tools, &desk, "banana"));
         for output in futures::future::join_all(searches).await {
-            assert!(output.text().starts_with("changing.rs:1-1 function banana_"), "{}", output.text());
+            assert!(
+                output
+                    .text()
+                    .starts_with("changing.rs:1-1 function banana_"),
+                "{}",
+                output.text()
+            );
         }
     }
     assert_eq!(cached(&cache).len(), 1, "no half-written file is left");
-    assert!(searched(&tools(cache.path()), &desk, "fruit 7").await.text().contains("f7.rs"));
+    assert!(
+        searched(&tools(cache.path()), &desk, "fruit 7")
+            .await
+            .text()
+            .contains("f7.rs")
+    );
 }

@@ -9,7 +9,9 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use rooftree_tools::{Embedder, Processes, SemanticSearch, Toolset, Web, builtin_with};
+use rooftree_tools::{
+    BackgroundProcesses, Embedder, SemanticSearchTool, Toolset, WebConfig, builtin_with,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -29,27 +31,45 @@ impl Embedder for Fake {
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, String>> {
         let vector = |text: &String| {
-            let is_feline = ["cat", "purr", "kitten"].iter().any(|word| text.contains(word));
-            if is_feline { vec![1.0, 0.1] } else { vec![0.1, 1.0] }
+            let is_feline = ["cat", "purr", "kitten"]
+                .iter()
+                .any(|word| text.contains(word));
+            if is_feline {
+                vec![1.0, 0.1]
+            } else {
+                vec![0.1, 1.0]
+            }
         };
         let vectors = texts.iter().map(vector).collect();
         self.asked.lock().unwrap().push(texts);
         let is_broken = self.is_broken.load(Ordering::Relaxed);
-        Box::pin(async move { if is_broken { Err("quota used up".to_owned()) } else { Ok(vectors) } })
+        Box::pin(async move {
+            if is_broken {
+                Err("quota used up".to_owned())
+            } else {
+                Ok(vectors)
+            }
+        })
     }
 }
 
 fn tools(fake: &Arc<Fake>, cache: Option<PathBuf>) -> Toolset {
     builtin_with(
-        Arc::new(Processes::new(|| 1)),
-        SemanticSearch::with_embedder(cache, fake.clone()),
-        &Web::default(),
+        Arc::new(BackgroundProcesses::new(|| 1)),
+        SemanticSearchTool::with_embedder(cache, fake.clone()),
+        &WebConfig::default(),
         None,
     )
 }
 
 async fn text(tools: &Toolset, desk: &Desk, query: &str) -> String {
-    let output = call(tools, "SemanticSearch", json!({"query": query}), desk.context.clone()).await;
+    let output = call(
+        tools,
+        "SemanticSearch",
+        json!({"query": query}),
+        desk.context.clone(),
+    )
+    .await;
     assert_eq!(output.failure, None, "{}", output.text());
     output.text()
 }
@@ -66,8 +86,14 @@ fn zoo() -> Desk {
 async fn what_no_word_finds_is_found_by_meaning() {
     let (desk, fake) = (zoo(), Arc::new(Fake::default()));
     let found = text(&tools(&fake, None), &desk, "a cat").await;
-    let places: Vec<&str> = found.lines().filter(|line| line.contains(" (score ")).collect();
-    assert!(places[0].starts_with("feeding.rs") && places[1].starts_with("purr.rs"), "{found}");
+    let places: Vec<&str> = found
+        .lines()
+        .filter(|line| line.contains(" (score "))
+        .collect();
+    assert!(
+        places[0].starts_with("feeding.rs") && places[1].starts_with("purr.rs"),
+        "{found}"
+    );
     let both = text(&tools(&fake, None), &desk, "cat feed").await;
     assert!(both.starts_with("feeding.rs:1-3 function feed"), "{both}");
 }
@@ -93,9 +119,15 @@ async fn a_broken_embedder_leaves_the_words_and_a_notice() {
     let tools = tools(&fake, None);
     let found = text(&tools, &desk, "bark").await;
     assert!(found.starts_with("bark.rs:1-3 function bark"), "{found}");
-    assert!(found.ends_with("[without all meanings, because the embedder failed: quota used up]"), "{found}");
+    assert!(
+        found.ends_with("[without all meanings, because the embedder failed: quota used up]"),
+        "{found}"
+    );
     fake.is_broken.store(false, Ordering::Relaxed);
-    assert!(!text(&tools, &desk, "bark").await.contains("failed"), "the next search asks again");
+    assert!(
+        !text(&tools, &desk, "bark").await.contains("failed"),
+        "the next search asks again"
+    );
 }
 
 #[tokio::test]
@@ -110,6 +142,12 @@ async fn a_search_learns_only_so_much_and_says_so() {
         first.contains("[the meaning of 256 of 300 pieces is known; each search learns more]"),
         "{first}"
     );
-    assert!(fake.asked.lock().unwrap().iter().all(|texts| texts.len() <= 64));
+    assert!(
+        fake.asked
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|texts| texts.len() <= 64)
+    );
     assert!(!text(&tools, &desk, "number 7").await.contains("is known"));
 }

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rooftree_tools::shell::{Call, Deeds, Word};
+use rooftree_tools::shell::{ShellCall, ShellEffects, ShellWord};
 
 use super::dice::{Dice, broken, script};
 
@@ -24,7 +24,10 @@ fn run(line: &str, directory: &Path, case: usize) -> Witness {
     let logs = directory.join(format!("logs-{case}"));
     fs::create_dir(&logs).unwrap();
     // Each handler is a process of its own: with a file of its own it cannot disturb another.
-    let handler = format!("() {{ printf '%s\\0' $# \"$@\" > '{}'/$BASHPID; return 0; }}", logs.display());
+    let handler = format!(
+        "() {{ printf '%s\\0' $# \"$@\" > '{}'/$BASHPID; return 0; }}",
+        logs.display()
+    );
     let work = directory.join(format!("work-{case}"));
     fs::create_dir(&work).unwrap();
     let output = Command::new("/bin/bash")
@@ -37,10 +40,14 @@ fn run(line: &str, directory: &Path, case: usize) -> Witness {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let commands =
-        fs::read_dir(&logs).unwrap().filter_map(|log| words_in(&fs::read(log.unwrap().path()).unwrap()));
+    let commands = fs::read_dir(&logs)
+        .unwrap()
+        .filter_map(|log| words_in(&fs::read(log.unwrap().path()).unwrap()));
     let commands = commands.collect();
-    Witness { commands, errors: String::from_utf8_lossy(&output.stderr).into_owned() }
+    Witness {
+        commands,
+        errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
 }
 
 /// A command is its number of words and the words; one that is still being written has fewer.
@@ -52,8 +59,8 @@ fn words_in(log: &[u8]) -> Option<Vec<String>> {
     (words.len() == count).then_some(words)
 }
 
-fn may_be(call: &Call, words: &[String]) -> bool {
-    let known: Option<Vec<String>> = call.words.iter().map(Word::literal).collect();
+fn may_be(call: &ShellCall, words: &[String]) -> bool {
+    let known: Option<Vec<String>> = call.words.iter().map(ShellWord::literal).collect();
     match (known, call.program()) {
         (Some(known), _) => known == words,
         (None, Some(program)) => words.first() == Some(&program),
@@ -63,20 +70,31 @@ fn may_be(call: &Call, words: &[String]) -> bool {
 
 /// Says what is wrong, if something is.
 fn compare(line: &str, directory: &Path, case: usize) -> Option<String> {
-    let deeds = Deeds::of(line).ok()?;
+    let deeds = ShellEffects::of(line).ok()?;
     let witness = run(line, directory, case);
     // What begins so is about the text; a calculation that fails is told otherwise.
     if witness.errors.contains("-c: line") {
-        return Some(format!("{line:?}\nis understood, and bash says {}", witness.errors));
+        return Some(format!(
+            "{line:?}\nis understood, and bash says {}",
+            witness.errors
+        ));
     }
-    let missed = witness.commands.iter().find(|words| !deeds.calls.iter().any(|call| may_be(call, words)))?;
-    let found: Vec<String> = deeds.calls.iter().map(Call::shown).collect();
-    Some(format!("{line:?}\nruns {missed:?}, and the grammar found {found:?}"))
+    let missed = witness
+        .commands
+        .iter()
+        .find(|words| !deeds.calls.iter().any(|call| may_be(call, words)))?;
+    let found: Vec<String> = deeds.calls.iter().map(ShellCall::shown).collect();
+    Some(format!(
+        "{line:?}\nruns {missed:?}, and the grammar found {found:?}"
+    ))
 }
 
 #[test]
 fn bash_runs_nothing_that_the_grammar_did_not_find() {
-    let cases = std::env::var("ROOFTREE_SHELL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let cases = std::env::var("ROOFTREE_SHELL_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(300);
     let directory = tempfile::tempdir().unwrap();
     let (mut understood, mut wrong) = (0, Vec::new());
     for case in 0..cases {
@@ -86,7 +104,7 @@ fn bash_runs_nothing_that_the_grammar_did_not_find() {
         if dice.roll(3) > 0 {
             line = broken(&mut dice, &line);
         }
-        understood += usize::from(Deeds::of(&line).is_ok());
+        understood += usize::from(ShellEffects::of(&line).is_ok());
         wrong.extend(compare(&line, directory.path(), case));
     }
     assert!(
@@ -95,7 +113,10 @@ fn bash_runs_nothing_that_the_grammar_did_not_find() {
         wrong.len(),
         wrong[..wrong.len().min(5)].join("\n")
     );
-    assert!(understood * 3 > cases, "only {understood} of {cases} lines are understood");
+    assert!(
+        understood * 3 > cases,
+        "only {understood} of {cases} lines are understood"
+    );
 }
 
 /// What is written, and the first words of all that bash looks for when it runs that.
@@ -136,10 +157,18 @@ const TABLE: [(&str, &str); 30] = [
 fn every_construct_is_understood_and_means_what_it_means_to_bash() {
     let directory = tempfile::tempdir().unwrap();
     for (case, (line, expected)) in TABLE.into_iter().enumerate() {
-        assert!(Deeds::of(line).is_ok(), "{line:?}: {:?}", Deeds::of(line));
+        assert!(
+            ShellEffects::of(line).is_ok(),
+            "{line:?}: {:?}",
+            ShellEffects::of(line)
+        );
         assert_eq!(compare(line, directory.path(), case), None);
         let witness = run(line, directory.path(), TABLE.len() + case);
-        let mut looked_for: Vec<&str> = witness.commands.iter().map(|words| words[0].as_str()).collect();
+        let mut looked_for: Vec<&str> = witness
+            .commands
+            .iter()
+            .map(|words| words[0].as_str())
+            .collect();
         let mut expected: Vec<&str> = expected.split(' ').collect();
         // Both ends of a pipe run at the same time.
         looked_for.sort_unstable();

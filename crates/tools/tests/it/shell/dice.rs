@@ -91,7 +91,9 @@ pub const PIECES: [&str; 62] = [
 pub fn script(dice: &mut Dice, depth: usize) -> String {
     let mut text = command(dice, depth);
     for _ in 0..dice.roll(3) {
-        text += dice.pick(&[" ; ", " && ", " || ", " | ", "\n", " & ", ";", "|", " |& ", " # no\n"]);
+        text += dice.pick(&[
+            " ; ", " && ", " || ", " | ", "\n", " & ", ";", "|", " |& ", " # no\n",
+        ]);
         text += &command(dice, depth);
     }
     text
@@ -103,8 +105,18 @@ fn command(dice: &mut Dice, depth: usize) -> String {
         0..5 => simple(dice, depth),
         5 => format!("( {} )", inner(dice)),
         6 => format!("{{ {}\n}}", inner(dice)),
-        7 => format!("if {}\nthen {}\nelse {}\nfi", inner(dice), inner(dice), inner(dice)),
-        8 => format!("for i in {} {}\ndo {}\ndone", word(dice, depth), word(dice, depth), inner(dice)),
+        7 => format!(
+            "if {}\nthen {}\nelse {}\nfi",
+            inner(dice),
+            inner(dice),
+            inner(dice)
+        ),
+        8 => format!(
+            "for i in {} {}\ndo {}\ndone",
+            word(dice, depth),
+            word(dice, depth),
+            inner(dice)
+        ),
         9 => format!(
             "case {} in a|{}) {} ;; (*) {}\n;; esac",
             word(dice, depth),
@@ -113,26 +125,50 @@ fn command(dice: &mut Dice, depth: usize) -> String {
             inner(dice)
         ),
         10 => format!("[[ {} == {} ]]", word(dice, depth), word(dice, depth)),
-        11 => format!("cat <<E; {}\n{}\nE\n", simple(dice, 0), word(dice, depth - 1)),
+        11 => format!(
+            "cat <<E; {}\n{}\nE\n",
+            simple(dice, 0),
+            word(dice, depth - 1)
+        ),
         12 => format!("! {}", inner(dice)),
         _ => format!("until {}\ndo break\ndone > n", inner(dice)),
     }
 }
 
 fn simple(dice: &mut Dice, depth: usize) -> String {
-    let mut text =
-        dice.pick(&["aa", "bb", "cc", "x=1 aa", "a'a'", "\"bb\"", "c\\c", "y=(a b) ; cc"]).to_owned();
+    let mut text = dice
+        .pick(&[
+            "aa",
+            "bb",
+            "cc",
+            "x=1 aa",
+            "a'a'",
+            "\"bb\"",
+            "c\\c",
+            "y=(a b) ; cc",
+        ])
+        .to_owned();
     for _ in 0..dice.roll(4) {
         text += " ";
         text += &word(dice, depth);
     }
-    text + dice.pick(&["", "", "", " > n", " 2>&1", " < /dev/null", " &> n", " >| n", " <<< x"])
+    text + dice.pick(&[
+        "",
+        "",
+        "",
+        " > n",
+        " 2>&1",
+        " < /dev/null",
+        " &> n",
+        " >| n",
+        " <<< x",
+    ])
 }
 
 fn word(dice: &mut Dice, depth: usize) -> String {
     let plain = [
-        "d", "'d e'", "\"d\"", "$x", "\"$x\"", "${x:-d}", "d\\ e", "*", "~", "{d,e}", "$'d\\te'", "-d",
-        "$((1+1))", "é",
+        "d", "'d e'", "\"d\"", "$x", "\"$x\"", "${x:-d}", "d\\ e", "*", "~", "{d,e}", "$'d\\te'",
+        "-d", "$((1+1))", "é",
     ];
     match dice.roll(if depth == 0 { 4 } else { 8 }) {
         0..4 => dice.pick(&plain).to_owned(),

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use rooftree_testkit::fuzz;
-use rooftree_tools::shell::only_looks;
+use rooftree_tools::shell::is_read_only_line;
 
 use super::{
     dice::{Dice, PIECES},
@@ -199,7 +199,11 @@ fn line(dice: &mut Dice) -> String {
             _ => "",
         };
     }
-    if dice.roll(6) == 0 { format!("f() {{ {text}\n}}; f q -oOUT") } else { text }
+    if dice.roll(6) == 0 {
+        format!("f() {{ {text}\n}}; f q -oOUT")
+    } else {
+        text
+    }
 }
 
 /// Whether a line names nothing outside of its directory, so that it can be tried.
@@ -209,32 +213,52 @@ fn stays(line: &str) -> bool {
         let before = line.get(..at).and_then(|text| text.chars().next_back());
         !before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '.')
     };
-    let escapes = ["..", "~", "\\", "sleep", "HOME", "PWD", "TMPDIR", "$0", "proc", "dev"];
+    let escapes = [
+        "..", "~", "\\", "sleep", "HOME", "PWD", "TMPDIR", "$0", "proc", "dev",
+    ];
     !line.match_indices('/').any(is_first) && !escapes.iter().any(|sign| line.contains(sign))
 }
 
 #[test]
 fn bash_changes_nothing_by_lines_that_only_look() {
-    let wanted = std::env::var("ROOFTREE_SHELL_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let wanted = std::env::var("ROOFTREE_SHELL_CASES")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(100);
     let (mut oracle, mut ran, mut harm) = (Oracle::new(), 0, Vec::new());
     let lines = (1..).map(|seed| line(&mut Dice::new(seed)));
-    for line in lines.filter(|line| stays(line) && only_looks(line)).take(wanted) {
+    for line in lines
+        .filter(|line| stays(line) && is_read_only_line(line))
+        .take(wanted)
+    {
         harm.extend(oracle.harm(&line));
         ran += 1;
     }
     assert_eq!(ran, wanted);
-    assert!(harm.is_empty(), "{} of {ran} lines do more than look:\n{}", harm.len(), harm.join("\n"));
+    assert!(
+        harm.is_empty(),
+        "{} of {ran} lines do more than look:\n{}",
+        harm.len(),
+        harm.join("\n")
+    );
 }
 
 #[test]
 fn fuzz_what_lines_that_only_look_do_in_bash() {
     let oracle = RefCell::new(Oracle::new());
-    let seeds: Vec<Vec<u8>> = (9000..9200).map(|seed| line(&mut Dice::new(seed)).into_bytes()).collect();
+    let seeds: Vec<Vec<u8>> = (9000..9200)
+        .map(|seed| line(&mut Dice::new(seed)).into_bytes())
+        .collect();
     let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
-    let words: Vec<&str> = WORDS.iter().chain(&PIECES).chain(&["\n", " ", "; "]).copied().collect();
+    let words: Vec<&str> = WORDS
+        .iter()
+        .chain(&PIECES)
+        .chain(&["\n", " ", "; "])
+        .copied()
+        .collect();
     fuzz::run(&seeds, &words, |input| {
         let text = String::from_utf8_lossy(input);
-        if stays(&text) && only_looks(&text) {
+        if stays(&text) && is_read_only_line(&text) {
             assert_eq!(oracle.borrow_mut().harm(&text), None);
         }
     });
@@ -254,8 +278,19 @@ fn the_oracle_sees_files_variables_and_programs() {
     ];
     for (line, written, set, ran) in table {
         let effects = oracle.run(line);
-        assert_eq!(effects.written.iter().next().map_or("", String::as_str), written, "{line}: {effects:?}");
-        assert_eq!(effects.set.iter().next().map_or("", String::as_str), set, "{line}: {effects:?}");
-        assert!(ran.is_empty() || effects.ran.contains(ran), "{line}: {effects:?}");
+        assert_eq!(
+            effects.written.iter().next().map_or("", String::as_str),
+            written,
+            "{line}: {effects:?}"
+        );
+        assert_eq!(
+            effects.set.iter().next().map_or("", String::as_str),
+            set,
+            "{line}: {effects:?}"
+        );
+        assert!(
+            ran.is_empty() || effects.ran.contains(ran),
+            "{line}: {effects:?}"
+        );
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rooftree_tools::{
-    Verdict,
-    shell::{Deeds, reads_outside},
+    PolicyVerdict,
+    shell::{ShellEffects, reads_outside},
 };
 
 use super::oracle::Oracle;
@@ -25,12 +25,19 @@ struct Case {
 
 impl Case {
     fn all() -> Vec<Self> {
-        let lines = CORPUS.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let lines = CORPUS
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty());
         let read = |line: &'static str| {
             let [class, set, effect, command] = line.split('\t').collect::<Vec<_>>()[..] else {
                 panic!("{line}")
             };
-            Self { class, set, effect, command: unescaped(command) }
+            Self {
+                class,
+                set,
+                effect,
+                command: unescaped(command),
+            }
         };
         lines.map(read).collect()
     }
@@ -43,28 +50,48 @@ impl Case {
     fn is_caught(&self) -> bool {
         match self.set {
             "outside" => reads_outside(&self.command),
-            set => !matches!(judge_command(&named(set), &self.command), Verdict::Allow(_)),
+            set => !matches!(
+                judge_command(&named(set), &self.command),
+                PolicyVerdict::Allow(_)
+            ),
         }
     }
 
     /// Whether the programs it needs are there; those of every system are.
     fn can_run(&self) -> bool {
-        const RARE: [&str; 8] = ["awk", "column", "file", "jq", "make", "perl", "python3", "xxd"];
-        let calls = Deeds::of(&self.command).map(|deeds| deeds.calls).unwrap_or_default();
+        const RARE: [&str; 8] = [
+            "awk", "column", "file", "jq", "make", "perl", "python3", "xxd",
+        ];
+        let calls = ShellEffects::of(&self.command)
+            .map(|deeds| deeds.calls)
+            .unwrap_or_default();
         let names = calls.iter().filter_map(|call| call.name());
-        names.filter(|name| RARE.contains(&name.as_str())).all(|name| Oracle::has(&name))
+        names
+            .filter(|name| RARE.contains(&name.as_str()))
+            .all(|name| Oracle::has(&name))
     }
 
     fn told(&self) -> String {
-        format!("{} ({}, {}): {:?}", self.class, self.set, self.effect, self.command)
+        format!(
+            "{} ({}, {}): {:?}",
+            self.class, self.set, self.effect, self.command
+        )
     }
 }
 
 #[test]
 fn every_line_with_an_effect_is_stopped_and_every_other_is_not() {
-    let wrong: Vec<String> =
-        Case::all().iter().filter(|case| case.is_caught() == case.is_benign()).map(Case::told).collect();
-    assert!(wrong.is_empty(), "{} lines are judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
+    let wrong: Vec<String> = Case::all()
+        .iter()
+        .filter(|case| case.is_caught() == case.is_benign())
+        .map(Case::told)
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} lines are judged wrongly:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -72,12 +99,30 @@ fn every_class_has_lines_of_both_kinds() {
     let (cases, mut classes) = (Case::all(), BTreeMap::<&str, (usize, usize)>::new());
     for case in &cases {
         let counts = classes.entry(case.class).or_default();
-        *(if case.is_benign() { &mut counts.1 } else { &mut counts.0 }) += 1;
+        *(if case.is_benign() {
+            &mut counts.1
+        } else {
+            &mut counts.0
+        }) += 1;
     }
-    assert!(classes.len() >= 12 && cases.len() >= 150, "{} classes, {} lines", classes.len(), cases.len());
-    assert!(classes.values().all(|(attacks, benign)| *attacks > 0 && *benign > 0), "{classes:?}");
+    assert!(
+        classes.len() >= 12 && cases.len() >= 150,
+        "{} classes, {} lines",
+        classes.len(),
+        cases.len()
+    );
+    assert!(
+        classes
+            .values()
+            .all(|(attacks, benign)| *attacks > 0 && *benign > 0),
+        "{classes:?}"
+    );
     let benign: usize = classes.values().map(|(_, benign)| benign).sum();
-    assert!(benign * 10 >= cases.len() * 3, "{benign} of {}", cases.len());
+    assert!(
+        benign * 10 >= cases.len() * 3,
+        "{benign} of {}",
+        cases.len()
+    );
 }
 
 #[test]
@@ -104,6 +149,14 @@ fn every_line_does_in_bash_what_the_corpus_says() {
             wrong.push(format!("{} did {effects:?}", case.told()));
         }
     }
-    assert!(wrong.is_empty(), "{} lines do something else:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(skipped * 4 < cases.len(), "{skipped} lines could not be run here");
+    assert!(
+        wrong.is_empty(),
+        "{} lines do something else:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        skipped * 4 < cases.len(),
+        "{skipped} lines could not be run here"
+    );
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rooftree_protocol::Effect;
 use rooftree_testkit::fuzz;
-use rooftree_tools::{Judged, Policy, Rule, shell};
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest, shell};
 
 use super::dice::{Dice, PIECES, broken, script};
 
@@ -12,8 +12,11 @@ const CORPUS: &str = include_str!("../../corpora/shell.txt");
 
 #[test]
 fn fuzz_the_shell_grammar() {
-    let seeds: Vec<&[u8]> =
-        CORPUS.lines().filter_map(|line| line.rsplit('\t').next()).map(str::as_bytes).collect();
+    let seeds: Vec<&[u8]> = CORPUS
+        .lines()
+        .filter_map(|line| line.rsplit('\t').next())
+        .map(str::as_bytes)
+        .collect();
     fuzz::run(&seeds, &PIECES, shell::fuzz);
 }
 
@@ -28,22 +31,42 @@ fn fuzz_the_rules() {
         b"mcp__a__*\nx",
     ];
     let words = [
-        "Bash(", "Read(", "Write(", "domain:", "**", "*", "[", "{a,b}", "~/", "../", ":*)", ")\n", "\\*",
-        "sh -c '",
+        "Bash(", "Read(", "Write(", "domain:", "**", "*", "[", "{a,b}", "~/", "../", ":*)", ")\n",
+        "\\*", "sh -c '",
     ];
     fuzz::run(&seeds, &words, |input| {
         let text = String::from_utf8_lossy(input);
         let (rule, subject) = text.split_once('\n').unwrap_or((&text, ""));
-        let Ok(rule) = Rule::parse(rule) else { return };
-        assert_eq!(Rule::parse(&rule.to_string()).unwrap().to_string(), rule.to_string());
+        let Ok(rule) = PermissionRule::parse(rule) else {
+            return;
+        };
+        assert_eq!(
+            PermissionRule::parse(&rule.to_string())
+                .unwrap()
+                .to_string(),
+            rule.to_string()
+        );
         let (some, none) = (vec![rule], Vec::new());
-        for (allow, ask, deny) in [(&some, &none, &none), (&none, &some, &none), (&none, &none, &some)] {
-            let policy =
-                Policy { allow: allow.clone(), ask: ask.clone(), deny: deny.clone(), ..Policy::default() };
+        for (allow, ask, deny) in [
+            (&some, &none, &none),
+            (&none, &some, &none),
+            (&none, &none, &some),
+        ] {
+            let policy = Policy {
+                allow: allow.clone(),
+                ask: ask.clone(),
+                deny: deny.clone(),
+                ..Policy::default()
+            };
             for tool in ["Bash", "Write", "WebFetch", "mcp__a__b"] {
                 let effect = Effect::RemoteAction;
-                let judged =
-                    Judged { tool, subject: Some(subject), input: None, effect, cwd: Path::new("/home/me") };
+                let judged = PolicyRequest {
+                    tool,
+                    subject: Some(subject),
+                    input: None,
+                    effect,
+                    cwd: Path::new("/home/me"),
+                };
                 let _ = policy.explain(&judged).to_string();
             }
         }
@@ -63,16 +86,28 @@ fn broken_lines_are_read_without_a_panic() {
 #[test]
 fn long_lines_take_no_long_time() {
     for piece in [
-        "a;", "sudo ", "-a ", "nice ", "cd a;", "a[ ", "$x", "'a'", "\\\n", "{a,", "*", "<<E\n", "`", "a=b ",
-        ">a ", "&&a", "((", "sh -c '",
+        "a;", "sudo ", "-a ", "nice ", "cd a;", "a[ ", "$x", "'a'", "\\\n", "{a,", "*", "<<E\n",
+        "`", "a=b ", ">a ", "&&a", "((", "sh -c '",
     ] {
         let line = piece.repeat(10_000 / piece.len());
         shell::fuzz(line.as_bytes());
-        let deny = vec![Rule::parse("Bash(rm -r x *)").unwrap(), Rule::parse("Read(.env)").unwrap()];
-        let policy = Policy { deny, allow: vec![Rule::parse("Bash(a *)").unwrap()], ..Policy::default() };
+        let deny = vec![
+            PermissionRule::parse("Bash(rm -r x *)").unwrap(),
+            PermissionRule::parse("Read(.env)").unwrap(),
+        ];
+        let policy = Policy {
+            deny,
+            allow: vec![PermissionRule::parse("Bash(a *)").unwrap()],
+            ..Policy::default()
+        };
         let effect = Effect::Destructive;
-        let judged =
-            Judged { tool: "Bash", subject: Some(&line), input: None, effect, cwd: Path::new("/home/me") };
+        let judged = PolicyRequest {
+            tool: "Bash",
+            subject: Some(&line),
+            input: None,
+            effect,
+            cwd: Path::new("/home/me"),
+        };
         let _ = policy.judge(&judged);
     }
 }

@@ -1,9 +1,9 @@
 //! What the grammar finds, and what it refuses.
 
-use rooftree_tools::shell::{Deeds, LONGEST, Way, parse};
+use rooftree_tools::shell::{LONGEST, RedirectKind, ShellEffects, parse};
 
 fn shown(line: &str) -> Vec<String> {
-    Deeds::of(line)
+    ShellEffects::of(line)
         .unwrap_or_else(|refusal| panic!("{line:?}: {refusal:?}"))
         .calls
         .iter()
@@ -25,8 +25,12 @@ fn words_are_what_is_left_when_quotes_are_gone() {
         ("a é", "a|é"),
     ];
     for (line, expected) in table {
-        let deeds = Deeds::of(line).unwrap();
-        let words: Vec<String> = deeds.calls[0].words.iter().map(|word| word.literal().unwrap()).collect();
+        let deeds = ShellEffects::of(line).unwrap();
+        let words: Vec<String> = deeds.calls[0]
+            .words
+            .iter()
+            .map(|word| word.literal().unwrap())
+            .collect();
         assert_eq!(words.join("|"), expected, "{line:?}");
     }
 }
@@ -34,11 +38,15 @@ fn words_are_what_is_left_when_quotes_are_gone() {
 #[test]
 fn what_is_known_only_when_it_runs_has_no_text() {
     for word in [
-        "$x", "\"$x\"", "${x}", "$(b)", "`b`", "*", "b?", "[ab]", "{b,c}", "~", "~/b", "$((1))", "<(b)",
-        "$1", "$@",
+        "$x", "\"$x\"", "${x}", "$(b)", "`b`", "*", "b?", "[ab]", "{b,c}", "~", "~/b", "$((1))",
+        "<(b)", "$1", "$@",
     ] {
-        let deeds = Deeds::of(&format!("a {word}")).unwrap();
-        let call = deeds.calls.iter().find(|call| call.program().as_deref() == Some("a")).unwrap();
+        let deeds = ShellEffects::of(&format!("a {word}")).unwrap();
+        let call = deeds
+            .calls
+            .iter()
+            .find(|call| call.program().as_deref() == Some("a"))
+            .unwrap();
         assert_eq!(call.words[1].literal(), None, "{word}");
     }
 }
@@ -66,9 +74,13 @@ fn redirections_tell_which_files_are_written() {
         ("a > $x", "write *"),
     ];
     for (line, expected) in table {
-        let deeds = Deeds::of(line).unwrap();
+        let deeds = ShellEffects::of(line).unwrap();
         let files = deeds.files.iter().map(|file| {
-            let way = if file.way == Way::Write { "write" } else { "read" };
+            let way = if file.way == RedirectKind::Write {
+                "write"
+            } else {
+                "read"
+            };
             format!("{way} {}", file.target.shape())
         });
         assert_eq!(files.collect::<Vec<_>>().join(" "), expected, "{line:?}");
@@ -141,9 +153,15 @@ fn size_and_depth_are_bounded() {
 
 #[test]
 fn commands_are_found_wherever_they_hide() {
-    assert_eq!(shown("a $(b \"$(c `d`)\") <(e) ${x:-$(f)}"), ["d", "c *", "b *", "e", "f", "a * * *"]);
+    assert_eq!(
+        shown("a $(b \"$(c `d`)\") <(e) ${x:-$(f)}"),
+        ["d", "c *", "b *", "e", "f", "a * * *"]
+    );
     assert_eq!(shown("x=$(a) y=($(b)) c"), ["a", "b", "c"]);
     assert_eq!(shown("a <<E\n$(b)\nE"), ["a", "b"]);
-    assert_eq!(shown("[[ $(a) == b ]] && echo $(( $(c) ))"), ["a", "c", "echo *"]);
+    assert_eq!(
+        shown("[[ $(a) == b ]] && echo $(( $(c) ))"),
+        ["a", "c", "echo *"]
+    );
     assert_eq!(shown("a > $(b)"), ["b", "a"]);
 }

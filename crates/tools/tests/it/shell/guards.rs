@@ -1,23 +1,33 @@
 //! Lines that once counted as looking and were not, and others of their class. Each class has lines that
 //! must go on being free.
 
-use rooftree_tools::{Verdict, shell::only_looks};
+use rooftree_tools::{PolicyVerdict, shell::is_read_only_line};
 
 use crate::policy::bench_of_rules::{judge_command, named};
 
 pub fn none_looks(lines: &[&str]) {
-    let looking: Vec<&&str> = lines.iter().filter(|line| only_looks(line)).collect();
+    let looking: Vec<&&str> = lines
+        .iter()
+        .filter(|line| is_read_only_line(line))
+        .collect();
     assert!(looking.is_empty(), "these do more than look: {looking:#?}");
 }
 
 pub fn all_look(lines: &[&str]) {
-    let doing: Vec<&&str> = lines.iter().filter(|line| !only_looks(line)).collect();
+    let doing: Vec<&&str> = lines
+        .iter()
+        .filter(|line| !is_read_only_line(line))
+        .collect();
     assert!(doing.is_empty(), "these only look: {doing:#?}");
 }
 
 pub fn allowed(set: &str, lines: &[&'static str]) -> Vec<&'static str> {
     let policy = named(set);
-    lines.iter().copied().filter(|line| matches!(judge_command(&policy, line), Verdict::Allow(_))).collect()
+    lines
+        .iter()
+        .copied()
+        .filter(|line| matches!(judge_command(&policy, line), PolicyVerdict::Allow(_)))
+        .collect()
 }
 
 #[test]
@@ -304,7 +314,11 @@ fn s_a3_a_rule_for_tar_covers_only_known_options() {
         "tar -xf a.tar -I ./evil",
     ];
     assert_eq!(allowed("everything-by-prefix", &attacks), [""; 0]);
-    let plain =
-        ["tar czf a.tgz src", "tar -xzf a.tgz -C out", "tar tf a.tar", "tar -cf a.tar --exclude=target src"];
+    let plain = [
+        "tar czf a.tgz src",
+        "tar -xzf a.tgz -C out",
+        "tar tf a.tar",
+        "tar -cf a.tar --exclude=target src",
+    ];
     assert_eq!(allowed("everything-by-prefix", &plain), plain);
 }

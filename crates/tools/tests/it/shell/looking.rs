@@ -1,6 +1,6 @@
 //! Which lines only look. Nothing on the left may ever move to the right without a good reason.
 
-use rooftree_tools::shell::only_looks;
+use rooftree_tools::shell::is_read_only_line;
 
 const LOOKING: &[&str] = &[
     "ls",
@@ -130,9 +130,9 @@ const DOING: &[&str] = &[
 #[test]
 fn a_line_that_only_looks_is_told_from_one_that_may_not() {
     for line in LOOKING {
-        assert!(only_looks(line), "{line:?} only looks");
+        assert!(is_read_only_line(line), "{line:?} only looks");
     }
     for line in DOING {
-        assert!(!only_looks(line), "{line:?} may do more than look");
+        assert!(!is_read_only_line(line), "{line:?} may do more than look");
     }
 }

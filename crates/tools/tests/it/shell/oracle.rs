@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rooftree_tools::shell::{Call, Deeds, innermost};
+use rooftree_tools::shell::{ShellCall, ShellEffects, innermost};
 use tempfile::TempDir;
 
 /// Programs that are real behind their shims.
@@ -45,7 +45,11 @@ pub struct Oracle {
 impl Oracle {
     pub fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        let mut oracle = Self { root, before: BTreeMap::new(), runs: 0 };
+        let mut oracle = Self {
+            root,
+            before: BTreeMap::new(),
+            runs: 0,
+        };
         oracle.shims();
         oracle.lay_out();
         oracle.reset();
@@ -65,11 +69,29 @@ impl Oracle {
         fs::write(&log, "").unwrap();
         let _ = fs::remove_file(self.at("after"));
         let status = Command::new("/usr/bin/timeout")
-            .args(["-s", "KILL", "5", "/bin/bash", "--norc", "--noprofile", "-c", "--", line])
+            .args([
+                "-s",
+                "KILL",
+                "5",
+                "/bin/bash",
+                "--norc",
+                "--noprofile",
+                "-c",
+                "--",
+                line,
+            ])
             .current_dir(self.tree())
             .env_clear()
-            .envs([("LC_ALL", "C.UTF-8"), ("GIT_CONFIG_NOSYSTEM", "1"), ("PATH", self.text("bin").as_str())])
-            .envs([("HOME", self.text("home")), ("TMPDIR", self.text("tmp")), ("BASH_ENV", self.text("env"))])
+            .envs([
+                ("LC_ALL", "C.UTF-8"),
+                ("GIT_CONFIG_NOSYSTEM", "1"),
+                ("PATH", self.text("bin").as_str()),
+            ])
+            .envs([
+                ("HOME", self.text("home")),
+                ("TMPDIR", self.text("tmp")),
+                ("BASH_ENV", self.text("env")),
+            ])
             .env("ORACLE_LOG", &log)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -83,20 +105,32 @@ impl Oracle {
         }
         let log = fs::read_to_string(log).unwrap();
         let ran = log.lines().map(str::to_owned).collect();
-        Effects { written, set: self.variables_set(), ran }
+        Effects {
+            written,
+            set: self.variables_set(),
+            ran,
+        }
     }
 
     /// What a line did that one that only looks does not do.
     pub fn harm(&mut self, line: &str) -> Option<String> {
         let Effects { written, set, ran } = self.run(line);
-        let calls = Deeds::of(line).map(|deeds| deeds.calls).unwrap_or_default();
+        let calls = ShellEffects::of(line)
+            .map(|deeds| deeds.calls)
+            .unwrap_or_default();
         let is_found = |name: &String| {
-            let is_it = |call: &Call| call.name().as_ref() == Some(name);
-            *name != "trap" && calls.iter().any(|call| is_it(call) || is_it(&innermost(call)))
+            let is_it = |call: &ShellCall| call.name().as_ref() == Some(name);
+            *name != "trap"
+                && calls
+                    .iter()
+                    .any(|call| is_it(call) || is_it(&innermost(call)))
         };
-        let is_passed_on = |name: &String| matches!(name.as_str(), "nice" | "nohup" | "stdbuf" | "timeout");
-        let ran: BTreeSet<String> =
-            ran.into_iter().filter(|name| !is_found(name) && !is_passed_on(name)).collect();
+        let is_passed_on =
+            |name: &String| matches!(name.as_str(), "nice" | "nohup" | "stdbuf" | "timeout");
+        let ran: BTreeSet<String> = ran
+            .into_iter()
+            .filter(|name| !is_found(name) && !is_passed_on(name))
+            .collect();
         let is_harmless = written.is_empty() && set.is_empty() && ran.is_empty();
         (!is_harmless).then(|| format!("{line:?} wrote {written:?}, set {set:?}, ran {ran:?}"))
     }
@@ -120,7 +154,10 @@ impl Oracle {
         for name in REAL.split_whitespace() {
             let Some(real) = find(name) else { continue };
             let goes_on = format!("exec '{}' \"$@\"", real.display());
-            program(&self.at("bin").join(name), &format!("{}\n{goes_on}", note(name)));
+            program(
+                &self.at("bin").join(name),
+                &format!("{}\n{goes_on}", note(name)),
+            );
         }
         for name in RECORDED.split_whitespace() {
             program(&self.at("bin").join(name), &note(name));
@@ -128,13 +165,20 @@ impl Oracle {
         let told = format!("declare -p > '{}'", self.text("before"));
         let after = format!("wait; declare -p > '{}'", self.text("after"));
         let limits = "unset BASH_ENV; ulimit -t 3; ulimit -f 4096; ulimit -c 0";
-        fs::write(self.at("env"), format!("{limits}\ntrap \"{after}\" EXIT\n{told}\n")).unwrap();
+        fs::write(
+            self.at("env"),
+            format!("{limits}\ntrap \"{after}\" EXIT\n{told}\n"),
+        )
+        .unwrap();
     }
 
     /// Makes the directory as it was laid out.
     fn reset(&mut self) {
         let _ = fs::remove_dir_all(self.tree());
-        let copied = Command::new("cp").arg("-a").args([self.at("template"), self.tree()]).status();
+        let copied = Command::new("cp")
+            .arg("-a")
+            .args([self.at("template"), self.tree()])
+            .status();
         assert!(copied.unwrap().success());
         self.before = snapshot(&self.tree());
     }
@@ -144,8 +188,12 @@ impl Oracle {
         for directory in ["src", "5", "10", "11", "12", "vendor/lib", ".hidden"] {
             fs::create_dir_all(tree.join(directory)).unwrap();
         }
-        let files =
-            [("a", "one\none\ntwo\n"), ("b", "two\n"), ("-dash", "x\nx\n"), ("src/a.rs", "fn a() {}\n")];
+        let files = [
+            ("a", "one\none\ntwo\n"),
+            ("b", "two\n"),
+            ("-dash", "x\nx\n"),
+            ("src/a.rs", "fn a() {}\n"),
+        ];
         for (name, text) in files.into_iter().chain([
             ("-dash.hex", "00000000: 6869 0a\n"),
             ("a.json", "{\"a\": [1, 2]}\n"),
@@ -187,18 +235,28 @@ impl Oracle {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
-        assert!(done.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "git {words:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
 
     fn variables_set(&self) -> BTreeSet<String> {
         let told = |name: &str| variables(&fs::read_to_string(self.at(name)).unwrap_or_default());
         let (before, after) = (told("before"), told("after"));
-        if after.is_empty() { BTreeSet::new() } else { differing(&before, &after) }
+        if after.is_empty() {
+            BTreeSet::new()
+        } else {
+            differing(&before, &after)
+        }
     }
 }
 
 fn find(program: &str) -> Option<PathBuf> {
-    env::split_paths(&env::var_os("PATH")?).map(|place| place.join(program)).find(|path| path.is_file())
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|place| place.join(program))
+        .find(|path| path.is_file())
 }
 
 /// The command by which a program leaves its name.
@@ -218,20 +276,34 @@ fn variables(told: &str) -> BTreeMap<String, String> {
         LINENO LINES NODE_ENV NO_COLOR OLDPWD PIPESTATUS PWD RANDOM REPLY RUST_BACKTRACE RUST_LOG SECONDS SHELLOPTS SRANDOM TZ _";
     let is_passing = |name: &str| {
         PASSING.split_whitespace().any(|one| one == name)
-            || name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+            || name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
             || name.len() == 1
             || (name.starts_with("BASH") && name != "BASH_ENV")
     };
-    let lines = told.lines().filter_map(|line| line.strip_prefix("declare -"));
-    let pairs = lines.filter_map(|line| line.split_once(' ')).map(|(kind, rest)| {
-        let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
-        (name.to_owned(), format!("{kind} {value}"))
-    });
+    let lines = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("declare -"));
+    let pairs = lines
+        .filter_map(|line| line.split_once(' '))
+        .map(|(kind, rest)| {
+            let (name, value) = rest.split_once('=').unwrap_or((rest, ""));
+            (name.to_owned(), format!("{kind} {value}"))
+        });
     pairs.filter(|(name, _)| !is_passing(name)).collect()
 }
 
-fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> BTreeSet<String> {
-    before.keys().chain(after.keys()).filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
+fn differing(
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
+) -> BTreeSet<String> {
+    before
+        .keys()
+        .chain(after.keys())
+        .filter(|name| before.get(*name) != after.get(*name))
+        .cloned()
+        .collect()
 }
 
 /// Every file below a directory with what it holds; without git's index, which looking refreshes.
@@ -240,11 +312,19 @@ fn snapshot(directory: &Path) -> BTreeMap<String, String> {
     while let Some(next) = left.pop() {
         for entry in fs::read_dir(&next).unwrap().map(Result::unwrap) {
             let (path, kind) = (entry.path(), entry.metadata().unwrap());
-            let name = path.strip_prefix(directory).unwrap().to_string_lossy().into_owned();
+            let name = path
+                .strip_prefix(directory)
+                .unwrap()
+                .to_string_lossy()
+                .into_owned();
             if kind.is_dir() {
                 left.push(path.clone());
             }
-            let held = if kind.is_file() { fs::read(&path).unwrap_or_default() } else { Vec::new() };
+            let held = if kind.is_file() {
+                fs::read(&path).unwrap_or_default()
+            } else {
+                Vec::new()
+            };
             let told = format!("{:o} {}", kind.permissions().mode(), held.escape_ascii());
             if !name.ends_with(".git/index") {
                 found.insert(name, told);

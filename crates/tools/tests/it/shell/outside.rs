@@ -71,5 +71,8 @@ fn s_l8_lines_that_print_what_another_machine_says_are_told_from_others() {
     let missed: Vec<&&str> = OUTSIDE.iter().filter(|line| !reads_outside(line)).collect();
     assert!(missed.is_empty(), "these read from outside: {missed:#?}");
     let taken: Vec<&&str> = INSIDE.iter().filter(|line| reads_outside(line)).collect();
-    assert!(taken.is_empty(), "these do not read from outside: {taken:#?}");
+    assert!(
+        taken.is_empty(),
+        "these do not read from outside: {taken:#?}"
+    );
 }

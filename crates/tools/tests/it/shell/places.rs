@@ -53,11 +53,23 @@ fn s_a4_a_file_is_not_written_where_a_wrapped_cd_leads() {
         "cd .git && echo x > config",
     ];
     assert_eq!(allowed("edits", &wrapped), [""; 0]);
-    assert_eq!(allowed("writes", &["command cd / && echo x > notes.md"]), [""; 0]);
+    assert_eq!(
+        allowed("writes", &["command cd / && echo x > notes.md"]),
+        [""; 0]
+    );
     let plain = ["cat a.txt > b.txt", "timeout 5 cat a.txt > b.txt"];
     assert_eq!(allowed("edits", &plain), plain);
     // A deny rule sees from where a name is read.
-    assert_eq!(allowed("denied", &["command cd src && cat ../.env", "builtin cd src; cat ../.env"]), [""; 0]);
+    assert_eq!(
+        allowed(
+            "denied",
+            &[
+                "command cd src && cat ../.env",
+                "builtin cd src; cat ../.env"
+            ]
+        ),
+        [""; 0]
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{RunFilter, RunRow, Store};
 
-use super::super::record::{self, Standing};
+use super::super::run_summary::{self, RunState};
 
 /// Events read at a time.
 const PAGE: usize = 1_000;
@@ -18,7 +18,7 @@ const DEEPEST: usize = 64;
 
 /// One run: when it worked and waited, and what came of it.
 #[derive(Clone, Debug)]
-pub struct Span {
+pub struct RunSpan {
     /// How many are above it in the picture.
     pub depth: usize,
     pub agent: String,
@@ -30,35 +30,42 @@ pub struct Span {
     pub status: Option<RunStatus>,
     /// What it used itself.
     pub usage: Usage,
-    pub waits: Vec<Wait>,
+    pub waits: Vec<WaitSpan>,
     /// Why it failed.
     pub failure: String,
 }
 
 /// A while in which a run could not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wait {
-    pub cause: Cause,
+pub struct WaitSpan {
+    pub cause: WaitCause,
     pub from: Timestamp,
     pub to: Timestamp,
 }
 
 /// Who is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum WaitCause {
     Person,
     Provider,
 }
 
 /// A run and all below it, each above those it delegated to; then what their answers woke.
-pub async fn spans(store: &dyn Store, root: RunRow) -> Result<Vec<Span>, Problem> {
+pub async fn spans(store: &dyn Store, root: RunRow) -> Result<Vec<RunSpan>, Problem> {
     let mut known = HashSet::new();
     let mut spans = Vec::new();
     let (session, since) = (root.started.session.clone(), root.started.id);
     descend(store, root, &mut known, &mut spans).await?;
-    let filter = RunFilter { session: Some(session), ..RunFilter::default() };
+    let filter = RunFilter {
+        session: Some(session),
+        ..RunFilter::default()
+    };
     let others = store.runs(filter).await.map_err(|error| error.problem())?;
-    for row in others.into_iter().rev().filter(|row| row.started.id > since && is_woken(row)) {
+    for row in others
+        .into_iter()
+        .rev()
+        .filter(|row| row.started.id > since && is_woken(row))
+    {
         let events = events(store, &row).await?;
         if events.iter().any(|event| answers(event, &known)) {
             descend(store, row, &mut known, &mut spans).await?;
@@ -72,16 +79,26 @@ async fn descend(
     store: &dyn Store,
     root: RunRow,
     known: &mut HashSet<RunId>,
-    spans: &mut Vec<Span>,
+    spans: &mut Vec<RunSpan>,
 ) -> Result<(), Problem> {
     let mut rest = vec![(root, 0)];
     while let Some((row, depth)) = rest.pop() {
-        let Some(run) = row.started.run.clone().filter(|run| known.insert(run.clone())) else { continue };
+        let Some(run) = row
+            .started
+            .run
+            .clone()
+            .filter(|run| known.insert(run.clone()))
+        else {
+            continue;
+        };
         let events = events(store, &row).await?;
         let to = until(store, &row, &events).await?;
         spans.extend(span(&row, depth, &events, to));
         if depth < DEEPEST {
-            let filter = RunFilter { parent: Some(run), ..RunFilter::default() };
+            let filter = RunFilter {
+                parent: Some(run),
+                ..RunFilter::default()
+            };
             // The latest come first, so the oldest is taken from the end first.
             let below = store.runs(filter).await.map_err(|error| error.problem())?;
             rest.extend(below.into_iter().map(|row| (row, depth + 1)));
@@ -91,7 +108,13 @@ async fn descend(
 }
 
 fn is_woken(row: &RunRow) -> bool {
-    matches!(row.started.body, EventBody::RunStarted { mode: RunMode::Woken, .. })
+    matches!(
+        row.started.body,
+        EventBody::RunStarted {
+            mode: RunMode::Woken,
+            ..
+        }
+    )
 }
 
 /// Whether an event brings the answer of one of these runs.
@@ -106,14 +129,24 @@ fn answers(event: &Event, runs: &HashSet<RunId>) -> bool {
 
 /// The events of one run.
 async fn events(store: &dyn Store, row: &RunRow) -> Result<Vec<Event>, Problem> {
-    let last = row.ended.as_ref().and_then(|event| event.id).unwrap_or(u64::MAX);
+    let last = row
+        .ended
+        .as_ref()
+        .and_then(|event| event.id)
+        .unwrap_or(u64::MAX);
     let mut after = row.started.id.unwrap_or(1).saturating_sub(1);
     let mut events = Vec::new();
     loop {
-        let page = store.events(&row.started.session, after, PAGE).await.map_err(|error| error.problem())?;
+        let page = store
+            .events(&row.started.session, after, PAGE)
+            .await
+            .map_err(|error| error.problem())?;
         let is_whole = page.len() < PAGE;
         after = page.last().and_then(|event| event.id).unwrap_or(after);
-        events.extend(page.into_iter().filter(|event| event.run == row.started.run));
+        events.extend(
+            page.into_iter()
+                .filter(|event| event.run == row.started.run),
+        );
         if is_whole || after >= last {
             return Ok(events);
         }
@@ -126,18 +159,24 @@ async fn until(store: &dyn Store, row: &RunRow, events: &[Event]) -> Result<Time
         return Ok(ended.ts);
     }
     let last = events.last().map_or(row.started.ts, |event| event.ts);
-    Ok(match record::standing(store, &row.started.session).await? {
-        Standing::Running => SystemClock.now(),
-        _ => last,
-    })
+    Ok(
+        match run_summary::standing(store, &row.started.session).await? {
+            RunState::Running => SystemClock.now(),
+            _ => last,
+        },
+    )
 }
 
-fn span(row: &RunRow, depth: usize, events: &[Event], to: Timestamp) -> Option<Span> {
-    let EventBody::RunStarted { mode, model, .. } = &row.started.body else { return None };
-    let end = record::end(row);
+fn span(row: &RunRow, depth: usize, events: &[Event], to: Timestamp) -> Option<RunSpan> {
+    let EventBody::RunStarted { mode, model, .. } = &row.started.body else {
+        return None;
+    };
+    let end = run_summary::end(row);
     let from = row.started.ts;
-    let failure = end.and_then(|end| end.error.as_ref()).map(|problem| problem.message.clone());
-    Some(Span {
+    let failure = end
+        .and_then(|end| end.error.as_ref())
+        .map(|problem| problem.message.clone());
+    Some(RunSpan {
         depth,
         agent: row.started.agent.clone(),
         model: model.clone(),
@@ -163,19 +202,26 @@ fn so_far(events: &[Event]) -> Usage {
 }
 
 /// When a run waited. A wait nobody ended lasts until the run did.
-fn waits(events: &[Event], end: Timestamp) -> Vec<Wait> {
-    let mut waits: Vec<Wait> = Vec::new();
-    let mut open: Option<(Cause, Timestamp)> = None;
-    let mut close = |open: &mut Option<(Cause, Timestamp)>, to: Timestamp| {
-        waits.extend(open.take().map(|(cause, from)| Wait { cause, from, to }));
+fn waits(events: &[Event], end: Timestamp) -> Vec<WaitSpan> {
+    let mut waits: Vec<WaitSpan> = Vec::new();
+    let mut open: Option<(WaitCause, Timestamp)> = None;
+    let mut close = |open: &mut Option<(WaitCause, Timestamp)>, to: Timestamp| {
+        waits.extend(
+            open.take()
+                .map(|(cause, from)| WaitSpan { cause, from, to }),
+        );
     };
     for event in events {
         match &event.body {
             EventBody::RunWaiting { reason, .. } => {
                 close(&mut open, event.ts);
                 open = match reason {
-                    WaitReason::Permission | WaitReason::Question => Some((Cause::Person, event.ts)),
-                    WaitReason::RateLimit | WaitReason::Retry => Some((Cause::Provider, event.ts)),
+                    WaitReason::Permission | WaitReason::Question => {
+                        Some((WaitCause::Person, event.ts))
+                    }
+                    WaitReason::RateLimit | WaitReason::Retry => {
+                        Some((WaitCause::Provider, event.ts))
+                    }
                     WaitReason::Child => None,
                 };
             }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    gather::Cause,
-    waterfall::{Bar, Ending, Picture, mark},
+    gather::WaitCause,
+    waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
 };
 
 const WIDTH: f64 = 960.0;
@@ -30,7 +30,7 @@ svg { font: 13px ui-sans-serif, system-ui, sans-serif; --ink: #1f2328; --dim: #6
 .bad { fill: var(--bad) } .end { text-anchor: end } .middle { text-anchor: middle }";
 
 /// Draws it.
-pub fn draw(picture: &Picture) -> String {
+pub fn draw(picture: &TraceChart) -> String {
     let bottom = TOP + ROW * picture.bars.len() as f64;
     let height = bottom + 52.0;
     let mut svg = format!(
@@ -49,12 +49,12 @@ pub fn draw(picture: &Picture) -> String {
     svg
 }
 
-fn label(picture: &Picture) -> String {
+fn label(picture: &TraceChart) -> String {
     let names: Vec<&str> = picture.bars.iter().map(|bar| bar.agent.as_str()).collect();
     format!("When each agent worked: {}", names.join(", "))
 }
 
-fn across(moment: u64, picture: &Picture) -> f64 {
+fn across(moment: u64, picture: &TraceChart) -> f64 {
     LEFT + (RIGHT - LEFT) * moment as f64 / picture.length.max(1) as f64
 }
 
@@ -64,68 +64,136 @@ fn add(svg: &mut String, piece: std::fmt::Arguments<'_>) {
     svg.push('\n');
 }
 
-fn grid(svg: &mut String, picture: &Picture, bottom: f64) {
+fn grid(svg: &mut String, picture: &TraceChart, bottom: f64) {
     for moment in &picture.marks {
         let x = across(*moment, picture);
         let top = TOP - 10.0;
-        add(svg, format_args!("<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>"));
+        add(
+            svg,
+            format_args!("<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>"),
+        );
         let (y, words) = (bottom + 14.0, mark(*moment));
-        add(svg, format_args!("<text class=\"dim small middle\" x=\"{x:.1}\" y=\"{y}\">{words}</text>"));
+        add(
+            svg,
+            format_args!("<text class=\"dim small middle\" x=\"{x:.1}\" y=\"{y}\">{words}</text>"),
+        );
     }
 }
 
 /// Lines from each one to those below it.
-fn stems(svg: &mut String, bars: &[Bar]) {
+fn stems(svg: &mut String, bars: &[TraceBar]) {
     for (number, bar) in bars.iter().enumerate() {
         let depth = bar.branches.len();
-        let Some(above) = depth.checked_sub(1) else { continue };
-        let asker =
-            bars.iter().take(number).rposition(|other| other.branches.len() == above).unwrap_or_default();
+        let Some(above) = depth.checked_sub(1) else {
+            continue;
+        };
+        let asker = bars
+            .iter()
+            .take(number)
+            .rposition(|other| other.branches.len() == above)
+            .unwrap_or_default();
         let x = 20.0 + INDENT * above as f64;
-        let (from, to) = (TOP + ROW * asker as f64 + 31.0, TOP + ROW * number as f64 + 12.0);
-        add(svg, format_args!("<path class=\"stem\" d=\"M{x} {from}V{to}H{}\"/>", x + INDENT - 6.0));
+        let (from, to) = (
+            TOP + ROW * asker as f64 + 31.0,
+            TOP + ROW * number as f64 + 12.0,
+        );
+        add(
+            svg,
+            format_args!(
+                "<path class=\"stem\" d=\"M{x} {from}V{to}H{}\"/>",
+                x + INDENT - 6.0
+            ),
+        );
     }
 }
 
-fn row(svg: &mut String, picture: &Picture, bar: &Bar, y: f64) {
+fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
     let x = 16.0 + INDENT * bar.branches.len() as f64;
     add(
         svg,
-        format_args!("<text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>", y + 12.0, escaped(&bar.agent)),
+        format_args!(
+            "<text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>",
+            y + 12.0,
+            escaped(&bar.agent)
+        ),
     );
     add(
         svg,
-        format_args!("<text class=\"dim small\" x=\"{x}\" y=\"{}\">{}</text>", y + 26.0, escaped(&bar.model)),
+        format_args!(
+            "<text class=\"dim small\" x=\"{x}\" y=\"{}\">{}</text>",
+            y + 26.0,
+            escaped(&bar.model)
+        ),
     );
     rectangle(svg, picture, "work", (bar.from, bar.to), y);
     for (cause, from, to) in &bar.waits {
-        let class = if *cause == Cause::Person { "person" } else { "provider" };
+        let class = if *cause == WaitCause::Person {
+            "person"
+        } else {
+            "provider"
+        };
         rectangle(svg, picture, class, (*from, *to), y);
     }
     let end = across(bar.to, picture) + 4.0;
     match bar.ending {
-        Ending::Badly => {
-            add(svg, format_args!("<text class=\"bad\" x=\"{end:.1}\" y=\"{}\">✗</text>", y + 13.0))
-        }
-        Ending::Stopped => {
-            add(svg, format_args!("<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">■</text>", y + 13.0))
-        }
-        Ending::Open => {
-            add(svg, format_args!("<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">…</text>", y + 13.0))
-        }
-        Ending::Well => {}
+        TraceBarEnd::Badly => add(
+            svg,
+            format_args!(
+                "<text class=\"bad\" x=\"{end:.1}\" y=\"{}\">✗</text>",
+                y + 13.0
+            ),
+        ),
+        TraceBarEnd::Stopped => add(
+            svg,
+            format_args!(
+                "<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">■</text>",
+                y + 13.0
+            ),
+        ),
+        TraceBarEnd::Open => add(
+            svg,
+            format_args!(
+                "<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">…</text>",
+                y + 13.0
+            ),
+        ),
+        TraceBarEnd::Well => {}
     }
-    let facts: Vec<&str> = bar.facts.iter().map(String::as_str).filter(|fact| !fact.is_empty()).collect();
+    let facts: Vec<&str> = bar
+        .facts
+        .iter()
+        .map(String::as_str)
+        .filter(|fact| !fact.is_empty())
+        .collect();
     let (right, words) = (WIDTH - 16.0, escaped(&facts.join(" · ")));
-    add(svg, format_args!("<text class=\"dim end\" x=\"{right}\" y=\"{}\">{words}</text>", y + 12.0));
+    add(
+        svg,
+        format_args!(
+            "<text class=\"dim end\" x=\"{right}\" y=\"{}\">{words}</text>",
+            y + 12.0
+        ),
+    );
     if !bar.note.is_empty() {
-        let class = if bar.ending == Ending::Badly { "bad small" } else { "dim small" };
-        let (x, note) = (across(bar.from, picture), escaped(&crate::wording::cut(&bar.note, NOTE)));
-        add(svg, format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{note}</text>", y + 28.0));
+        let class = if bar.ending == TraceBarEnd::Badly {
+            "bad small"
+        } else {
+            "dim small"
+        };
+        let (x, note) = (
+            across(bar.from, picture),
+            escaped(&crate::human_format::cut(&bar.note, NOTE)),
+        );
+        add(
+            svg,
+            format_args!(
+                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{note}</text>",
+                y + 28.0
+            ),
+        );
     }
 }
 
-fn rectangle(svg: &mut String, picture: &Picture, class: &str, (from, to): (u64, u64), y: f64) {
+fn rectangle(svg: &mut String, picture: &TraceChart, class: &str, (from, to): (u64, u64), y: f64) {
     let (x, end) = (across(from, picture), across(to, picture));
     // Whatever happened is seen, however short it was.
     let width = (end - x).max(2.0);
@@ -137,12 +205,21 @@ fn rectangle(svg: &mut String, picture: &Picture, class: &str, (from, to): (u64,
     );
 }
 
-fn legend(svg: &mut String, picture: &Picture, y: f64) {
-    let waits = |cause| picture.bars.iter().any(|bar| bar.waits.iter().any(|(why, ..)| *why == cause));
+fn legend(svg: &mut String, picture: &TraceChart, y: f64) {
+    let waits = |cause| {
+        picture
+            .bars
+            .iter()
+            .any(|bar| bar.waits.iter().any(|(why, ..)| *why == cause))
+    };
     let entries = [
         ("work", "at work", true),
-        ("person", "waiting for you", waits(Cause::Person)),
-        ("provider", "waiting for the provider", waits(Cause::Provider)),
+        ("person", "waiting for you", waits(WaitCause::Person)),
+        (
+            "provider",
+            "waiting for the provider",
+            waits(WaitCause::Provider),
+        ),
     ];
     let mut x = LEFT;
     for (class, words, _) in entries.into_iter().filter(|(_, _, is_used)| *is_used) {
@@ -153,7 +230,13 @@ fn legend(svg: &mut String, picture: &Picture, y: f64) {
                 y - 10.0
             ),
         );
-        add(svg, format_args!("<text class=\"dim small\" x=\"{}\" y=\"{y}\">{words}</text>", x + 17.0));
+        add(
+            svg,
+            format_args!(
+                "<text class=\"dim small\" x=\"{}\" y=\"{y}\">{words}</text>",
+                x + 17.0
+            ),
+        );
         x += 40.0 + 7.0 * words.len() as f64;
     }
 }
@@ -167,7 +250,9 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push(' '),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                escaped.push(' ')
+            }
             letter => escaped.push(letter),
         }
     }
@@ -188,7 +273,9 @@ mod tests {
             span.agent = "<script>\u{1b}".into();
         }
         let svg = draw(&lay_out(&spans));
-        assert!(svg.contains("&lt;script&gt;") && !svg.contains("<script") && !svg.contains('\u{1b}'));
+        assert!(
+            svg.contains("&lt;script&gt;") && !svg.contains("<script") && !svg.contains('\u{1b}')
+        );
         assert!(svg.contains("prefers-color-scheme: dark") && !svg.contains("href"));
         let (opened, closed) = (svg.matches("<text").count(), svg.matches("</text>").count());
         assert_eq!(opened, closed);

@@ -3,16 +3,16 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    gather::Cause,
-    waterfall::{Bar, Ending, Picture, mark},
+    gather::WaitCause,
+    waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
 };
-use crate::{terminal::clean::clean_line, wording::cut};
+use crate::{human_format::cut, terminal::sanitize::clean_line};
 
 /// Columns of a chart, at least.
 const NARROWEST: usize = 12;
 
 /// What is drawn with.
-pub struct Signs {
+pub struct TraceSymbols {
     work: char,
     person: char,
     provider: char,
@@ -25,7 +25,7 @@ pub struct Signs {
     instead: &'static [(&'static str, &'static str)],
 }
 
-impl Signs {
+impl TraceSymbols {
     pub const BLOCKS: Self = Self {
         work: '█',
         person: '▒',
@@ -44,23 +44,41 @@ impl Signs {
         stops: '!',
         open: '>',
         branches: ["|-", "`-", "  ", "| "],
-        instead: &[(" · ", "; "), ("≈", "~"), ("≥", ">"), ("–", "-"), ("…", ".")],
+        instead: &[
+            (" · ", "; "),
+            ("≈", "~"),
+            ("≥", ">"),
+            ("–", "-"),
+            ("…", "."),
+        ],
     };
 
     fn spelled(&self, text: &str) -> String {
-        self.instead.iter().fold(text.to_owned(), |text, (sign, other)| text.replace(sign, other))
+        self.instead
+            .iter()
+            .fold(text.to_owned(), |text, (sign, other)| {
+                text.replace(sign, other)
+            })
     }
 }
 
 /// Draws it. Notes stand behind a bar if there is room, else below it.
-pub fn draw(picture: &Picture, columns: usize, signs: &Signs) -> String {
+pub fn draw(picture: &TraceChart, columns: usize, signs: &TraceSymbols) -> String {
     let names: Vec<String> = picture.bars.iter().map(|bar| name(bar, signs)).collect();
-    let widest = names.iter().map(|name| name.width()).max().unwrap_or_default().min(columns / 3);
+    let widest = names
+        .iter()
+        .map(|name| name.width())
+        .max()
+        .unwrap_or_default()
+        .min(columns / 3);
     let widths: [usize; 3] = [0, 1, 2].map(|fact| {
         let facts = picture.bars.iter().filter_map(|bar| bar.facts.get(fact));
         facts.map(|text| text.width()).max().unwrap_or_default()
     });
-    let tail: usize = widths.iter().map(|width| if *width > 0 { width + 2 } else { 0 }).sum();
+    let tail: usize = widths
+        .iter()
+        .map(|width| if *width > 0 { width + 2 } else { 0 })
+        .sum();
     let chart = columns.saturating_sub(widest + 2 + tail + 1).max(NARROWEST);
     let mut text = String::new();
     for (bar, name) in picture.bars.iter().zip(&names) {
@@ -77,9 +95,18 @@ pub fn draw(picture: &Picture, columns: usize, signs: &Signs) -> String {
             push(&mut text, &signs.spelled(&note));
         }
     }
-    push(&mut text, &cut(&format!("{}{}", " ".repeat(widest + 2), axis(picture, chart)), columns));
+    push(
+        &mut text,
+        &cut(
+            &format!("{}{}", " ".repeat(widest + 2), axis(picture, chart)),
+            columns,
+        ),
+    );
     if let Some(legend) = legend(picture, signs) {
-        push(&mut text, &cut(&format!("{}{legend}", " ".repeat(widest + 2)), columns));
+        push(
+            &mut text,
+            &cut(&format!("{}{legend}", " ".repeat(widest + 2)), columns),
+        );
     }
     text
 }
@@ -93,7 +120,7 @@ fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }
 
-fn name(bar: &Bar, signs: &Signs) -> String {
+fn name(bar: &TraceBar, signs: &TraceSymbols) -> String {
     let [another, last, nothing, by] = signs.branches;
     let own = bar.branches.len().saturating_sub(1);
     let stem: String = bar
@@ -111,24 +138,39 @@ fn name(bar: &Bar, signs: &Signs) -> String {
 }
 
 /// A bar in exactly so many columns and one more, where a failure is marked.
-fn drawn(bar: &Bar, picture: &Picture, columns: usize, signs: &Signs) -> String {
+fn drawn(bar: &TraceBar, picture: &TraceChart, columns: usize, signs: &TraceSymbols) -> String {
     let place = |moment: u64| scaled(moment, picture.length, columns);
     // Whatever happened is seen, however short it was.
-    let (from, to) = (place(bar.from).min(columns - 1), place(bar.to).max(place(bar.from) + 1).min(columns));
+    let (from, to) = (
+        place(bar.from).min(columns - 1),
+        place(bar.to).max(place(bar.from) + 1).min(columns),
+    );
     let mut cells = vec![' '; columns + 1];
     let mut fill = |from: usize, to: usize, sign: char| {
-        cells.iter_mut().take(to).skip(from).for_each(|cell| *cell = sign);
+        cells
+            .iter_mut()
+            .take(to)
+            .skip(from)
+            .for_each(|cell| *cell = sign);
     };
     fill(from, to, signs.work);
     for (cause, begin, end) in &bar.waits {
-        let sign = if *cause == Cause::Person { signs.person } else { signs.provider };
-        fill(place(*begin).max(from), place(*end).max(place(*begin) + 1).min(to), sign);
+        let sign = if *cause == WaitCause::Person {
+            signs.person
+        } else {
+            signs.provider
+        };
+        fill(
+            place(*begin).max(from),
+            place(*end).max(place(*begin) + 1).min(to),
+            sign,
+        );
     }
     let ending = match bar.ending {
-        Ending::Well => None,
-        Ending::Badly => Some(signs.fails),
-        Ending::Stopped => Some(signs.stops),
-        Ending::Open => Some(signs.open),
+        TraceBarEnd::Well => None,
+        TraceBarEnd::Badly => Some(signs.fails),
+        TraceBarEnd::Stopped => Some(signs.stops),
+        TraceBarEnd::Open => Some(signs.open),
     };
     if let Some(sign) = ending {
         fill(to, to + 1, sign);
@@ -142,7 +184,7 @@ fn scaled(moment: u64, length: u64, columns: usize) -> usize {
 }
 
 /// The marks of the axis; one that would touch the one before it is left out.
-fn axis(picture: &Picture, columns: usize) -> String {
+fn axis(picture: &TraceChart, columns: usize) -> String {
     let mut line = String::new();
     for moment in &picture.marks {
         let (at, words) = (scaled(*moment, picture.length, columns), mark(*moment));
@@ -155,13 +197,18 @@ fn axis(picture: &Picture, columns: usize) -> String {
     line
 }
 
-fn legend(picture: &Picture, signs: &Signs) -> Option<String> {
-    let waits = |cause| picture.bars.iter().any(|bar| bar.waits.iter().any(|(why, ..)| *why == cause));
+fn legend(picture: &TraceChart, signs: &TraceSymbols) -> Option<String> {
+    let waits = |cause| {
+        picture
+            .bars
+            .iter()
+            .any(|bar| bar.waits.iter().any(|(why, ..)| *why == cause))
+    };
     let mut words = Vec::new();
-    if waits(Cause::Person) {
+    if waits(WaitCause::Person) {
         words.push(format!("{} waiting for you", signs.person));
     }
-    if waits(Cause::Provider) {
+    if waits(WaitCause::Provider) {
         words.push(format!("{} waiting for the provider", signs.provider));
     }
     (!words.is_empty()).then(|| words.join("   "))
@@ -177,7 +224,7 @@ mod tests {
     #[test]
     fn bars_stand_where_they_happened() {
         assert_eq!(
-            draw(&lay_out(&family()), 64, &Signs::BLOCKS),
+            draw(&lay_out(&family()), 64, &TraceSymbols::BLOCKS),
             "\
 lead          ████████████████████████████████   6.0 s  4.5k tok
 ├ reviewer      ████████                         1.5 s  4.5k tok
@@ -192,16 +239,22 @@ lead          ██████████████████████
 
     #[test]
     fn plain_letters_say_the_same() {
-        let text = draw(&lay_out(&family()), 64, &Signs::ASCII);
+        let text = draw(&lay_out(&family()), 64, &TraceSymbols::ASCII);
         assert!(text.is_ascii(), "{text}");
-        assert!(text.contains("|-tester        ########??????#####"), "{text}");
+        assert!(
+            text.contains("|-tester        ########??????#####"),
+            "{text}"
+        );
     }
 
     #[test]
     fn it_is_never_wider_than_it_may_be() {
         for columns in [40, 60, 80, 120, 200] {
-            let text = draw(&lay_out(&family()), columns, &Signs::BLOCKS);
-            assert!(text.lines().all(|line| line.width() <= columns), "{columns}\n{text}");
+            let text = draw(&lay_out(&family()), columns, &TraceSymbols::BLOCKS);
+            assert!(
+                text.lines().all(|line| line.width() <= columns),
+                "{columns}\n{text}"
+            );
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use rooftree_protocol::{RunStatus, event::RunMode};
 
-use super::gather::{Cause, Span};
-use crate::terminal::wording::{duration, model, money, tokens};
+use super::gather::{RunSpan, WaitCause};
+use crate::terminal::run_text::{duration, model, money, tokens};
 
 /// A picture, in milliseconds from its left edge.
 #[derive(Debug)]
-pub struct Picture {
-    pub bars: Vec<Bar>,
+pub struct TraceChart {
+    pub bars: Vec<TraceBar>,
     /// The right edge.
     pub length: u64,
     /// Where the axis has marks.
@@ -17,15 +17,15 @@ pub struct Picture {
 
 /// One run.
 #[derive(Debug)]
-pub struct Bar {
+pub struct TraceBar {
     pub agent: String,
     pub model: String,
     /// For each one above: whether more follow there; the last is its own.
     pub branches: Vec<bool>,
     pub from: u64,
     pub to: u64,
-    pub waits: Vec<(Cause, u64, u64)>,
-    pub ending: Ending,
+    pub waits: Vec<(WaitCause, u64, u64)>,
+    pub ending: TraceBarEnd,
     /// How long it took, what it used.
     pub facts: [String; 3],
     /// What is remarkable about it.
@@ -34,7 +34,7 @@ pub struct Bar {
 
 /// How a bar ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TraceBarEnd {
     Well,
     Badly,
     Stopped,
@@ -46,54 +46,79 @@ pub enum Ending {
 const MARKS: u64 = 7;
 /// Distances between marks that people read easily.
 const STEPS: [u64; 18] = [
-    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000,
-    1_800_000, 3_600_000, 7_200_000,
+    10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000,
+    600_000, 1_800_000, 3_600_000, 7_200_000,
 ];
 
 /// Lays it out.
-pub fn lay_out(spans: &[Span]) -> Picture {
+pub fn lay_out(spans: &[RunSpan]) -> TraceChart {
     let dawn = spans.iter().map(|span| span.from).min().unwrap_or_default();
     let place = |moment: rooftree_protocol::Timestamp| {
         u64::try_from(moment.since(dawn).as_millis()).unwrap_or(u64::MAX)
     };
-    let length = spans.iter().map(|span| place(span.to)).max().unwrap_or_default().max(1);
-    let bars = spans.iter().enumerate().map(|(number, span)| Bar {
+    let length = spans
+        .iter()
+        .map(|span| place(span.to))
+        .max()
+        .unwrap_or_default()
+        .max(1);
+    let bars = spans.iter().enumerate().map(|(number, span)| TraceBar {
         agent: span.agent.clone(),
         model: model(&span.model),
-        branches: (1..=span.depth).map(|level| follows(spans, number, level)).collect(),
+        branches: (1..=span.depth)
+            .map(|level| follows(spans, number, level))
+            .collect(),
         from: place(span.from),
         to: place(span.to).max(place(span.from)),
-        waits: span.waits.iter().map(|wait| (wait.cause, place(wait.from), place(wait.to))).collect(),
+        waits: span
+            .waits
+            .iter()
+            .map(|wait| (wait.cause, place(wait.from), place(wait.to)))
+            .collect(),
         ending: ending(span),
         facts: facts(span),
         note: note(span),
     });
-    Picture { bars: bars.collect(), length, marks: marks(length) }
-}
-
-/// Whether another one of this level follows before the picture goes back to a higher one.
-fn follows(spans: &[Span], number: usize, level: usize) -> bool {
-    let later = spans.iter().skip(number + 1).map(|span| span.depth);
-    later.take_while(|depth| *depth >= level).any(|depth| depth == level)
-}
-
-fn ending(span: &Span) -> Ending {
-    match span.status {
-        None => Ending::Open,
-        Some(RunStatus::Completed) => Ending::Well,
-        Some(RunStatus::Failed) => Ending::Badly,
-        Some(_) => Ending::Stopped,
+    TraceChart {
+        bars: bars.collect(),
+        length,
+        marks: marks(length),
     }
 }
 
-fn facts(span: &Span) -> [String; 3] {
+/// Whether another one of this level follows before the picture goes back to a higher one.
+fn follows(spans: &[RunSpan], number: usize, level: usize) -> bool {
+    let later = spans.iter().skip(number + 1).map(|span| span.depth);
+    later
+        .take_while(|depth| *depth >= level)
+        .any(|depth| depth == level)
+}
+
+fn ending(span: &RunSpan) -> TraceBarEnd {
+    match span.status {
+        None => TraceBarEnd::Open,
+        Some(RunStatus::Completed) => TraceBarEnd::Well,
+        Some(RunStatus::Failed) => TraceBarEnd::Badly,
+        Some(_) => TraceBarEnd::Stopped,
+    }
+}
+
+fn facts(span: &RunSpan) -> [String; 3] {
     let took = u64::try_from(span.to.since(span.from).as_millis()).unwrap_or(u64::MAX);
-    let used = if span.usage.total() > 0 { tokens(span.usage.total()) } else { String::new() };
-    let cost = if span.usage.cost_usd > 0.0 { money(&span.usage) } else { String::new() };
+    let used = if span.usage.total() > 0 {
+        tokens(span.usage.total())
+    } else {
+        String::new()
+    };
+    let cost = if span.usage.cost_usd > 0.0 {
+        money(&span.usage)
+    } else {
+        String::new()
+    };
     [duration(took), used, cost]
 }
 
-fn note(span: &Span) -> String {
+fn note(span: &RunSpan) -> String {
     let mut notes = Vec::new();
     if span.mode == RunMode::Background {
         notes.push("background".to_owned());
@@ -104,7 +129,11 @@ fn note(span: &Span) -> String {
     if span.mode == RunMode::Woken {
         notes.push("woken by an answer".to_owned());
     }
-    let provider = span.waits.iter().filter(|wait| wait.cause == Cause::Provider).count();
+    let provider = span
+        .waits
+        .iter()
+        .filter(|wait| wait.cause == WaitCause::Provider)
+        .count();
     if provider > 0 {
         notes.push(if provider == 1 {
             "asked again once".into()
@@ -123,8 +152,10 @@ fn note(span: &Span) -> String {
 
 fn marks(length: u64) -> Vec<u64> {
     let most = STEPS.last().copied().unwrap_or(1);
-    let step =
-        STEPS.into_iter().find(|step| length / step < MARKS).unwrap_or(length / MARKS / most * most + most);
+    let step = STEPS
+        .into_iter()
+        .find(|step| length / step < MARKS)
+        .unwrap_or(length / MARKS / most * most + most);
     (0..=length / step).map(|number| number * step).collect()
 }
 
@@ -145,10 +176,10 @@ pub fn mark(moment: u64) -> String {
 pub mod tests {
     use rooftree_protocol::{Timestamp, Usage};
 
-    use super::{super::gather::Wait, *};
+    use super::{super::gather::WaitSpan, *};
 
-    pub fn span(depth: usize, agent: &str, from: i64, to: i64) -> Span {
-        Span {
+    pub fn span(depth: usize, agent: &str, from: i64, to: i64) -> RunSpan {
+        RunSpan {
             depth,
             agent: agent.into(),
             model: "demo/script".into(),
@@ -156,15 +187,19 @@ pub mod tests {
             from: Timestamp(1_000 + from),
             to: Timestamp(1_000 + to),
             status: Some(RunStatus::Completed),
-            usage: Usage { input: 4_000, output: 500, ..Usage::none() },
+            usage: Usage {
+                input: 4_000,
+                output: 500,
+                ..Usage::none()
+            },
             waits: Vec::new(),
             failure: String::new(),
         }
     }
 
     /// A lead that asked three: one waited for a person, one was asked again and failed.
-    pub fn family() -> Vec<Span> {
-        let wait = |cause, from: i64, to: i64| Wait {
+    pub fn family() -> Vec<RunSpan> {
+        let wait = |cause, from: i64, to: i64| WaitSpan {
             cause,
             from: Timestamp(1_000 + from),
             to: Timestamp(1_000 + to),
@@ -172,9 +207,12 @@ pub mod tests {
         vec![
             span(0, "lead", 0, 6_000),
             span(1, "reviewer", 500, 2_000),
-            Span { waits: vec![wait(Cause::Person, 2_000, 3_000)], ..span(1, "tester", 500, 4_000) },
-            Span {
-                waits: vec![wait(Cause::Provider, 1_000, 5_000)],
+            RunSpan {
+                waits: vec![wait(WaitCause::Person, 2_000, 3_000)],
+                ..span(1, "tester", 500, 4_000)
+            },
+            RunSpan {
+                waits: vec![wait(WaitCause::Provider, 1_000, 5_000)],
                 status: Some(RunStatus::Failed),
                 failure: "429".into(),
                 mode: RunMode::Background,
@@ -186,7 +224,10 @@ pub mod tests {
     #[test]
     fn time_begins_with_the_first_run_and_ends_with_the_last() {
         let late = lay_out(&[span(0, "lead", 0, 2_000), span(1, "slow", 1_000, 9_500)]);
-        assert_eq!((late.length, late.bars[1].from, late.bars[1].to), (9_500, 1_000, 9_500));
+        assert_eq!(
+            (late.length, late.bars[1].from, late.bars[1].to),
+            (9_500, 1_000, 9_500)
+        );
         assert_eq!(late.marks, [0, 2_000, 4_000, 6_000, 8_000]);
     }
 
@@ -199,22 +240,49 @@ pub mod tests {
             span(1, "d", 0, 9),
             span(0, "e", 0, 9),
         ];
-        let branches: Vec<Vec<bool>> = lay_out(&spans).bars.into_iter().map(|bar| bar.branches).collect();
-        assert_eq!(branches, [vec![], vec![true], vec![true, false], vec![false], vec![]]);
+        let branches: Vec<Vec<bool>> = lay_out(&spans)
+            .bars
+            .into_iter()
+            .map(|bar| bar.branches)
+            .collect();
+        assert_eq!(
+            branches,
+            [vec![], vec![true], vec![true, false], vec![false], vec![]]
+        );
     }
 
     #[test]
     fn what_is_remarkable_is_noted() {
-        let notes: Vec<String> = lay_out(&family()).bars.into_iter().map(|bar| bar.note).collect();
-        assert_eq!(notes, ["", "", "", "background · asked again once · failed: 429"]);
+        let notes: Vec<String> = lay_out(&family())
+            .bars
+            .into_iter()
+            .map(|bar| bar.note)
+            .collect();
+        assert_eq!(
+            notes,
+            ["", "", "", "background · asked again once · failed: 429"]
+        );
     }
 
     #[test]
     fn an_axis_has_few_marks_however_long_it_is() {
-        for length in [1, 9, 70, 999, 4_200, 61_000, 3_599_000, 90_000_000, 10_000_000_000] {
+        for length in [
+            1,
+            9,
+            70,
+            999,
+            4_200,
+            61_000,
+            3_599_000,
+            90_000_000,
+            10_000_000_000,
+        ] {
             let marks = marks(length);
             assert!((1..=9).contains(&marks.len()), "{length}: {marks:?}");
         }
-        assert_eq!([0, 500, 2_000, 60_000, 7_200_000].map(mark), ["0", "500 ms", "2 s", "1m", "2h"]);
+        assert_eq!(
+            [0, 500, 2_000, 60_000, 7_200_000].map(mark),
+            ["0", "500 ms", "2 s", "1m", "2h"]
+        );
     }
 }

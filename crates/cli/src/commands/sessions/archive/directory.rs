@@ -8,12 +8,12 @@ use rooftree_store::Store;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Archive, FORMAT, VERSION, bytes_of,
-    reading::{LineReader, document, file, split, wrong},
+    FORMAT, SessionArchive, VERSION, bytes_of,
+    read::{ArchiveReader, document, file, split, wrong},
     referenced,
 };
 use crate::{
-    commands::sessions::kept_file::{self, KeptFile, cannot_write},
+    commands::sessions::atomic_file::{self, AtomicFile, cannot_write},
     output,
 };
 
@@ -23,7 +23,16 @@ const HISTORY: &str = "history.jsonl";
 const BLOBS: &str = "blobs";
 
 /// What of a session's row never changes; the rest is its state.
-const IDENTITY: [&str; 8] = ["id", "agent", "name", "model", "cwd", "parent", "forked_from", "created_at"];
+const IDENTITY: [&str; 8] = [
+    "id",
+    "agent",
+    "name",
+    "model",
+    "cwd",
+    "parent",
+    "forked_from",
+    "created_at",
+];
 
 /// Writes a session. Each file appears whole; the descriptor comes last, so a directory
 /// that has one is complete.
@@ -37,21 +46,28 @@ pub async fn write(
     fs::create_dir_all(directory).map_err(|error| cannot_write(directory, error))?;
     let blobs = referenced(events);
     if !blobs.is_empty() {
-        fs::create_dir_all(directory.join(BLOBS)).map_err(|error| cannot_write(directory, error))?;
+        fs::create_dir_all(directory.join(BLOBS))
+            .map_err(|error| cannot_write(directory, error))?;
     }
     for id in blobs {
         if let Some(bytes) = bytes_of(store, &id).await? {
-            kept_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
+            atomic_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
         }
     }
-    let mut history = KeptFile::create(&directory.join(HISTORY))?;
+    let mut history = AtomicFile::create(&directory.join(HISTORY))?;
     for event in events {
         history.write(output::json_line(event)?.as_bytes())?;
     }
-    history.keep()?;
+    history.commit()?;
     let (descriptor, state) = apart(session, events);
-    kept_file::write(&directory.join(STATE), output::json_page(&state)?.as_bytes())?;
-    kept_file::write(&directory.join(DESCRIPTOR), output::json_page(&descriptor)?.as_bytes())
+    atomic_file::write(
+        &directory.join(STATE),
+        output::json_page(&state)?.as_bytes(),
+    )?;
+    atomic_file::write(
+        &directory.join(DESCRIPTOR),
+        output::json_page(&descriptor)?.as_bytes(),
+    )
 }
 
 /// A directory may be written again for the same session, never for another one.
@@ -65,7 +81,8 @@ fn refuse_another(directory: &Path, session: &Session) -> Result<(), Problem> {
         return Ok(());
     }
     let message = format!("`{}` holds another session", directory.display());
-    Err(Problem::new(ErrorCode::InvalidArguments, message).fix("choose another place with --out PATH"))
+    Err(Problem::new(ErrorCode::InvalidArguments, message)
+        .fix("choose another place with --out PATH"))
 }
 
 /// A session's row taken apart into who it is and how it is.
@@ -76,14 +93,21 @@ fn apart(session: &Session, events: &[Event]) -> (Map<String, Value>, Map<String
     let mut state = Map::new();
     if let Ok(Value::Object(row)) = serde_json::to_value(session) {
         for (key, value) in row {
-            let part = if IDENTITY.contains(&key.as_str()) { &mut descriptor } else { &mut state };
+            let part = if IDENTITY.contains(&key.as_str()) {
+                &mut descriptor
+            } else {
+                &mut state
+            };
             part.insert(key, value);
         }
     }
     let mut history = History::default();
     events.iter().for_each(|event| history.apply(event));
     state.insert("context_after".into(), context_after(events).into());
-    state.insert("run".into(), json!(history.run().map(|run| run.id.as_str())));
+    state.insert(
+        "run".into(),
+        json!(history.run().map(|run| run.id.as_str())),
+    );
     state.insert("todos".into(), json!(history.todos()));
     (descriptor, state)
 }
@@ -91,24 +115,38 @@ fn apart(session: &Session, events: &[Event]) -> (Map<String, Value>, Map<String
 /// The number of the latest marker at which the context started anew.
 fn context_after(events: &[Event]) -> u64 {
     let begins = |event: &&Event| {
-        let starts = matches!(&event.body, EventBody::SessionOpened { forked_from: None, .. });
+        let starts = matches!(
+            &event.body,
+            EventBody::SessionOpened {
+                forked_from: None,
+                ..
+            }
+        );
         starts || matches!(&event.body, EventBody::SessionCleared { .. })
     };
-    events.iter().rev().find(begins).and_then(|event| event.id).unwrap_or(0)
+    events
+        .iter()
+        .rev()
+        .find(begins)
+        .and_then(|event| event.id)
+        .unwrap_or(0)
 }
 
 /// Reads a directory back.
-pub fn read(directory: &Path) -> Result<Archive, Problem> {
+pub fn read(directory: &Path) -> Result<SessionArchive, Problem> {
     let mut row: Map<String, Value> = document(DESCRIPTOR, &file(&directory.join(DESCRIPTOR))?)?;
     let is_ours = row.get("format").and_then(Value::as_str) == Some(FORMAT);
     if !is_ours || row.get("v").and_then(Value::as_u64) != Some(VERSION.into()) {
-        return Err(wrong(DESCRIPTOR, format!("it is not `{FORMAT}` of version {VERSION}")));
+        return Err(wrong(
+            DESCRIPTOR,
+            format!("it is not `{FORMAT}` of version {VERSION}"),
+        ));
     }
     let state: Map<String, Value> = document(STATE, &file(&directory.join(STATE))?)?;
     row.extend(state);
     let session: Session =
         serde_json::from_value(Value::Object(row)).map_err(|error| wrong(DESCRIPTOR, error))?;
-    let mut reader = LineReader::default();
+    let mut reader = ArchiveReader::default();
     for (number, line) in split(&file(&directory.join(HISTORY))?).enumerate() {
         reader.take_event(&format!("{HISTORY} line {}", number + 1), line)?;
     }
@@ -116,8 +154,10 @@ pub fn read(directory: &Path) -> Result<Archive, Problem> {
     reader.finish(session)
 }
 
-fn read_blobs(directory: &Path, reader: &mut LineReader) -> Result<(), Problem> {
-    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
+fn read_blobs(directory: &Path, reader: &mut ArchiveReader) -> Result<(), Problem> {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return Ok(());
+    };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name().to_string_lossy().into_owned();
         // A file of another name is somebody's own.

@@ -8,19 +8,20 @@
 use std::collections::BTreeMap;
 
 use rooftree_protocol::{
-    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Problem, RunId, SessionId, Timestamp,
+    CallId, Event, EventBody, Lane, Message, MessageId, Origin, Problem, RunId, SessionId,
+    Timestamp,
 };
 use rooftree_runtime::History;
 
-use super::weightless::weightless;
+use super::strip_rights::strip_rights;
 use crate::commands::sessions::{
-    archive::{Archive, reading::wrong},
-    closing::{self, Envelope},
+    archive::{SessionArchive, read::wrong},
+    close_run::{self, EventEnvelope},
 };
 
 /// What is to be posted and appended.
 #[derive(Default)]
-pub struct Rebuilt {
+pub struct RebuiltJournal {
     /// Messages for the inbox, in the order they were taken.
     pub posts: Vec<(Lane, Message)>,
     pub events: Vec<Event>,
@@ -29,24 +30,30 @@ pub struct Rebuilt {
 }
 
 /// Rebuilds a journal under a new id; refuses one that could not have happened.
-pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
-    let mut rebuild = Rebuild {
+pub fn journal(archive: &SessionArchive, id: &SessionId) -> Result<RebuiltJournal, Problem> {
+    let mut rebuild = JournalRebuilder {
         id: id.clone(),
         agent: archive.session.agent.clone(),
         history: History::default(),
         run: None,
         calls: BTreeMap::new(),
         lanes: BTreeMap::new(),
-        rebuilt: Rebuilt::default(),
+        rebuilt: RebuiltJournal::default(),
     };
     let mut last = archive.session.created_at;
     for (place, event) in &archive.events {
         rebuild.check(event).map_err(|why| wrong(place, why))?;
-        let branches = matches!(event.body, EventBody::SessionOpened { forked_from: Some(_), .. });
+        let branches = matches!(
+            event.body,
+            EventBody::SessionOpened {
+                forked_from: Some(_),
+                ..
+            }
+        );
         if branches {
             rebuild.close(last);
         }
-        if let Some(event) = weightless(event.clone()) {
+        if let Some(event) = strip_rights(event.clone()) {
             rebuild.take(event);
         }
         last = event.ts;
@@ -56,31 +63,33 @@ pub fn journal(archive: &Archive, id: &SessionId) -> Result<Rebuilt, Problem> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answered {
+enum CallCompletion {
     No,
     Yes,
 }
 
-struct Rebuild {
+struct JournalRebuilder {
     id: SessionId,
     agent: String,
     history: History,
     run: Option<RunId>,
     /// The calls of the open run, and whether they have their result.
-    calls: BTreeMap<CallId, Answered>,
+    calls: BTreeMap<CallId, CallCompletion>,
     /// How many messages came by each lane.
     lanes: BTreeMap<Lane, u64>,
-    rebuilt: Rebuilt,
+    rebuilt: RebuiltJournal,
 }
 
-impl Rebuild {
+impl JournalRebuilder {
     /// Whether the event can come here. The rules are those of `rooftree doctor verify`.
     fn check(&mut self, event: &Event) -> Result<(), &'static str> {
         if !event.body.is_durable() {
             return Err("such an event is never kept in a journal");
         }
         match &event.body {
-            EventBody::RunStarted { .. } if event.run.is_none() => return Err("a run without an id starts"),
+            EventBody::RunStarted { .. } if event.run.is_none() => {
+                return Err("a run without an id starts");
+            }
             EventBody::RunStarted { .. } if self.run.is_some() => {
                 return Err("a run starts within another one");
             }
@@ -88,7 +97,12 @@ impl Rebuild {
             EventBody::RunCompleted(_) if self.run.is_none() || self.run != event.run => {
                 return Err("a run ends that did not start");
             }
-            EventBody::RunCompleted(_) if self.calls.values().any(|answered| *answered == Answered::No) => {
+            EventBody::RunCompleted(_)
+                if self
+                    .calls
+                    .values()
+                    .any(|answered| *answered == CallCompletion::No) =>
+            {
                 return Err("a run ends with a tool call that has no result");
             }
             EventBody::RunCompleted(_) => {
@@ -97,17 +111,25 @@ impl Rebuild {
             }
             EventBody::MessageCompleted(reply) => {
                 for call in reply.calls() {
-                    if self.calls.insert(call.id.clone(), Answered::No).is_some() {
+                    if self
+                        .calls
+                        .insert(call.id.clone(), CallCompletion::No)
+                        .is_some()
+                    {
                         return Err("a tool call has the id of another one");
                     }
                 }
             }
-            EventBody::ToolStarted { call, inside: Some(_), .. } => return self.begin(call.clone()),
+            EventBody::ToolStarted {
+                call,
+                inside: Some(_),
+                ..
+            } => return self.begin(call.clone()),
             // A call from inside another one that was refused has no intent.
             EventBody::ToolCompleted(record)
                 if record.inside.is_some() && !self.calls.contains_key(&record.call) =>
             {
-                self.calls.insert(record.call.clone(), Answered::Yes);
+                self.calls.insert(record.call.clone(), CallCompletion::Yes);
             }
             EventBody::ToolCompleted(record) => return self.answer(record.call.clone()),
             _ => {}
@@ -117,21 +139,30 @@ impl Rebuild {
 
     /// A call from inside another one is in no reply.
     fn begin(&mut self, call: CallId) -> Result<(), &'static str> {
-        let is_known = self.calls.insert(call, Answered::No).is_some();
-        if is_known { Err("a tool call has the id of another one") } else { Ok(()) }
+        let is_known = self.calls.insert(call, CallCompletion::No).is_some();
+        if is_known {
+            Err("a tool call has the id of another one")
+        } else {
+            Ok(())
+        }
     }
 
     fn answer(&mut self, call: CallId) -> Result<(), &'static str> {
-        match self.calls.insert(call, Answered::Yes) {
-            Some(Answered::No) => Ok(()),
-            Some(Answered::Yes) => Err("a tool call has a second result"),
+        match self.calls.insert(call, CallCompletion::Yes) {
+            Some(CallCompletion::No) => Ok(()),
+            Some(CallCompletion::Yes) => Err("a tool call has a second result"),
             None => Err("a result belongs to no tool call"),
         }
     }
 
     /// Appends an event of the archive.
     fn take(&mut self, mut event: Event) {
-        if let EventBody::MessageUser { message, lane, position } = &mut event.body {
+        if let EventBody::MessageUser {
+            message,
+            lane,
+            position,
+        } = &mut event.body
+        {
             let last = self.lanes.entry(*lane).or_default();
             *last += 1;
             *position = *last;
@@ -139,11 +170,19 @@ impl Rebuild {
             self.rebuilt.taken.push((*lane, *position));
         }
         let at = event.ts;
-        if let EventBody::InboxDelivered { message, lane, position, .. } = &mut event.body {
+        if let EventBody::InboxDelivered {
+            message,
+            lane,
+            position,
+            ..
+        } = &mut event.body
+        {
             let last = self.lanes.entry(*lane).or_default();
             *last += 1;
             *position = *last;
-            self.rebuilt.posts.push((*lane, delivered(message.clone(), at)));
+            self.rebuilt
+                .posts
+                .push((*lane, delivered(message.clone(), at)));
             self.rebuilt.taken.push((*lane, *position));
         }
         self.push(event);
@@ -152,8 +191,13 @@ impl Rebuild {
     /// Ends the run that is open, if one is.
     fn close(&mut self, at: Timestamp) {
         let (session, agent) = (self.id.clone(), self.agent.clone());
-        let envelope = Envelope { session: &session, agent: &agent, run: self.run.take(), ts: at };
-        for body in closing::interruption(&self.history, at) {
+        let envelope = EventEnvelope {
+            session: &session,
+            agent: &agent,
+            run: self.run.take(),
+            ts: at,
+        };
+        for body in close_run::interruption(&self.history, at) {
             self.push(envelope.around(body));
         }
         self.calls.clear();
@@ -173,7 +217,9 @@ fn delivered(id: MessageId, at: Timestamp) -> Message {
     Message {
         id,
         parts: Vec::new(),
-        origin: Origin::System { about: "delivered".into() },
+        origin: Origin::System {
+            about: "delivered".into(),
+        },
         outside: false,
         silent: true,
         context: None,

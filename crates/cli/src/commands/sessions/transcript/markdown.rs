@@ -2,15 +2,18 @@
 
 use rooftree_protocol::Session;
 
-use super::{Call, Entry, Said, ended, status_word};
+use super::{TranscriptCall, TranscriptEntry, TranscriptItem, ended, status_word};
 use crate::{
-    terminal::{clean::clean_line, wording::duration},
-    wording::moment,
+    human_format::moment,
+    terminal::{run_text::duration, sanitize::clean_line},
 };
 
 /// The whole page.
-pub fn text(session: &Session, entries: &[Entry]) -> String {
-    let title = session.name.clone().unwrap_or_else(|| session.id.to_string());
+pub fn text(session: &Session, entries: &[TranscriptEntry]) -> String {
+    let title = session
+        .name
+        .clone()
+        .unwrap_or_else(|| session.id.to_string());
     let mut text = format!("# {}\n\n", clean_line(&title));
     text += &format!(
         "Session `{}` of agent {}, opened {}, {} events.\n",
@@ -26,33 +29,68 @@ pub fn text(session: &Session, entries: &[Entry]) -> String {
     text
 }
 
-fn section(entry: &Entry) -> String {
+fn section(entry: &TranscriptEntry) -> String {
     match &entry.said {
-        Said::Message { from, text, attachments } => {
-            let attached: String = attachments.iter().map(|what| format!("- attached: {what}\n")).collect();
-            let attached = if attached.is_empty() { attached } else { format!("\n{attached}") };
-            format!("## {} ({})\n\n{}\n{attached}", clean_line(from), moment(entry.at), text.trim())
+        TranscriptItem::Message {
+            from,
+            text,
+            attachments,
+        } => {
+            let attached: String = attachments
+                .iter()
+                .map(|what| format!("- attached: {what}\n"))
+                .collect();
+            let attached = if attached.is_empty() {
+                attached
+            } else {
+                format!("\n{attached}")
+            };
+            format!(
+                "## {} ({})\n\n{}\n{attached}",
+                clean_line(from),
+                moment(entry.at),
+                text.trim()
+            )
         }
-        Said::Reply { text, model } => format!("## {} ({model})\n\n{text}\n", entry.agent),
-        Said::Call(call) => called(call),
-        Said::RunEnd { status, summary, problem } => {
-            let why =
-                problem.as_ref().map(|problem| format!(": {}", clean_line(problem))).unwrap_or_default();
+        TranscriptItem::Reply { text, model } => {
+            format!("## {} ({model})\n\n{text}\n", entry.agent)
+        }
+        TranscriptItem::Call(call) => called(call),
+        TranscriptItem::RunEnd {
+            status,
+            summary,
+            problem,
+        } => {
+            let why = problem
+                .as_ref()
+                .map(|problem| format!(": {}", clean_line(problem)))
+                .unwrap_or_default();
             format!("*{} · {summary}{why}*\n", status_word(*status))
         }
-        Said::Notice { text, .. } => format!("> {}\n", clean_line(text)),
-        Said::Cleared => "---\n\n*context cleared*\n".into(),
-        Said::Forked(point) => {
-            format!("---\n\n*forked here from `{}` at event {}*\n", point.session, point.at)
+        TranscriptItem::Notice { text, .. } => format!("> {}\n", clean_line(text)),
+        TranscriptItem::Cleared => "---\n\n*context cleared*\n".into(),
+        TranscriptItem::Forked(point) => {
+            format!(
+                "---\n\n*forked here from `{}` at event {}*\n",
+                point.session, point.at
+            )
         }
     }
 }
 
-fn called(call: &Call) -> String {
+fn called(call: &TranscriptCall) -> String {
     let title = clean_line(&call.title);
-    let title = if title.is_empty() { title } else { format!(" {}", code(&title)) };
-    let line =
-        format!("**{}**{title} · {} · {}\n", call.tool, ended(call.outcome), duration(call.duration_ms));
+    let title = if title.is_empty() {
+        title
+    } else {
+        format!(" {}", code(&title))
+    };
+    let line = format!(
+        "**{}**{title} · {} · {}\n",
+        call.tool,
+        ended(call.outcome),
+        duration(call.duration_ms)
+    );
     let (language, said) = match &call.diff {
         Some(diff) => ("diff", diff.as_str()),
         None => ("", call.text.as_str()),
@@ -67,12 +105,19 @@ fn called(call: &Call) -> String {
 /// Text in a span that no tick inside it can end.
 fn code(text: &str) -> String {
     let ticks = "`".repeat(longest_run_of_ticks(text) + 1);
-    let space = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    let space = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{ticks}{space}{text}{space}{ticks}")
 }
 
 fn longest_run_of_ticks(text: &str) -> usize {
-    text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
+    text.split(|letter| letter != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -81,7 +126,11 @@ mod tests {
 
     #[test]
     fn ticks_in_code_cannot_end_it() {
-        let table = [("plain", "`plain`"), ("a `b` c", "``a `b` c``"), ("```", "```` ``` ````")];
+        let table = [
+            ("plain", "`plain`"),
+            ("a `b` c", "``a `b` c``"),
+            ("```", "```` ``` ````"),
+        ];
         for (text, wanted) in table {
             assert_eq!(code(text), wanted);
         }

@@ -27,23 +27,30 @@ fn s_b12_a_log_that_failed_to_sync_is_never_synced_again_and_all_that_is_on_it_i
     // Committed on the same log while the first one waits: a second sync would say that all is well.
     let owed_second = thread::scope(|scope| {
         let writing = scope.spawn(|| write(&connection_of(&directory), &desk).unwrap());
-        desk.disk.keep(owed_first);
+        desk.disk.sync_and_ack(owed_first);
         writing.join().unwrap()
     });
     assert!(first.wait().unwrap_err().to_string().contains("worn out"));
     assert!(settled.wait().is_err(), "whoever waits for all is told too");
-    desk.disk.keep(owed_second);
+    desk.disk.sync_and_ack(owed_second);
     assert!(second.wait().unwrap_err().to_string().contains("worn out"));
-    assert_eq!(asked.load(Ordering::SeqCst), 1, "the same log is not synced again");
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        1,
+        "the same log is not synced again"
+    );
     assert!(desk.disk.is_broken());
     let on_old_log = note();
     let owed = write(&connection, &desk).unwrap();
-    desk.disk.is_mended();
-    desk.disk.keep(owed);
-    assert!(on_old_log.wait().is_err(), "what the old log holds is not promised by the new one");
+    desk.disk.note_log_rewritten();
+    desk.disk.sync_and_ack(owed);
+    assert!(
+        on_old_log.wait().is_err(),
+        "what the old log holds is not promised by the new one"
+    );
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     let on_new_log = note();
-    desk.disk.keep(write(&connection, &desk).unwrap());
+    desk.disk.sync_and_ack(write(&connection, &desk).unwrap());
     assert!(on_new_log.wait().is_ok());
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
@@ -59,8 +66,14 @@ fn s_b12_the_writer_opens_the_database_anew_after_a_failed_sync_and_goes_on() {
     let (asked, sync) = failing_at(2);
     let files = simulated(&database, sync);
     let connection = connect::writer(&database).unwrap();
-    let writer = Writer::start(connection, Arc::new(Changes::new()), files.clone()).unwrap();
-    let note = || writer.queue().unwrap().write(|connection: &Connection| note(connection, "x")).wait();
+    let writer = Writer::start(connection, Arc::new(ChangeNotifier::new()), files.clone()).unwrap();
+    let note = || {
+        writer
+            .queue()
+            .unwrap()
+            .write(|connection: &Connection| note(connection, "x"))
+            .wait()
+    };
     assert!(note().is_ok());
     assert!(note().unwrap_err().to_string().contains("worn out"));
     assert!(note().is_ok() && note().is_ok());
@@ -90,12 +103,12 @@ fn s_b12_one_sync_runs_at_a_time() {
             scope.spawn(|| {
                 for _ in 0..10 {
                     let (answer, pending) = Pending::new();
-                    let group: Vec<Box<dyn Operation>> = vec![queue::noted(answer)];
+                    let group: Vec<Box<dyn WriteOperation>> = vec![operation::noted(answer)];
                     let owed = {
                         let _one = connection.lock().unwrap();
-                        desk.answer(desk.disk.ticket(), group, &Ok(Counts::default()))
+                        desk.answer(desk.disk.ticket(), group, &Ok(RowCounts::default()))
                     };
-                    desk.disk.keep(owed);
+                    desk.disk.sync_and_ack(owed);
                     pending.wait().unwrap();
                 }
             });
@@ -108,24 +121,38 @@ fn s_b12_one_sync_runs_at_a_time() {
 fn s_b12_a_log_that_failed_is_written_into_a_new_file() {
     use std::os::unix::fs::MetadataExt;
 
-    use crate::sqlite::{gate::Gate, readers::Readers, writer::files::DatabaseFiles};
+    use crate::sqlite::{
+        database_guard::DatabaseGuard, reader_pool::ReaderPool, writer::files::DatabaseFiles,
+    };
     let directory = tempfile::TempDir::new().unwrap();
     let database = directory.path().join("rooftree.db");
     let log = || fs::metadata(connect::log_of(&database)).unwrap().ino();
-    let gate = Gate::to_write(&database).unwrap();
+    let gate = DatabaseGuard::open_for_write(&database).unwrap();
     let connection = connect::writer(&database).unwrap();
     gate.share().unwrap();
-    let readers = Arc::new(Readers::new(&database));
+    let readers = Arc::new(ReaderPool::new(&database));
     let files = DatabaseFiles::new(&database, gate, Arc::clone(&readers));
     note(&connection, "before").unwrap();
     files.sync().unwrap();
-    assert_eq!(readers.read(|connection| Ok(count(connection))).wait().unwrap(), 1);
+    assert_eq!(
+        readers
+            .read(|connection| Ok(count(connection)))
+            .wait()
+            .unwrap(),
+        1
+    );
     let old = log();
     files.failed();
-    let mut pen = Pen::new(connection).unwrap();
+    let mut pen = WriteConnection::new(connection).unwrap();
     pen.drop_log();
-    let other = Gate::to_write(&database).unwrap();
-    assert!(files.reopen().unwrap_err().to_string().contains("other processes use the same log"));
+    let other = DatabaseGuard::open_for_write(&database).unwrap();
+    assert!(
+        files
+            .reopen()
+            .unwrap_err()
+            .to_string()
+            .contains("other processes use the same log")
+    );
     drop(other);
     let connection = files.reopen().unwrap();
     assert_ne!(log(), old);
@@ -133,17 +160,20 @@ fn s_b12_a_log_that_failed_is_written_into_a_new_file() {
     note(&connection, "after").unwrap();
     files.sync().unwrap();
     assert_eq!(
-        readers.read(|connection| Ok(count(connection))).wait().unwrap(),
+        readers
+            .read(|connection| Ok(count(connection)))
+            .wait()
+            .unwrap(),
         2,
         "readers have the new one"
     );
     // A process that ends before it could do so leaves that to the next one.
     files.failed();
     let old = log();
-    pen = Pen::new(connection).unwrap();
+    pen = WriteConnection::new(connection).unwrap();
     pen.drop_log();
     drop((files, readers));
-    let gate = Gate::to_write(&database).unwrap();
+    let gate = DatabaseGuard::open_for_write(&database).unwrap();
     assert_ne!(log(), old);
     drop(gate);
     assert_eq!(count(&connection_of(&directory)), 2);

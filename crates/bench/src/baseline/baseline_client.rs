@@ -1,0 +1,76 @@
+//! The least that asks a model over HTTP: one client, the conversation as JSON, events read as JSON.
+
+use anyhow::{Context, Result};
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use super::{DurableTable, SourceFiles};
+
+/// A bare loop's way to a server.
+pub struct BaselineClient {
+    client: Client,
+    url: String,
+}
+
+impl BaselineClient {
+    pub fn new(url: String) -> Result<Self> {
+        Ok(Self {
+            client: Client::builder()
+                .tcp_nodelay(true)
+                .build()
+                .context("make a client")?,
+            url,
+        })
+    }
+
+    /// So many calls of Read, each answered with the file, and the last word. With a table each turn
+    /// is a durable commit.
+    pub async fn turns(
+        &self,
+        files: &SourceFiles,
+        turns: usize,
+        ledger: Option<&DurableTable>,
+    ) -> Result<()> {
+        let mut messages = vec![json!({"role": "user", "content": "Read some files."})];
+        for turn in 0..turns {
+            self.ask(&messages).await?;
+            messages.push(json!({"role": "assistant", "content": SourceFiles::name(turn)}));
+            let file = files.numbered(turn)?;
+            if let Some(ledger) = ledger {
+                ledger.commit([file.as_str()])?;
+            }
+            messages.push(json!({"role": "user", "content": file}));
+        }
+        self.ask(&messages).await?;
+        match ledger {
+            Some(ledger) => ledger.commit(["Done."]),
+            None => Ok(()),
+        }
+    }
+
+    /// One question; says how many events the answer had.
+    pub async fn ask(&self, messages: &[Value]) -> Result<usize> {
+        let body =
+            serde_json::to_vec(&json!({"model": "m", "stream": true, "messages": messages}))?;
+        let mut response = self
+            .client
+            .post(&self.url)
+            .body(body)
+            .send()
+            .await?
+            .error_for_status()?;
+        let (mut rest, mut events) = (Vec::new(), 0);
+        while let Some(piece) = response.chunk().await? {
+            rest.extend_from_slice(&piece);
+            while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = rest.drain(..=end).collect();
+                if let Some(data) = line.strip_prefix(b"data: ")
+                    && serde_json::from_slice::<Value>(data.trim_ascii()).is_ok()
+                {
+                    events += 1;
+                }
+            }
+        }
+        Ok(events)
+    }
+}

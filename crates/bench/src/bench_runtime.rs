@@ -1,0 +1,271 @@
+//! Our side: a real runtime on a real database, with the machine's own clock.
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Result, bail};
+use futures::{StreamExt, TryStreamExt, stream};
+use rooftree_protocol::{
+    AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, PermissionMode, RunStatus,
+    Session, SessionId,
+    command::{Address, CommandReply, Delivery, NewSession},
+};
+use rooftree_providers::{Model, ModelCatalog, catalog::ModelOpener};
+use rooftree_runtime::{
+    AgentRuntime, ApprovalSource, Clock, Definitions, EventFilter, Handle, RuntimeOptions,
+    Subscription, SystemClock, delegation,
+};
+use rooftree_store::{SqliteStore, Store};
+use rooftree_tools::{BackgroundProcesses, Policy};
+
+use crate::quick_model::{ModelBehavior, QuickModel};
+
+/// Posts under way at once: clients are many, but not all in the same instant.
+const POSTERS: usize = 100;
+
+/// A runtime in a directory.
+pub struct BenchRuntime {
+    pub handle: Handle,
+    pub model: Arc<QuickModel>,
+    runtime: AgentRuntime,
+    cwd: std::path::PathBuf,
+}
+
+impl BenchRuntime {
+    /// What the database is called.
+    pub const DATABASE: &str = "rooftree.db";
+
+    /// Opens the database in a directory, or makes one, and starts. Only inside a tokio runtime.
+    pub fn open(directory: &Path, model: Arc<QuickModel>) -> Result<Self> {
+        let answering = model.clone();
+        let opener = move |choice: &rooftree_protocol::ModelChoice| {
+            Ok(Model {
+                window: Some(10_000_000),
+                ..Model::new(choice, answering.clone())
+            })
+        };
+        Self::open_with(directory, model, Arc::new(opener))
+    }
+
+    /// The same with a model that is found another way; the quick one is not asked then.
+    pub fn open_with(
+        directory: &Path,
+        model: Arc<QuickModel>,
+        opener: ModelOpener,
+    ) -> Result<Self> {
+        Self::start(directory, model, Self::options(directory, opener)?)
+    }
+
+    /// The same with agents that ask each other, as many at once as somebody likes.
+    pub fn open_delegating(directory: &Path, opener: ModelOpener) -> Result<Self> {
+        let options = Self::options(directory, opener)?;
+        let many = usize::MAX;
+        let limits = Limits {
+            concurrent_calls: many,
+            children: many,
+            descendants: many,
+            ..Limits::default()
+        };
+        let lead = AgentDefinition {
+            limits,
+            ..AgentDefinition::new("lead")
+        };
+        let options = RuntimeOptions {
+            tools: delegation::tools::with_tools(&options.tools),
+            definitions: Definitions::builtin()
+                .with(lead)
+                .with(AgentDefinition::new("helper")),
+            ..options
+        };
+        Self::start(directory, QuickModel::new(ModelBehavior::Read(0)), options)
+    }
+
+    fn options(directory: &Path, opener: ModelOpener) -> Result<RuntimeOptions> {
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
+        let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
+        Ok(RuntimeOptions {
+            store,
+            clock: Arc::new(SystemClock),
+            catalog: ModelCatalog::default().with("quick", opener),
+            tools: rooftree_tools::builtin(processes.clone()),
+            processes,
+            definitions: Definitions::builtin(),
+            surroundings: Default::default(),
+            policy: Policy {
+                mode: PermissionMode::Bypass,
+                ..Policy::default()
+            },
+            wary: true,
+            sandbox: rooftree_tools::SandboxConfig::off(),
+            asking: ApprovalSource::Nobody,
+            default_model: "quick/model".parse().ok(),
+            fallbacks: Vec::new(),
+            max_turns: Some(1_000_000),
+            run_timeout: None,
+            max_cost_usd: None,
+            depth: None,
+            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
+                directory: directory.join("workspaces"),
+                copy_limit_bytes: 0,
+                copy_limit_files: 0,
+            },
+            memory: rooftree_runtime::memory::MemoryDirs::default(),
+            checkers: Default::default(),
+            naming: Arc::new(|name: &str| name.parse()),
+            hooks: rooftree_runtime::Hooks::default(),
+            servers: Arc::default(),
+            secrets: Arc::default(),
+            mark: rooftree_runtime::MessageMark::derived(b"bench"),
+            calls: None,
+        })
+    }
+
+    fn start(directory: &Path, model: Arc<QuickModel>, options: RuntimeOptions) -> Result<Self> {
+        let runtime = AgentRuntime::start(options);
+        Ok(Self {
+            handle: runtime.handle(),
+            model,
+            runtime,
+            cwd: directory.to_owned(),
+        })
+    }
+
+    /// Posts to a new session.
+    pub async fn post_new(&self) -> Result<SessionId> {
+        let new = NewSession {
+            agent: "lead".into(),
+            cwd: self.cwd.clone(),
+            name: None,
+            model: None,
+        };
+        self.post(Address::Create(new), Delivery::Queue).await
+    }
+
+    /// Posts to a session that is there.
+    pub async fn post_to(&self, session: &SessionId) -> Result<SessionId> {
+        self.post(
+            Address::Id {
+                id: session.clone(),
+            },
+            Delivery::Queue,
+        )
+        .await
+    }
+
+    /// Posts to as many new sessions.
+    pub async fn post_to_many_new(&self, sessions: usize) -> Result<()> {
+        let posts = stream::iter(0..sessions)
+            .map(|_| self.post_new())
+            .buffer_unordered(POSTERS);
+        posts.try_for_each(|_| async { Ok(()) }).await
+    }
+
+    /// Waits until nobody has anything to do.
+    pub async fn wait_until_idle(&self) -> Result<()> {
+        while !self.handle.store().unfinished().await?.is_empty() {
+            // Looking costs something too when there are many.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    /// Leaves a message that wakes nobody.
+    pub async fn post_silent(&self, session: &SessionId) -> Result<SessionId> {
+        self.post(
+            Address::Id {
+                id: session.clone(),
+            },
+            Delivery::Silent,
+        )
+        .await
+    }
+
+    async fn post(&self, to: Address, delivery: Delivery) -> Result<SessionId> {
+        let parts = vec![Part::text("Read some files.")];
+        let post = Command::Post {
+            to,
+            parts,
+            origin: Origin::User,
+            key: None,
+            delivery,
+        };
+        match self.handle.send(post).await? {
+            CommandReply::Accepted { session, .. } => Ok(session),
+            other => bail!("a post was answered with {other:?}"),
+        }
+    }
+
+    /// A session that goes on where another one is.
+    pub async fn fork(&self, session: &SessionId) -> Result<Session> {
+        let fork = Command::Fork {
+            session: session.clone(),
+            at: None,
+            name: None,
+            agent: None,
+        };
+        match self.handle.send(fork).await? {
+            CommandReply::Session(forked) => Ok(*forked),
+            other => bail!("a fork was answered with {other:?}"),
+        }
+    }
+
+    /// Watches a session from after an event on.
+    pub fn watch(&self, session: &SessionId, after: u64) -> Subscription {
+        self.handle.subscribe(EventFilter {
+            session: session.clone(),
+            after,
+        })
+    }
+
+    /// Posts to a new session and waits for the end of its run, as a client does.
+    pub async fn run(&self) -> Result<()> {
+        let session = self.post_new().await?;
+        wait_for_run_end(&mut self.watch(&session, 0))
+            .await
+            .map(drop)
+    }
+
+    /// Posts to a session and waits for the end of that run; says the number of its last event.
+    pub async fn run_in(&self, session: &SessionId, after: u64) -> Result<u64> {
+        let mut events = self.watch(session, after);
+        self.post_to(session).await?;
+        wait_for_run_end(&mut events).await
+    }
+
+    /// Waits until so many runs have had their last word and nothing is left to be done.
+    pub async fn wait_for_runs(&self, runs: usize) -> Result<()> {
+        loop {
+            let is_over = self.model.finished_runs() >= runs;
+            if is_over && self.handle.store().unfinished().await?.is_empty() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    /// Stops everything.
+    pub async fn close(self) {
+        drop(self.handle);
+        self.runtime.stop().await;
+    }
+}
+
+/// Waits for the end of a run, which must be a good one; says its number.
+pub async fn wait_for_run_end(events: &mut Subscription) -> Result<u64> {
+    loop {
+        let event = events.next().await?;
+        if let Some(number) = end_of_run(&event)? {
+            return Ok(number);
+        }
+    }
+}
+
+fn end_of_run(event: &Event) -> Result<Option<u64>> {
+    match &event.body {
+        EventBody::RunCompleted(end) if end.status == RunStatus::Completed => Ok(event.id),
+        EventBody::RunCompleted(end) => bail!("a run ended as {:?}: {:?}", end.status, end.error),
+        EventBody::Notice { code, message, .. } if code == "agent_stopped" => {
+            bail!("an agent stopped: {message}")
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the programs lie that are measured: beside this one, built with the same profile.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+
+/// The directory of the built programs.
+pub struct ProgramDir(PathBuf);
+
+impl ProgramDir {
+    /// The directory this program was started from.
+    pub fn find() -> Result<Self> {
+        let own = env::current_exe().context("find the own program")?;
+        Ok(Self(own.parent().unwrap_or(Path::new(".")).to_owned()))
+    }
+
+    /// One of the programs there.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The program of ours, if it can do this; else why it cannot.
+    pub fn rooftree(&self, ability: &[&str]) -> Result<PathBuf, String> {
+        let program = self.program("rooftree");
+        let mut asked = Command::new(&program);
+        match asked
+            .args(ability)
+            .env("ROOFTREE_HOME", env::temp_dir())
+            .output()
+        {
+            Ok(output) if output.status.success() => Ok(program),
+            Ok(_) => Err(format!(
+                "`rooftree {}` does not work yet",
+                ability.join(" ")
+            )),
+            Err(_) => Err("the program is not built".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Options that are put together only when their command is typed: there are hundreds, and one command is used.
+
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, builder::Resettable};
+
+/// The arguments of a command, read like `T` itself.
+#[derive(Debug)]
+pub struct LazyArguments<T>(pub T);
+
+impl<T: FromArgMatches> FromArgMatches for LazyArguments<T> {
+    fn from_arg_matches(found: &ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches(found).map(Self)
+    }
+
+    fn from_arg_matches_mut(found: &mut ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches_mut(found).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(found)
+    }
+}
+
+impl<T: Args> Args for LazyArguments<T> {
+    fn augment_args(command: Command) -> Command {
+        command.defer(keeping_its_words::<T>)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        T::augment_args_for_update(command)
+    }
+}
+
+/// What a command is for stands at its variant, so it is known already.
+fn keeping_its_words<T: Args>(command: Command) -> Command {
+    let about = command.get_about().cloned();
+    let long = command.get_long_about().cloned();
+    T::augment_args(command)
+        .about(Resettable::from(about))
+        .long_about(Resettable::from(long))
+}

@@ -1,0 +1,92 @@
+//! Whoever takes a key: providers of models, and services that search.
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_tools::SearchBackend;
+
+use crate::{
+    configured_models::ConfiguredModels,
+    credentials::{Credentials, FoundKey},
+    providers::{KeyNeed, ProviderProfile, key_page},
+    web,
+};
+
+/// One of them.
+pub struct KeyAccount {
+    /// What people type.
+    pub name: String,
+    /// What the key is stored under: two wires of one vendor share one.
+    pub stored_as: String,
+    pub title: String,
+    /// The variables its key may be in.
+    pub variables: Vec<String>,
+    pub need: KeyNeed,
+    /// Where to get a key.
+    pub page: Option<&'static str>,
+}
+
+impl KeyAccount {
+    /// Its key, if there is one.
+    pub fn key(&self, credentials: &Credentials) -> Result<Option<FoundKey>, Problem> {
+        credentials.find(&self.stored_as, &self.variables)
+    }
+}
+
+/// All of them.
+pub fn all(minds: &ConfiguredModels) -> Vec<KeyAccount> {
+    let services = SearchBackend::SEARCHING
+        .into_iter()
+        .filter(|backend| backend.key_variable().is_some());
+    minds
+        .profiles
+        .iter()
+        .map(of_provider)
+        .chain(services.map(of_service))
+        .collect()
+}
+
+/// The one of this name.
+pub fn find(minds: &ConfiguredModels, name: &str) -> Result<KeyAccount, Problem> {
+    let mut accounts = all(minds);
+    match accounts
+        .iter()
+        .position(|account| account.name.eq_ignore_ascii_case(name))
+    {
+        Some(at) => Ok(accounts.swap_remove(at)),
+        None => {
+            let names: Vec<&str> = accounts
+                .iter()
+                .map(|account| account.name.as_str())
+                .collect();
+            let message = format!("there is no provider `{name}` that takes a key");
+            Err(Problem::new(ErrorCode::InvalidArguments, message)
+                .fix(format!("providers there are: {}", names.join(", "))))
+        }
+    }
+}
+
+fn of_provider(profile: &ProviderProfile) -> KeyAccount {
+    KeyAccount {
+        name: profile.name.clone(),
+        stored_as: profile.account.clone(),
+        title: profile.title.clone(),
+        variables: profile.variables.clone(),
+        need: profile.need,
+        page: key_page(&profile.account),
+    }
+}
+
+fn of_service(backend: SearchBackend) -> KeyAccount {
+    KeyAccount {
+        name: backend.name().into(),
+        stored_as: backend.name().into(),
+        title: backend.title().into(),
+        variables: web::variables(backend),
+        need: KeyNeed::Key,
+        page: match backend {
+            SearchBackend::Brave => Some("https://api-dashboard.search.brave.com"),
+            SearchBackend::Tavily => Some("https://app.tavily.com"),
+            SearchBackend::Exa => Some("https://dashboard.exa.ai/api-keys"),
+            _ => None,
+        },
+    }
+}

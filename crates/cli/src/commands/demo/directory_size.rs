@@ -1,0 +1,40 @@
+//! Tells a directory one can look through in a moment from one that would take long.
+
+use std::{
+    collections::VecDeque,
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::demo_models::DemoExtent;
+
+/// Entries that can be looked through while somebody waits.
+const MANY: usize = 20_000;
+/// Time to find that out.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Whether a directory holds what was made from the rest: tools leave it out, as ignore files say.
+fn is_made(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    name == ".git" || name == "node_modules" || directory.join("CACHEDIR.TAG").is_file()
+}
+
+/// Counts until it knows. What cannot be read does not count: no tool will read it either.
+pub fn extent(directory: &Path) -> DemoExtent {
+    let since = Instant::now();
+    let mut count = 0;
+    let mut rest = VecDeque::from([directory.to_owned()]);
+    while let Some(place) = rest.pop_front() {
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            count += 1;
+            if count > MANY || since.elapsed() > PATIENCE {
+                return DemoExtent::Top;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_made(&entry.path()) {
+                rest.push_back(entry.path());
+            }
+        }
+    }
+    DemoExtent::All
+}

@@ -1,0 +1,178 @@
+//! What is said: words, standard input, attached files, put together before anything is stored.
+
+use std::{
+    ffi::OsStr,
+    io::{IsTerminal, Read, Write},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    time::Duration,
+};
+
+use rooftree_protocol::{Limits, Part, Problem, ReservedTag, reserved_tags::escape_tags};
+use rooftree_store::Store;
+
+use super::{Arguments, InputFormat, attachment::Attachment, usage};
+use crate::environment::Environment;
+
+/// How long standard input may keep silent before it is said that it is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What there is to say.
+#[derive(Debug)]
+pub enum UserInput {
+    /// Nothing: what is unfinished goes on.
+    Nothing,
+    Message(UserMessage),
+}
+
+/// A message that is not stored yet.
+#[derive(Debug)]
+pub struct UserMessage {
+    text: String,
+    attachments: Vec<Attachment>,
+}
+
+impl UserMessage {
+    /// The same with other words.
+    pub fn with_text(text: String, message: Self) -> Self {
+        Self { text, ..message }
+    }
+
+    /// Its words.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The parts to post; bytes are put into the store.
+    pub async fn parts(self, store: &dyn Store) -> Result<Vec<Part>, Problem> {
+        let mut parts = Vec::new();
+        if !self.text.is_empty() {
+            parts.push(Part::text(self.text));
+        }
+        for attachment in self.attachments {
+            parts.push(attachment.part(store).await?);
+        }
+        Ok(parts)
+    }
+}
+
+/// Puts together what was typed, what stands on standard input and what is attached. If that is
+/// nothing, what the agent begins with is said for the person.
+pub fn read_user_input(
+    arguments: &Arguments,
+    environment: &Environment,
+    initial: Option<&str>,
+) -> Result<UserInput, Problem> {
+    let mut words = Vec::new();
+    let mut attachments = Vec::new();
+    let mut dash = false;
+    for word in &arguments.words {
+        if word == "-" {
+            dash = true;
+        } else if let Some(path) = attached(word, &environment.cwd) {
+            attachments.push(Attachment::read(&environment.cwd, path)?);
+        } else {
+            let word = word
+                .to_str()
+                .ok_or_else(|| usage("the prompt is not valid UTF-8"))?;
+            words.push(word.to_owned());
+        }
+    }
+    let prompt = words.join(" ").trim().to_owned();
+    let below = if reads_input(arguments, environment, dash) {
+        read_input()?
+    } else {
+        String::new()
+    };
+    let text = match (prompt.is_empty(), below.trim().is_empty()) {
+        (_, true) => prompt,
+        (true, false) => below.trim_end().to_owned(),
+        (false, false) => {
+            // What is piped in must not be able to end its element and go on as the person's own words.
+            let below = escape_tags(below.trim_end(), &[ReservedTag::closing("stdin")]);
+            format!("{prompt}\n\n<stdin>\n{below}\n</stdin>")
+        }
+    };
+    if !text.is_empty() || !attachments.is_empty() {
+        return Ok(UserInput::Message(UserMessage { text, attachments }));
+    }
+    let may_be_silent = arguments.session.is_some() || arguments.latest;
+    if may_be_silent || arguments.input_format == InputFormat::StreamJson {
+        return Ok(UserInput::Nothing);
+    }
+    if let Some(initial) = initial {
+        return Ok(UserInput::Message(UserMessage {
+            text: initial.to_owned(),
+            attachments: Vec::new(),
+        }));
+    }
+    Err(usage("there is nothing to say")
+        .fix("rooftree run \"…\", or pipe the message in, or --continue"))
+}
+
+/// `@path`, unless it is a phrase that merely begins with `@` and names no file.
+fn attached<'a>(word: &'a OsStr, directory: &Path) -> Option<&'a Path> {
+    let path = Path::new(OsStr::from_bytes(word.as_bytes().strip_prefix(b"@")?));
+    let is_phrase =
+        word.as_bytes().iter().any(u8::is_ascii_whitespace) && !directory.join(path).exists();
+    (!is_phrase && !path.as_os_str().is_empty()).then_some(path)
+}
+
+fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> bool {
+    let piped = !std::io::stdin().is_terminal() && !environment.everywhere.no_input;
+    arguments.input_format == InputFormat::Text && (dash || piped)
+}
+
+/// Reads all of it. Whoever left a pipe open by mistake is told what is being waited for.
+fn read_input() -> Result<String, Problem> {
+    let limit = Limits::default().attachment_bytes;
+    let (tx, rx) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A closed standard input is an empty one.
+        let _ = std::io::stdin()
+            .lock()
+            .take(limit + 1)
+            .read_to_end(&mut bytes);
+        let _ = tx.send(bytes);
+    });
+    let bytes = rx.recv_timeout(PATIENCE).or_else(|_| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "reading standard input until it ends (--no-input leaves it alone) …"
+        );
+        rx.recv()
+    });
+    let bytes = bytes.unwrap_or_default();
+    if bytes.len() as u64 > limit {
+        return Err(
+            usage(format!("standard input is longer than {limit} bytes"))
+                .fix("put it into a file and attach it with @FILE, or let the agent read it"),
+        );
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| usage("standard input is not text").fix("attach it instead: @FILE"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_at_sign_attaches_unless_it_begins_a_phrase() {
+        let nowhere = Path::new("/nonexistent");
+        let table = [
+            ("@a.txt", Some("a.txt")),
+            ("@a b c", None),
+            ("@", None),
+            ("mail@x.org", None),
+        ];
+        for (word, path) in table {
+            assert_eq!(
+                attached(OsStr::new(word), nowhere),
+                path.map(Path::new),
+                "{word}"
+            );
+        }
+    }
+}

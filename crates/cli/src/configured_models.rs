@@ -1,0 +1,216 @@
+//! The models agents can think with: every provider, with the names people use for models.
+
+use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, sync::Arc};
+
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
+use rooftree_providers::{
+    ModelCatalog,
+    agent_program::{self, PROGRAMS},
+    cassette::Placeholders,
+    catalog::{KnownModels, ModelOpener, ResolvedModel},
+    external_agent, scripted,
+};
+use rooftree_runtime::{Clock, SystemClock};
+
+pub use rooftree_providers::cassette::RecordingMode;
+
+use crate::{
+    credentials::Credentials,
+    demo_models,
+    environment::{Environment, variable},
+    external_agents,
+    providers::{self, KeyNeed, ProviderProfile, SharedHttpClient},
+    secrets,
+    settings::Settings,
+};
+
+/// All of it. Nothing is connected and no key is read until a model is opened.
+pub struct ConfiguredModels {
+    pub catalog: ModelCatalog,
+    pub profiles: Vec<ProviderProfile>,
+    pub credentials: Credentials,
+    pub connections: SharedHttpClient,
+    /// Agents elsewhere, by their names behind the slash.
+    pub external: BTreeMap<String, external_agent::ExternalAgentOptions>,
+    aliases: BTreeMap<String, String>,
+    cwd: PathBuf,
+}
+
+impl ConfiguredModels {
+    /// Those the settings know.
+    pub fn of(environment: &Environment, settings: &Settings) -> Result<Self, Problem> {
+        Self::with_tape(environment, settings, &RecordingMode::Off)
+    }
+
+    /// The same, recorded or played.
+    pub fn with_tape(
+        environment: &Environment,
+        settings: &Settings,
+        tape: &RecordingMode,
+    ) -> Result<Self, Problem> {
+        let (profiles, credentials) =
+            (providers::profiles(settings)?, Credentials::of(environment));
+        let (connections, known) = (SharedHttpClient::default(), Arc::new(known(environment)?));
+        let sleeper: scripted::SleepFn = Arc::new(|pause| SystemClock.sleep(pause));
+        let mut openers = vec![(
+            "scripted".to_owned(),
+            scripted::opener(&environment.cwd, sleeper.clone()),
+        )];
+        openers.extend(
+            demo_models::PROVIDERS
+                .map(|name| (name.to_owned(), demo_models::opener(sleeper.clone()))),
+        );
+        let programs = PROGRAMS.map(|program| {
+            (
+                program.name.to_owned(),
+                program_opener(program, environment),
+            )
+        });
+        openers.extend(programs);
+        openers.push((
+            external_agents::PROVIDER.to_owned(),
+            external_agents::opener(environment, settings, connections.clone()),
+        ));
+        openers.extend(profiles.iter().map(|profile| {
+            let (credentials, connections) = (credentials.clone(), connections.clone());
+            (
+                profile.name.clone(),
+                providers::opener(profile.clone(), credentials, connections, known.clone()),
+            )
+        }));
+        let catalog = tape.wrap_openers(openers).into_iter();
+        let catalog = catalog.fold(ModelCatalog::default(), |catalog, (name, opener)| {
+            catalog.with(name, opener)
+        });
+        let catalog = catalog.with_known(known);
+        let (aliases, cwd) = (settings.aliases.clone(), environment.cwd.clone());
+        let external = settings.external.clone();
+        Ok(Self {
+            catalog,
+            profiles,
+            credentials,
+            connections,
+            external,
+            aliases,
+            cwd,
+        })
+    }
+
+    /// With one more provider, or another one under that name.
+    pub fn with(self, name: &str, opener: ModelOpener) -> Self {
+        Self {
+            catalog: self.catalog.with(name, opener),
+            ..self
+        }
+    }
+
+    /// Which model a name means, and how it was understood.
+    pub fn resolve(&self, text: &str) -> Result<ResolvedModel, Problem> {
+        let usable = || {
+            self.usable()
+                .into_iter()
+                .map(|profile| profile.name.clone())
+                .collect()
+        };
+        let resolved = providers::resolve(text, &self.catalog, &self.aliases, usable)?;
+        Ok(ResolvedModel {
+            choice: self.with_whole_path(resolved.choice),
+            ..resolved
+        })
+    }
+
+    /// The providers over HTTP that have a key. One whose key cannot be read has none.
+    pub fn usable(&self) -> Vec<&ProviderProfile> {
+        let has_key =
+            |profile: &&ProviderProfile| matches!(profile.key(&self.credentials), Ok(Some(_)));
+        self.profiles
+            .iter()
+            .filter(|profile| profile.need != KeyNeed::Nothing)
+            .filter(has_key)
+            .collect()
+    }
+
+    /// A session remembers its model; a script must be found again from any other directory.
+    fn with_whole_path(&self, mut model: ModelChoice) -> ModelChoice {
+        if model.provider == "scripted" {
+            let path = self.cwd.join(&model.model);
+            model.model = path
+                .canonicalize()
+                .unwrap_or(path)
+                .to_string_lossy()
+                .into_owned();
+        }
+        model
+    }
+}
+
+/// How a program's models are opened. What it may inherit is looked at only then.
+fn program_opener(
+    program: &'static agent_program::AgentProgram,
+    environment: &Environment,
+) -> ModelOpener {
+    let environment = environment.clone();
+    Arc::new(move |choice| {
+        let inheritance = secrets::inheritance_here(&environment);
+        let environment = rooftree_process::ChildEnvironment::inheriting(inheritance);
+        agent_program::opener(
+            program,
+            agent_program::ProgramOptions {
+                environment,
+                ..agent_program::ProgramOptions::default()
+            },
+        )(choice)
+    })
+}
+
+/// What a recording writes by name, and what it must not write at all.
+pub fn names(environment: &Environment, settings: &Settings) -> Result<Placeholders, Problem> {
+    let secrets = secrets::known_with(environment, settings);
+    let names = Placeholders::default().with_placeholder("cwd", environment.cwd.to_string_lossy());
+    let names = names.with_redactor(Arc::new(move |text| secrets.clean(text)));
+    let agents = settings.external.iter();
+    let secrets = agents.filter_map(|(name, agent)| Some((name, agent.secret.reveal()?)));
+    let names = secrets.fold(names, |names, (name, secret)| {
+        names.with_secret(&format!("secret of {name}"), secret)
+    });
+    let credentials = Credentials::of(environment);
+    providers::profiles(settings)?
+        .iter()
+        .try_fold(names, |names, profile| {
+            Ok(match profile.key(&credentials)? {
+                Some(found) => {
+                    names.with_secret(&format!("key of {}", profile.account), found.key.reveal())
+                }
+                None => names,
+            })
+        })
+}
+
+/// The model that is used when none is named: the variables' or else the settings', as written.
+pub fn default_name(settings: &Settings) -> Option<String> {
+    let set = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
+    // What was typed goes before variables, and so does what nobody can change.
+    let is_stronger =
+        settings.is_pinned("model") || settings.typed.iter().any(|key| key == "model");
+    if is_stronger {
+        settings.model.clone()
+    } else {
+        set.or_else(|| settings.model.clone())
+    }
+}
+
+/// What we know about models, and what the user's `models.toml` says about them.
+fn known(environment: &Environment) -> Result<KnownModels, Problem> {
+    let path = environment.settings.with_file_name("models.toml");
+    match fs::read_to_string(&path) {
+        Ok(text) => KnownModels::built_in().adding(&path.display().to_string(), &text),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(KnownModels::built_in())
+        }
+        Err(error) => Err(Problem::new(
+            ErrorCode::InvalidConfig,
+            format!("cannot read {}", path.display()),
+        )
+        .cause(error.to_string())),
+    }
+}

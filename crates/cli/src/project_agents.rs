@@ -1,0 +1,288 @@
+//! The agents of this place, and what they find around them: built in, the user's, the project's, typed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rooftree_protocol::{DefinitionLevel, Limits, PermissionMode, Problem};
+use rooftree_runtime::{
+    Clock, ContextWatcher, Definitions, Hooks, SystemClock,
+    definitions::{
+        DefinitionDocument, DefinitionLibrary, Diagnostic, DocumentSyntax, LoaderContext,
+        ProjectTrust, SearchDirs, Severity, TrustRecheck,
+    },
+};
+use rooftree_tools::{BackgroundProcesses, SemanticSearchTool, Tool};
+
+use crate::{
+    assemble,
+    configured_models::ConfiguredModels,
+    environment::{Environment, variable},
+    hooks,
+    human_format::place,
+    settings::Settings,
+    terminal::{run_text::counted, sanitize::clean_line},
+    trust::{
+        self, TrustStatus,
+        content::{brought, from},
+    },
+    web::WebAccess,
+};
+
+/// Files that are named when they are not used; more are counted.
+const MOST_NAMED: usize = 20;
+
+/// Said where a folder's guard hooks are switched off because it has changed.
+const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
+                          beyond permission mode `ask` meanwhile";
+
+/// Everybody who lives here.
+pub struct ProjectAgents {
+    pub definitions: Definitions,
+    pub surroundings: ContextWatcher,
+    /// Who is asked before and after everything.
+    pub hooks: Hooks,
+    /// What people should know before anything runs.
+    pub remarks: Vec<String>,
+    /// The widest permission mode that may be used here: where a guard of the project is switched off, people are asked.
+    pub widest_mode: Option<PermissionMode>,
+}
+
+impl ProjectAgents {
+    /// All of them. `typed` is what `--agents` says: a file, or JSON.
+    pub fn find(
+        environment: &Environment,
+        settings: &Settings,
+        minds: &Arc<ConfiguredModels>,
+        typed: Option<&str>,
+    ) -> Result<Self, Problem> {
+        let mut library = library(environment, settings, minds);
+        let typed = typed
+            .map(|typed| typed_document(environment, typed))
+            .transpose()?;
+        library.documents.extend(typed.clone());
+        let bytes = Limits::default().instruction_bytes;
+        let surroundings = ContextWatcher::watching(
+            library.places.clone(),
+            library.recheck.clone(),
+            bytes,
+            Arc::new(SystemClock),
+        );
+        let mut remarks = surroundings.current().remarks.clone();
+        remarks.extend(untrusted(environment, &library.places));
+        let mut found = hooks::find(environment, settings, &library.places)?;
+        // What they run must still be what is trusted: another agent may be at work here.
+        let brings = found
+            .hooks
+            .hooks
+            .iter()
+            .any(|hook| hook.level == DefinitionLevel::Project);
+        if brings && trust::of(environment, &library.places) == ProjectTrust::Missing {
+            found.without_projects();
+        }
+        remarks.extend(found.remarks);
+        let widest_mode =
+            has_inactive_guards(environment, &library.places).then_some(PermissionMode::Ask);
+        let definitions = Definitions::reading(library, Arc::new(SystemClock));
+        if let Some(typed) = typed {
+            refuse_wrong(&definitions.diagnostics(), &typed.path)?;
+        }
+        remarks.extend(unusable(&definitions));
+        remarks.extend(hiding_builtin(&definitions));
+        if widest_mode.is_some() {
+            remarks.push(GUARDS_OFF.to_owned());
+        }
+        Ok(Self {
+            definitions,
+            surroundings,
+            hooks: found.hooks,
+            remarks,
+            widest_mode,
+        })
+    }
+}
+
+/// Where to look, and what is known about models, tools and variables.
+pub fn library(
+    environment: &Environment,
+    settings: &Settings,
+    minds: &Arc<ConfiguredModels>,
+) -> DefinitionLibrary {
+    let places = places(environment);
+    let trust = trust::of(environment, &places);
+    let minds = minds.clone();
+    let knowledge = LoaderContext {
+        naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
+        tools: tool_names(),
+        variables: Arc::new(variable),
+    };
+    let ask: Arc<dyn Fn() -> ProjectTrust + Send + Sync> = Arc::new({
+        let (environment, places) = (environment.clone(), places.clone());
+        move || trust::of(&environment, &places)
+    });
+    let recheck = TrustRecheck {
+        ask: Some(ask),
+        files: vec![trust::file(environment)],
+    };
+    DefinitionLibrary {
+        places: places.trusted(trust),
+        knowledge,
+        documents: settings.agents.clone(),
+        recheck,
+    }
+}
+
+/// The places around the working directory. With a home of its own for the program, what other
+/// programs keep in the user's home is left alone.
+pub fn places(environment: &Environment) -> SearchDirs {
+    let home = variable("HOME")
+        .filter(|_| variable("ROOFTREE_HOME").is_none())
+        .map(PathBuf::from);
+    SearchDirs::around(
+        &environment.cwd,
+        environment.settings.parent().map(Path::to_owned),
+        home,
+    )
+}
+
+/// Whether the folder was trusted, has changed, and brings hooks that can refuse a tool call and are not asked now.
+fn has_inactive_guards(environment: &Environment, places: &SearchDirs) -> bool {
+    places.trust == ProjectTrust::Missing
+        && matches!(trust::status(environment, places), TrustStatus::Changed(_))
+        && hooks::of_project(places)
+            .iter()
+            .any(|hook| hook.point.is_gate())
+}
+
+/// What is not used, and why: all of it is named.
+fn untrusted(environment: &Environment, places: &SearchDirs) -> Option<String> {
+    if places.trust == ProjectTrust::Given {
+        return None;
+    }
+    let root = places.root()?;
+    let mut found: Vec<String> = brought(places)
+        .iter()
+        .map(|path| clean_line(&from(root, path)))
+        .collect();
+    if found.is_empty() {
+        return None;
+    }
+    let more = found.len().saturating_sub(MOST_NAMED);
+    found.truncate(MOST_NAMED);
+    let mut named = found.join(", ");
+    if more > 0 {
+        named = format!("{named} and {more} more");
+    }
+    Some(match trust::status(environment, places) {
+        TrustStatus::Changed(changes) => {
+            let changes: Vec<String> = changes
+                .iter()
+                .map(|change| clean_line(&change.path))
+                .collect();
+            format!(
+                "this folder has changed since you trusted it ({}), so {named} is not used; \
+                 rooftree trust --show, then rooftree trust, or --trust for once, changes that",
+                changes.join(", ")
+            )
+        }
+        _ => format!(
+            "this folder is not trusted, so {named} is not used; rooftree trust, or --trust for once, changes that"
+        ),
+    })
+}
+
+fn unusable(definitions: &Definitions) -> Option<String> {
+    let diagnostics = definitions.diagnostics();
+    let mut broken: Vec<&PathBuf> = diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .map(|found| &found.path)
+        .collect();
+    broken.dedup();
+    (!broken.is_empty()).then(|| {
+        format!(
+            "{} cannot be used; rooftree agents validate says why",
+            counted(broken.len() as u64, "agent file")
+        )
+    })
+}
+
+/// Somebody who types the name of a built-in agent should know that another one answers.
+fn hiding_builtin(definitions: &Definitions) -> Vec<String> {
+    let hidden = definitions.hidden();
+    let hidden = hidden
+        .iter()
+        .filter(|hidden| hidden.what.source.level == DefinitionLevel::Builtin);
+    hidden
+        .map(|hidden| {
+            let path = hidden.by.source.path.as_deref().map(place).unwrap_or_default();
+            let name = &hidden.what.name;
+            format!(
+                "agent `{name}` is the one of {path}; builtin/{name} is the one that comes with the program"
+            )
+        })
+        .collect()
+}
+
+fn refuse_wrong(diagnostics: &[Diagnostic], path: &Path) -> Result<(), Problem> {
+    let wrong = diagnostics
+        .iter()
+        .filter(|found| found.path == path && found.severity == Severity::Error);
+    let wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} cannot be used", path.display());
+    Err(Problem::new(rooftree_protocol::ErrorCode::InvalidConfig, message).cause(wrong.join("\n")))
+}
+
+/// What `--agents` says: JSON if it begins like that, else a file.
+fn typed_document(environment: &Environment, typed: &str) -> Result<DefinitionDocument, Problem> {
+    let level = DefinitionLevel::Config;
+    if typed.trim_start().starts_with(['{', '[']) {
+        return Ok(DefinitionDocument {
+            path: "--agents".into(),
+            text: typed.into(),
+            syntax: DocumentSyntax::Json,
+            level,
+        });
+    }
+    let path = environment.cwd.join(typed);
+    let text = fs::read_to_string(&path).map_err(|error| {
+        Problem::new(
+            rooftree_protocol::ErrorCode::InvalidArguments,
+            format!("cannot read {}", path.display()),
+        )
+        .cause(error.to_string())
+        .fix("--agents takes a TOML or JSON file, or JSON itself")
+    })?;
+    let syntax = if path.extension().is_some_and(|end| end == "toml") {
+        DocumentSyntax::Toml
+    } else {
+        DocumentSyntax::Json
+    };
+    Ok(DefinitionDocument {
+        path,
+        text,
+        syntax,
+        level,
+    })
+}
+
+fn tool_names() -> Arc<[Vec<String>]> {
+    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
+    let tools = assemble::tools(
+        &processes,
+        SemanticSearchTool::new(None),
+        WebAccess::default(),
+    );
+    let names = |tool: &Arc<dyn Tool>| {
+        let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
+        std::iter::once(tool.spec().name.clone())
+            .chain(aliases)
+            .collect()
+    };
+    tools.iter().map(names).collect()
+}

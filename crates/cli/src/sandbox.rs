@@ -1,0 +1,31 @@
+//! How programs are confined here: commands of agents, and servers of tools.
+
+use rooftree_protocol::{Confinement, Network, SandboxMode};
+use rooftree_tools::SandboxConfig;
+
+use crate::{environment::PrivateDirs, settings::Settings};
+
+/// As was typed, as the settings say, where it works.
+pub fn confining(
+    mode: Option<SandboxMode>,
+    network: Option<Network>,
+    settings: &Settings,
+    private: PrivateDirs,
+) -> SandboxConfig {
+    let confinement = Confinement {
+        mode: mode.or(settings.sandbox).unwrap_or_default(),
+        network: network
+            .or_else(|| settings.network.clone())
+            .unwrap_or_default(),
+        writable: settings.writable.clone(),
+        readable: settings.readable.clone(),
+        ..Confinement::default()
+    };
+    let (private, scratch) = (private.directories.into(), private.scratch);
+    SandboxConfig {
+        confinement,
+        private,
+        scratch,
+        ..SandboxConfig::default()
+    }
+}

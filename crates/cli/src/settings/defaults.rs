@@ -1,0 +1,26 @@
+//! What holds where nothing is set, taken from the code that goes by it.
+
+use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode};
+use serde_json::{Value, json};
+
+/// What a key is worth that nobody has set; none if it has no usual value. Null says that there is no limit.
+pub fn default_value(key: &str) -> Option<Value> {
+    let limits = Limits::default();
+    Some(match key {
+        "permission.mode" => json!(PermissionMode::default()),
+        "permission.wary" => json!(super::WARY),
+        "sandbox.mode" => json!(SandboxMode::default()),
+        "sandbox.network" => json!(Network::default()),
+        "limits.max_turns" => json!(limits.max_turns),
+        "limits.timeout" => match limits.run_timeout_secs {
+            0 => Value::Null,
+            seconds => json!(format!("{seconds}s")),
+        },
+        "limits.max_cost" => json!(limits.max_cost_usd),
+        "environment.inherit" => json!("safe"),
+        "hooks.confined" => json!("project"),
+        "fallbacks" | "environment.keep" => json!([]),
+        adds_up if super::merge::ADDING_UP.contains(&adds_up) => json!([]),
+        _ => return None,
+    })
+}

@@ -1,0 +1,129 @@
+//! One's own word over another's: what is said goes before what was said, key by key. Rules add up.
+
+use super::{
+    ProviderSettings, Settings, WebSettings, flatten::flatten, layer::SettingsLayer,
+    providers::ProviderTimeouts,
+};
+
+/// Keys whose values add up instead of replacing each other.
+pub const ADDING_UP: [&str; 5] = [
+    "permission.allow",
+    "permission.ask",
+    "permission.deny",
+    "sandbox.writable",
+    "sandbox.readable",
+];
+
+impl Settings {
+    /// With what is said on top of it, by somebody who may say anything.
+    pub(super) fn overlaid(mut self, said: Self) -> Self {
+        self.allow.extend(said.allow);
+        self.ask.extend(said.ask);
+        self.deny.extend(said.deny);
+        self.writable.extend(said.writable);
+        self.readable.extend(said.readable);
+        self.aliases.extend(said.aliases);
+        self.external.extend(said.external);
+        self.servers.extend(said.servers);
+        self.agents.extend(said.agents);
+        self.hooks.extend(said.hooks);
+        self.environment.keep.extend(said.environment.keep);
+        self.environment.only_listed |= said.environment.only_listed;
+        for (name, provider) in said.providers {
+            let known = self.providers.remove(&name).unwrap_or_default();
+            self.providers.insert(name, known.overlaid(provider));
+        }
+        self.remarks.extend(said.remarks);
+        self.pinned.extend(said.pinned);
+        Self {
+            model: said.model.or(self.model),
+            fallbacks: if said.fallbacks.is_empty() {
+                self.fallbacks
+            } else {
+                said.fallbacks
+            },
+            mode: said.mode.or(self.mode),
+            wary: said.wary.or(self.wary),
+            sandbox: said.sandbox.or(self.sandbox),
+            network: said.network.or(self.network),
+            max_turns: said.max_turns.or(self.max_turns),
+            timeout: said.timeout.or(self.timeout),
+            max_cost: said.max_cost.or(self.max_cost),
+            confined: said.confined.or(self.confined),
+            embeddings: said.embeddings.or(self.embeddings),
+            web: self.web.overlaid(said.web),
+            ..self
+        }
+    }
+
+    /// With what is pinned: it counts whatever anybody else says, and only more can be denied or asked.
+    pub(super) fn pinned_by(mut self, said: Self, layer: &SettingsLayer) -> Self {
+        let pinned: Vec<String> = flatten(&layer.table)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect();
+        let has = |key: &str| pinned.iter().any(|known| known == key);
+        // Everything else of these is somebody's permission.
+        if has("permission.allow") {
+            self.allow.clear();
+        }
+        if has("sandbox.writable") {
+            self.writable.clear();
+        }
+        if has("sandbox.readable") {
+            self.readable.clear();
+        }
+        let here = layer.path.display();
+        let ignored = self.typed.iter().filter(|key| has(key) && !is_denial(key));
+        let ignored: Vec<String> = ignored
+            .map(|key| format!("-c {key} is ignored: {here} sets it"))
+            .collect();
+        let mut settings = self.overlaid(said);
+        settings.remarks.extend(ignored);
+        settings.pinned.extend(pinned);
+        settings
+    }
+
+    /// Whether a key is set by whoever keeps the machine, so that nobody else can.
+    pub fn is_pinned(&self, key: &str) -> bool {
+        self.pinned.iter().any(|known| known == key)
+    }
+}
+
+fn is_denial(key: &str) -> bool {
+    matches!(key, "permission.deny" | "permission.ask")
+}
+
+impl ProviderSettings {
+    fn overlaid(self, said: Self) -> Self {
+        let ProviderTimeouts {
+            connect,
+            first_byte,
+            between_events,
+            total,
+        } = said.waits;
+        Self {
+            base_url: said.base_url.or(self.base_url),
+            key_env: said.key_env.or(self.key_env),
+            wire: said.wire.or(self.wire),
+            waits: ProviderTimeouts {
+                connect: connect.or(self.waits.connect),
+                first_byte: first_byte.or(self.waits.first_byte),
+                between_events: between_events.or(self.waits.between_events),
+                total: total.or(self.waits.total),
+            },
+        }
+    }
+}
+
+impl WebSettings {
+    fn overlaid(mut self, said: Self) -> Self {
+        self.allow_private.extend(said.allow_private);
+        Self {
+            backend: said.backend.or(self.backend),
+            url: said.url.or(self.url),
+            model: said.model.or(self.model),
+            ..self
+        }
+    }
+}

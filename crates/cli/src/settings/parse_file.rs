@@ -1,0 +1,315 @@
+//! Reads one `config.toml`. A key nobody knows is an error: a setting that does nothing
+//! would be believed to do something.
+
+use std::{io::ErrorKind, path::Path};
+
+use rooftree_protocol::{DefinitionLevel, Network, PermissionMode, Problem, SandboxMode};
+use rooftree_runtime::{
+    definitions::{DefinitionDocument, DocumentSyntax},
+    hooks::HookConfinement,
+};
+use toml::Table;
+
+use super::{
+    EnvironmentSettings, HookTable, Settings, external_agents,
+    parse_value::{SettingsReader, refuse_all_but, wrong},
+    providers, web,
+};
+
+/// The keys at the top, and those of the tables below it.
+const TOP: &[&str] = &[
+    "model",
+    "fallbacks",
+    "aliases",
+    "permission",
+    "limits",
+    "sandbox",
+    "providers",
+    "external",
+    "search",
+    "web",
+    "mcp",
+    "agents",
+    "hooks",
+    "environment",
+];
+const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
+const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
+const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
+const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
+const ENVIRONMENT: &[&str] = &["keep", "inherit"];
+
+/// Reads a file, as text and as a table; none if there is none.
+pub fn file(path: &Path) -> Result<Option<(String, Table)>, Problem> {
+    match std::fs::read_to_string(path) {
+        Ok(content) => parsed(&content, path).map(|table| Some((content, table))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(wrong(path, "cannot read the settings".into()).cause(error.to_string())),
+    }
+}
+
+/// Reads the text of a file.
+#[cfg(test)]
+pub fn text(content: &str, path: &Path) -> Result<Settings, Problem> {
+    table(&parsed(content, path)?, content, path)
+}
+
+fn parsed(content: &str, path: &Path) -> Result<Table, Problem> {
+    content.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| line_of(content, span.start));
+        wrong(
+            path,
+            format!("line {line} is not TOML: {}", error.message()),
+        )
+    })
+}
+
+/// Reads what a file holds, which is written like this.
+pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Problem> {
+    refuse_misplaced(table, path)?;
+    refuse_all_but(TOP, table, "", path)?;
+    let reader = SettingsReader { path };
+    let permission = reader.table(table, "permission", PERMISSION)?;
+    let limits = reader.table(table, "limits", LIMITS)?;
+    let search = reader.table(table, "search", SEARCH)?;
+    let sandbox = reader.table(table, "sandbox", SANDBOX)?;
+    Ok(Settings {
+        model: reader.value::<String>(table, "model")?,
+        fallbacks: reader.value(table, "fallbacks")?.unwrap_or_default(),
+        aliases: reader.value(table, "aliases")?.unwrap_or_default(),
+        providers: providers::read(&reader, table)?,
+        mode: reader.value::<PermissionMode>(&permission, "mode")?,
+        wary: reader.value(&permission, "wary")?,
+        allow: reader.rules(&permission, "allow")?,
+        ask: reader.rules(&permission, "ask")?,
+        deny: reader.rules(&permission, "deny")?,
+        max_turns: reader.value::<u32>(&limits, "max_turns")?,
+        timeout: reader.duration(&limits, "timeout")?,
+        max_cost: reader.dollars(&limits, "max_cost")?,
+        sandbox: reader.value::<SandboxMode>(&sandbox, "mode")?,
+        network: reader.value::<Network>(&sandbox, "network")?,
+        writable: reader.paths(&sandbox, "writable")?,
+        readable: reader.paths(&sandbox, "readable")?,
+        external: external_agents::read(table, path)?,
+        servers: servers(&reader, table)?,
+        agents: agents(table, content, path),
+        hooks: hooks(table, path)?,
+        confined: confined(&reader, table)?,
+        embeddings: reader.value(&search, "embeddings")?,
+        web: web::read(&reader, table, &search)?,
+        environment: environment(&reader, table)?,
+        typed: Vec::new(),
+        pinned: Vec::new(),
+        remarks: Vec::new(),
+    })
+}
+
+/// A key that belongs into one of the tables and stands at the top.
+fn refuse_misplaced(table: &Table, path: &Path) -> Result<(), Problem> {
+    let tables = [
+        ("permission", PERMISSION),
+        ("limits", LIMITS),
+        ("sandbox", SANDBOX),
+        ("environment", ENVIRONMENT),
+    ];
+    for key in table.keys().filter(|key| !TOP.contains(&key.as_str())) {
+        let meant = tables
+            .iter()
+            .filter(|(_, known)| known.contains(&key.as_str()));
+        let meant: Vec<String> = meant.map(|(table, _)| format!("`{table}.{key}`")).collect();
+        if !meant.is_empty() {
+            let problem = wrong(path, format!("unknown key `{key}`"));
+            return Err(problem.fix(format!("did you mean {}?", meant.join(" or "))));
+        }
+    }
+    Ok(())
+}
+
+/// Servers are read where all of them are, with their variables replaced.
+fn servers(
+    reader: &SettingsReader<'_>,
+    table: &Table,
+) -> Result<serde_json::Map<String, serde_json::Value>, Problem> {
+    let mcp = reader.table(table, "mcp", &["servers"])?;
+    Ok(reader.value(&mcp, "servers")?.unwrap_or_default())
+}
+
+fn environment(reader: &SettingsReader<'_>, table: &Table) -> Result<EnvironmentSettings, Problem> {
+    let table = reader.table(table, "environment", ENVIRONMENT)?;
+    let only_listed = match reader.value::<String>(&table, "inherit")?.as_deref() {
+        None | Some("safe") => false,
+        Some("listed") => true,
+        Some(other) => {
+            let problem = reader.wrong(format!("`environment.inherit` cannot be \"{other}\""));
+            return Err(problem.fix(
+                "write \"safe\" (all but secrets) or \"listed\" (what programs commonly need)",
+            ));
+        }
+    };
+    Ok(EnvironmentSettings {
+        keep: reader.value(&table, "keep")?.unwrap_or_default(),
+        only_listed,
+    })
+}
+
+/// The whole file, if it defines agents: whoever reads them says what is wrong at which line.
+fn agents(table: &Table, content: &str, path: &Path) -> Vec<DefinitionDocument> {
+    let is_there = table.contains_key("agents");
+    let document = DefinitionDocument {
+        path: path.to_owned(),
+        text: content.to_owned(),
+        syntax: DocumentSyntax::Toml,
+        level: DefinitionLevel::Config,
+    };
+    is_there.then_some(document).into_iter().collect()
+}
+
+/// The hooks as they are; whoever asks them says what is wrong with them.
+fn hooks(table: &Table, path: &Path) -> Result<Vec<HookTable>, Problem> {
+    let Some(hooks) = table.get("hooks") else {
+        return Ok(Vec::new());
+    };
+    let mut hooks =
+        serde_json::to_value(hooks).map_err(|error| wrong(path, format!("`hooks`: {error}")))?;
+    if let Some(events) = hooks.as_object_mut() {
+        events.remove("confined");
+    }
+    Ok(vec![HookTable {
+        path: path.to_owned(),
+        level: DefinitionLevel::User,
+        hooks,
+    }])
+}
+
+/// Whose hooks are confined, which stands among the events.
+fn confined(
+    reader: &SettingsReader<'_>,
+    table: &Table,
+) -> Result<Option<HookConfinement>, Problem> {
+    let Some(hooks) = table.get("hooks").and_then(|hooks| hooks.as_table()) else {
+        return Ok(None);
+    };
+    Ok(
+        match reader.value::<String>(hooks, "confined")?.as_deref() {
+            None => None,
+            Some("none") => Some(HookConfinement::None),
+            Some("project") => Some(HookConfinement::Project),
+            Some("all") => Some(HookConfinement::All),
+            Some(other) => {
+                let problem = reader.wrong(format!("`hooks.confined` cannot be \"{other}\""));
+                let fix = "write \"project\" (those that a project brings), \"all\" or \"none\"";
+                return Err(problem.fix(fix));
+            }
+        },
+    )
+}
+
+fn line_of(content: &str, at: usize) -> usize {
+    content
+        .get(..at)
+        .map_or(1, |before| before.matches('\n').count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_said_with_a_way_out() {
+        let table = [
+            (
+                "modle = 'a/b'",
+                "unknown key `modle`",
+                "did you mean `model`?",
+            ),
+            (
+                "[permission]\nmod = 'ask'",
+                "unknown key `permission.mod`",
+                "did you mean `permission.mode`?",
+            ),
+            (
+                "colour = 'red'",
+                "unknown key `colour`",
+                "known keys here: model, fallbacks, aliases",
+            ),
+            (
+                "permission = 'ask'",
+                "`permission` must be a table",
+                "write [permission]",
+            ),
+            (
+                "permission.allow = ['Bash(']",
+                "`allow`: `Bash(` is not a rule",
+                "write Tool",
+            ),
+            (
+                "permission.deny = ['Bsh(rm *)']",
+                "`deny`: `Bsh(rm *)` names no tool",
+                "tools are ",
+            ),
+            (
+                "limits.timeout = 'soon'",
+                "`timeout` is not a duration",
+                "\"90s\"",
+            ),
+        ];
+        for (content, message, fix) in table {
+            let problem = text(content, Path::new("c.toml")).unwrap_err();
+            assert!(problem.message.contains(message), "{problem:?}");
+            assert!(
+                problem.fix.clone().unwrap_or_default().contains(fix),
+                "{problem:?}"
+            );
+            assert_eq!(problem.code, ErrorCode::InvalidConfig);
+        }
+    }
+
+    #[test]
+    fn broken_toml_and_wrong_values_name_their_place() {
+        let broken = text("model = 'a/b'\nx = = 1", Path::new("c.toml")).unwrap_err();
+        assert!(
+            broken.message.contains("line 2 is not TOML"),
+            "{}",
+            broken.message
+        );
+        let mode = text("permission.mode = 'yolo'", Path::new("c.toml")).unwrap_err();
+        assert!(
+            mode.message.contains("yolo") && mode.message.contains("accept-edits"),
+            "{}",
+            mode.message
+        );
+    }
+
+    #[test]
+    fn a_provider_is_read_with_its_waits() {
+        let content = "[providers.mine]\nbase_url = 'http://h/v1'\nwire = 'responses'\n\
+                    [providers.mine.timeouts]\nfirst_byte = '10s'";
+        let settings = text(content, Path::new("c.toml")).unwrap();
+        let mine = &settings.providers["mine"];
+        assert_eq!(
+            (mine.base_url.as_deref(), mine.wire),
+            (Some("http://h/v1"), Some(super::super::WireName::Responses))
+        );
+        assert_eq!(
+            mine.waits.first_byte,
+            Some(std::time::Duration::from_secs(10))
+        );
+    }
+
+    #[test]
+    fn a_key_in_the_settings_is_refused_without_being_repeated() {
+        let content = "[providers.openai]\napi_key = 'sk-very-secret'";
+        let problem = text(content, Path::new("c.toml")).unwrap_err();
+        assert_eq!(problem.fix.as_deref(), Some("rooftree auth set openai"));
+        assert!(
+            !format!("{problem:?}").contains("very-secret"),
+            "{problem:?}"
+        );
+        let problem = text("[providers.x]\nbase_uri = 'y'", Path::new("c.toml")).unwrap_err();
+        assert_eq!(problem.fix.as_deref(), Some("did you mean `x.base_url`?"));
+    }
+}

@@ -1,0 +1,140 @@
+//! Reads single values of one `config.toml`, and says what is wrong with them.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_tools::PermissionRule;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use super::suggest::suggestion;
+use crate::rules;
+
+/// Reads values of one file.
+pub(super) struct SettingsReader<'a> {
+    pub(super) path: &'a Path,
+}
+
+impl SettingsReader<'_> {
+    pub(super) fn value<T: DeserializeOwned>(
+        &self,
+        table: &Table,
+        key: &str,
+    ) -> Result<Option<T>, Problem> {
+        let Some(value) = table.get(key) else {
+            return Ok(None);
+        };
+        let read = T::deserialize(value.clone());
+        read.map(Some).map_err(|error| {
+            let reason = error
+                .message()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            wrong(self.path, format!("`{key}` cannot be {value}: {reason}"))
+        })
+    }
+
+    /// A table, which has no other keys than these; an empty one if it is not there.
+    pub(super) fn table(&self, table: &Table, key: &str, known: &[&str]) -> Result<Table, Problem> {
+        match table.get(key) {
+            None => Ok(Table::new()),
+            Some(Value::Table(inner)) => {
+                refuse_all_but(known, inner, key, self.path).map(|()| inner.clone())
+            }
+            Some(_) => Err(self
+                .wrong(format!("`{key}` must be a table"))
+                .fix(format!("write [{key}] above its keys"))),
+        }
+    }
+
+    pub(super) fn dollars(&self, table: &Table, key: &str) -> Result<Option<f64>, Problem> {
+        match self.value::<f64>(table, key)? {
+            Some(dollars) if !dollars.is_finite() || dollars < 0.0 => Err(self
+                .wrong(format!("`{key}` cannot be {dollars}"))
+                .fix("write US dollars, for example 0.5")),
+            dollars => Ok(dollars),
+        }
+    }
+
+    /// Something is wrong in this file.
+    pub(super) fn wrong(&self, what: String) -> Problem {
+        wrong(self.path, what)
+    }
+
+    pub(super) fn rules(&self, table: &Table, key: &str) -> Result<Vec<PermissionRule>, Problem> {
+        let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
+        let rules: Result<Vec<PermissionRule>, Problem> = texts
+            .iter()
+            .map(|text| PermissionRule::parse(text))
+            .collect();
+        rules.and_then(rules::known).map_err(|problem| {
+            let told = wrong(self.path, format!("`{key}`: {}", problem.message));
+            problem.fix.map_or(told.clone(), |fix| told.fix(fix))
+        })
+    }
+
+    /// Paths in full; `~/` is the home.
+    pub(super) fn paths(&self, table: &Table, key: &str) -> Result<Vec<PathBuf>, Problem> {
+        let texts: Vec<String> = self.value(table, key)?.unwrap_or_default();
+        let path = |text: &String| {
+            let home = || env::var_os("HOME").map(PathBuf::from);
+            let path = match text.strip_prefix("~/") {
+                Some(rest) => home().map(|home| home.join(rest)),
+                None => Some(PathBuf::from(text)),
+            };
+            path.filter(|path| path.is_absolute()).ok_or_else(|| {
+                self.wrong(format!(
+                    "`{key}` cannot be {text:?}: it is not a path in full"
+                ))
+                .fix("begin it with / or ~/")
+            })
+        };
+        texts.iter().map(path).collect()
+    }
+
+    pub(super) fn duration(&self, table: &Table, key: &str) -> Result<Option<Duration>, Problem> {
+        let Some(text) = self.value::<String>(table, key)? else {
+            return Ok(None);
+        };
+        humantime::parse_duration(&text).map(Some).map_err(|error| {
+            wrong(self.path, format!("`{key}` is not a duration: {error}"))
+                .fix("write for example \"90s\" or \"10m\"")
+        })
+    }
+}
+
+/// Refuses a key that is not among the known ones.
+pub(super) fn refuse_all_but(
+    known: &[&str],
+    table: &Table,
+    name: &str,
+    path: &Path,
+) -> Result<(), Problem> {
+    let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) else {
+        return Ok(());
+    };
+    let prefix = if name.is_empty() {
+        String::new()
+    } else {
+        format!("{name}.")
+    };
+    let problem = wrong(path, format!("unknown key `{prefix}{key}`"));
+    Err(match suggestion(key, known) {
+        Some(likely) => problem.fix(format!("did you mean `{prefix}{likely}`?")),
+        None => problem.fix(format!("known keys here: {}", known.join(", "))),
+    })
+}
+
+/// Something is wrong in a file.
+pub(super) fn wrong(path: &Path, what: String) -> Problem {
+    Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("{}: {what}", path.display()),
+    )
+}

@@ -1,0 +1,315 @@
+//! Numbers, names and small events in words for people. Pure.
+
+use rooftree_protocol::{
+    Event, EventBody, RunId, RunStatus, SessionId, Usage,
+    event::{Denial, NoticeLevel, Report, RunEnd, Verdict, WaitReason},
+};
+
+use super::{
+    line::{StyledLine, TextStyle},
+    sanitize::clean,
+};
+
+/// `3 ms`, `1.2 s`, `6m12s`.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        // Rounding must not give `60.0 s`.
+        1_000..59_950 => format!("{:.1} s", milliseconds as f64 / 1_000.0),
+        _ => {
+            let seconds = milliseconds.div_ceil(1_000);
+            match seconds / 60 {
+                minutes @ 0..60 => format!("{minutes}m{:02}s", seconds % 60),
+                minutes => format!("{}h{:02}m", minutes / 60, minutes % 60),
+            }
+        }
+    }
+}
+
+/// `950 tok`, `4.1k tok`, `1.2M tok`.
+pub fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} tok"),
+        1_000..999_950 => format!("{:.1}k tok", count as f64 / 1_000.0),
+        _ => format!("{:.1}M tok", count as f64 / 1_000_000.0),
+    }
+}
+
+/// What something cost: `≈$0.19`; `≥$0.19` if some prices are not known, `–` if none is. Few digits,
+/// but never so few that something looks like nothing.
+pub fn money(usage: &Usage) -> String {
+    let sign = if usage.cost_complete { "≈" } else { "≥" };
+    match usage.cost_usd {
+        cost if cost >= 0.01 => format!("{sign}${cost:.2}"),
+        cost if cost > 0.0 => format!("{sign}${cost:.5}"),
+        _ if usage.cost_complete => "free".into(),
+        _ => "–".into(),
+    }
+}
+
+/// `1 turn`, `3 turns`.
+pub fn counted(count: u64, what: &str) -> String {
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
+}
+
+/// A model without its directories: `scripted//long/path/x.toml` is `scripted/x.toml`.
+pub fn model(name: &str) -> String {
+    match (name.split_once('/'), name.rsplit_once('/')) {
+        (Some(("scripted", _)), Some((_, file))) => format!("scripted/{file}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// The end of an id that is enough to name it.
+pub fn short(session: &SessionId) -> &str {
+    ending(session.as_str())
+}
+
+/// The end of any id that is enough to name it.
+pub fn ending(id: &str) -> &str {
+    id.get(id.len().saturating_sub(8)..).unwrap_or(id)
+}
+
+/// The command that goes on with a session.
+pub fn how_to_continue(session: &SessionId) -> String {
+    format!("rooftree run -s {} \"…\"", short(session))
+}
+
+/// What the last line about a run tells.
+pub struct FinishedRun<'a> {
+    pub end: &'a RunEnd,
+    pub session: &'a SessionId,
+    pub run: Option<&'a RunId>,
+    /// Runs it delegated to.
+    pub agents: usize,
+}
+
+/// The last line about a run; more where it is too wide for one.
+pub fn summary(account: &FinishedRun<'_>, columns: usize) -> Vec<StyledLine> {
+    let &FinishedRun {
+        end,
+        session,
+        run,
+        agents,
+    } = account;
+    let (icon, look, word) = match end.status {
+        RunStatus::Completed if end.is_refuted() => ("■", TextStyle::Warning, Some("not verified")),
+        RunStatus::Completed => ("✓", TextStyle::Good, None),
+        RunStatus::Failed => ("✗", TextStyle::Bad, Some("failed")),
+        RunStatus::Cancelled => ("■", TextStyle::Warning, Some("stopped")),
+        RunStatus::MaxTurns => ("■", TextStyle::Warning, Some("out of turns")),
+        RunStatus::Budget => ("■", TextStyle::Warning, Some("out of money")),
+        RunStatus::TimedOut => ("■", TextStyle::Warning, Some("out of time")),
+        RunStatus::Truncated => (
+            "■",
+            TextStyle::Warning,
+            Some("answer cut off at the output limit"),
+        ),
+        RunStatus::Interrupted => ("■", TextStyle::Warning, Some("interrupted")),
+    };
+    let mut facts: Vec<String> = word.map(str::to_owned).into_iter().collect();
+    facts.push(match agents {
+        0 => counted(end.turns.into(), "turn"),
+        agents => counted(agents as u64, "agent"),
+    });
+    if end.calls > 0 {
+        facts.push(counted(end.calls.into(), "tool"));
+    }
+    facts.push(duration(end.duration_ms));
+    facts.push(tokens(end.usage.total()));
+    if end.usage.cost_usd > 0.0 {
+        facts.push(money(&end.usage));
+    }
+    let facts = StyledLine::of(look, icon).with(TextStyle::Dim, format!(" {}", facts.join(" · ")));
+    let trace = run
+        .filter(|_| agents > 0)
+        .map(|run| format!("trace: rooftree runs trace {}", ending(run.as_str())));
+    let rest: Vec<String> = std::iter::once(format!("session {session}"))
+        .chain(trace)
+        .collect();
+    let whole = facts
+        .clone()
+        .with(TextStyle::Dim, format!(" · {}", rest.join(" · ")));
+    if whole.width() <= columns {
+        return vec![whole];
+    }
+    let joined = StyledLine::of(TextStyle::Dim, format!("  {}", rest.join(" · ")));
+    if joined.width() <= columns {
+        return vec![facts, joined];
+    }
+    let apart = rest
+        .iter()
+        .map(|fact| StyledLine::of(TextStyle::Dim, format!("  {fact}")));
+    std::iter::once(facts).chain(apart).collect()
+}
+
+/// The calls that were refused because nobody could be asked, and what would have allowed them.
+pub fn denials(denials: &[Denial]) -> Vec<StyledLine> {
+    if denials.is_empty() {
+        return Vec::new();
+    }
+    let count = counted(denials.len() as u64, "call");
+    let mut lines = vec![StyledLine::of(
+        TextStyle::Warning,
+        format!("{count} not permitted:"),
+    )];
+    for denial in denials {
+        lines.push(StyledLine::of(TextStyle::Warning, "  ⊘ ").with(
+            TextStyle::Plain,
+            format!("{} {}", denial.tool, denial.title),
+        ));
+        lines.push(StyledLine::of(
+            TextStyle::Dim,
+            format!("    {}", without_mark(&denial.reason)),
+        ));
+    }
+    lines
+}
+
+/// Reasons begin with a mark for the model, `[auto-rejected: …]`, that people need not read.
+fn without_mark(reason: &str) -> &str {
+    match reason
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
+        Some((_, words)) if !words.is_empty() => words,
+        _ => reason,
+    }
+}
+
+/// What is said beside the work about an event; nothing for what is shown otherwise or not at all.
+pub fn remarks(event: &Event) -> Vec<StyledLine> {
+    match &event.body {
+        EventBody::RunVerified(verdict) => checks(&event.agent, verdict),
+        body => remark(body).into_iter().collect(),
+    }
+}
+
+/// One line per check of the work: `✗ tests: ok.txt is missing · back to fixer (1 of 3)`.
+fn checks(agent: &str, verdict: &Verdict) -> Vec<StyledLine> {
+    let count = match verdict.attempts {
+        0 => verdict.attempt.to_string(),
+        most => format!("{} of {most}", verdict.attempt),
+    };
+    let then = if verdict.again {
+        format!("back to {agent}")
+    } else {
+        "not verified".to_owned()
+    };
+    let line = |report: &Report| {
+        let said = clean(&report.one_line());
+        if report.passed {
+            return StyledLine::of(TextStyle::Good, "✓ ").with(TextStyle::Dim, clean(&report.name));
+        }
+        StyledLine::of(TextStyle::Bad, "✗ ")
+            .with(TextStyle::Plain, said)
+            .with(TextStyle::Dim, format!(" · {then} ({count})"))
+    };
+    verdict.reports.iter().map(line).collect()
+}
+
+fn remark(body: &EventBody) -> Option<StyledLine> {
+    match body {
+        EventBody::RunWaiting {
+            reason: WaitReason::RateLimit | WaitReason::Retry,
+            detail,
+            ..
+        } => Some(StyledLine::of(TextStyle::Warning, "↻ ").with(TextStyle::Dim, detail)),
+        EventBody::SessionCleared { .. } => Some(StyledLine::of(
+            TextStyle::Dim,
+            "— the context starts anew —",
+        )),
+        EventBody::Notice {
+            level,
+            message,
+            hint,
+            ..
+        } => {
+            let (icon, look) = match level {
+                NoticeLevel::Info => ("· ", TextStyle::Dim),
+                NoticeLevel::Warning => ("! ", TextStyle::Warning),
+                NoticeLevel::Error => ("✗ ", TextStyle::Bad),
+            };
+            let line = StyledLine::of(look, icon).with(TextStyle::Plain, message);
+            Some(match hint {
+                Some(hint) => line.with(TextStyle::Dim, format!(" — {hint}")),
+                None => line,
+            })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_never_round_up_to_nonsense() {
+        let durations = [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_000, "1.0 s"),
+            (59_949, "59.9 s"),
+            (59_950, "1m00s"),
+        ];
+        for (given, words) in durations
+            .into_iter()
+            .chain([(372_114, "6m13s"), (3_600_000, "1h00m")])
+        {
+            assert_eq!(duration(given), words);
+        }
+        for (given, words) in [
+            (950, "950 tok"),
+            (4_120, "4.1k tok"),
+            (999_949, "999.9k tok"),
+            (1_250_000, "1.2M tok"),
+        ] {
+            assert_eq!(tokens(given), words);
+        }
+        assert_eq!(
+            (counted(1, "turn"), counted(2, "turn")),
+            ("1 turn".into(), "2 turns".into())
+        );
+    }
+
+    #[test]
+    fn money_is_never_nothing_when_something_was_paid() {
+        let table = [
+            (0.194, true, "≈$0.19"),
+            (0.00012, true, "≈$0.00012"),
+            (1.5, false, "≥$1.50"),
+            (0.0, true, "free"),
+            (0.0, false, "–"),
+        ];
+        for (cost_usd, cost_complete, words) in table {
+            assert_eq!(
+                money(&Usage {
+                    cost_usd,
+                    cost_complete,
+                    ..Usage::none()
+                }),
+                words
+            );
+        }
+    }
+
+    #[test]
+    fn a_script_is_called_by_its_file() {
+        assert_eq!(model("scripted//tmp/a/b.toml"), "scripted/b.toml");
+        assert_eq!(model("ollama/qwen3:8b"), "ollama/qwen3:8b");
+    }
+
+    #[test]
+    fn the_mark_for_the_model_is_not_shown_to_people() {
+        assert_eq!(
+            without_mark("[auto-rejected: nobody can be asked] Write asks"),
+            "Write asks"
+        );
+        assert_eq!(without_mark("[rejected by user]"), "[rejected by user]");
+    }
+}

@@ -1,0 +1,32 @@
+//! Chooses how a run is shown, and how much of it.
+
+use std::io::{IsTerminal, stderr};
+
+use super::{
+    live::LiveView,
+    plain::PlainView,
+    view::{TerminalView, ViewDetail},
+};
+use crate::environment::{Environment, variable};
+
+/// The view for these surroundings.
+pub fn view(environment: &Environment, detail: ViewDetail) -> Box<dyn TerminalView> {
+    let is_terminal = stderr().is_terminal();
+    let colours = environment.colours(is_terminal);
+    let can_redraw = is_terminal
+        && !environment.everywhere.plain
+        && variable("TERM").is_some_and(|term| term != "dumb");
+    if can_redraw && detail > ViewDetail::Remarks {
+        return Box::new(LiveView::new(stderr(), colours, detail));
+    }
+    Box::new(PlainView::new(stderr(), colours, detail))
+}
+
+/// How much is to be said.
+pub fn detail(environment: &Environment) -> ViewDetail {
+    match (environment.everywhere.quiet, environment.everywhere.verbose) {
+        (true, _) => ViewDetail::Quiet,
+        (false, 0) => ViewDetail::Usual,
+        (false, _) => ViewDetail::Full,
+    }
+}

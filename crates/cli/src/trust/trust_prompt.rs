@@ -1,0 +1,85 @@
+//! Asks the person at the terminal whether what a project brings may be used: once per content.
+
+use rooftree_protocol::Problem;
+use rooftree_runtime::definitions::SearchDirs;
+
+use super::{TrustStatus, content::ProjectContent};
+use crate::{
+    environment::Environment,
+    human_format::place,
+    terminal::{
+        confirm,
+        line::{StyledLine, TextStyle},
+    },
+};
+
+/// Files shown; more are counted.
+const SHOWN: usize = 30;
+
+/// Asks if there is something to ask, and remembers the answer.
+pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), Problem> {
+    if environment.everywhere.trust {
+        return Ok(());
+    }
+    let standing = super::status(environment, places);
+    let is_open = matches!(standing, TrustStatus::Unknown | TrustStatus::Changed(_));
+    let (Some(root), true) = (places.root(), is_open) else {
+        return Ok(());
+    };
+    let Some(content) = ProjectContent::of(places).filter(|content| !content.is_empty()) else {
+        return Ok(());
+    };
+    let heading = match &standing {
+        TrustStatus::Changed(_) => format!("{} has changed what it brings along", place(root)),
+        _ => format!(
+            "{} brings along what can act or change how agents work",
+            place(root)
+        ),
+    };
+    let mut lines = vec![StyledLine::of(TextStyle::Warning, "? ").with(TextStyle::Strong, heading)];
+    lines.extend(listed(&standing, &content));
+    lines.push(StyledLine::of(
+        TextStyle::Dim,
+        "  Look at it first if others wrote it. Without it everything works, only without these.",
+    ));
+    let colours = environment.colours(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+    if confirm::ask(&lines, "  use it? y/N › ", colours).await? {
+        super::give(environment, root, &content)
+    } else {
+        super::refuse(environment, root, &content)
+    }
+}
+
+/// What there is, or what is different, one line each.
+pub fn listed(standing: &TrustStatus, content: &ProjectContent) -> Vec<StyledLine> {
+    let mut entries: Vec<(TextStyle, &str, &str)> = match standing {
+        TrustStatus::Changed(changes) => changes
+            .iter()
+            .map(|change| match change.is_new {
+                true => (TextStyle::Good, "+", change.path.as_str()),
+                false => (TextStyle::Warning, "~", change.path.as_str()),
+            })
+            .collect(),
+        _ => content
+            .acting
+            .keys()
+            .chain(&content.text)
+            .map(|path| (TextStyle::Plain, "·", path.as_str()))
+            .collect(),
+    };
+    let more = entries.len().saturating_sub(SHOWN);
+    entries.truncate(SHOWN);
+    let mut lines: Vec<StyledLine> = entries
+        .into_iter()
+        .map(|(look, sign, path)| {
+            StyledLine::of(look, format!("    {sign} ")).with(TextStyle::Plain, path)
+        })
+        .collect();
+    if more > 0 {
+        lines.push(StyledLine::of(
+            TextStyle::Dim,
+            format!("    and {more} more: rooftree trust --show"),
+        ));
+    }
+    lines
+}

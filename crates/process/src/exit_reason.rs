@@ -1,0 +1,14 @@
+//! How a program can end.
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitReason {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal from elsewhere.
+    Signalled(i32),
+    /// Its time was over and it was killed.
+    TimedOut,
+    /// It was stopped on request.
+    Cancelled,
+}

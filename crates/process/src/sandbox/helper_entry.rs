@@ -1,0 +1,294 @@
+//! The helper: this program, started once more, that confines itself and becomes another one.
+//!
+//! Landlock and filters confine whoever asks for them, and what it starts. So somebody has to ask
+//! and then become the program. That one has a guard outside, who adopts everything that is left
+//! without a parent and ends it: when the program has ended, and when whoever started it has died.
+
+use std::{
+    convert::Infallible,
+    env,
+    ffi::{CString, OsString},
+    os::unix::{ffi::OsStrExt, process::CommandExt},
+    path::PathBuf,
+    process::{Command, exit},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use nix::{
+    errno::Errno,
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp},
+    sys::{
+        prctl::{set_child_subreaper, set_no_new_privs, set_pdeathsig},
+        signal::{SigSet, SigmaskHow, Signal, kill, raise},
+        wait::{WaitPidFlag, WaitStatus, waitpid},
+    },
+    unistd::{Pid, getppid},
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+};
+
+use super::{
+    Sandbox, SandboxBackend, SandboxNetwork, SeccompProfile, gate,
+    helper_args::{ENTRY, HelperArgs, HelperRole},
+    landlock::{LandlockGrant, grants, restrict},
+    landlock_scope,
+    seccomp::seccomp_programs,
+};
+use crate::process_tree;
+
+/// What the helper ends with if it cannot do what it is asked: the program has not been started.
+const REFUSED: i32 = 126;
+
+/// This program, even if its file has been replaced since it was started.
+const OWN: &str = "/proc/self/exe";
+
+/// Says that whoever started the guard has died. It is not the usual one for that, which cannot be heeded.
+const OWNER_DIED: Signal = Signal::SIGHUP;
+
+/// Whether this program begins with [`enter_if_asked`], so that it can be its own helper.
+static ENTERS: AtomicBool = AtomicBool::new(false);
+
+/// Another program that begins with [`enter_if_asked`].
+static OTHER: OnceLock<PathBuf> = OnceLock::new();
+
+/// To be called first thing in `main`: if this program was started as a helper, it becomes one and
+/// this never returns. Without it, or [`use_helper`], only bubblewrap can confine programs.
+pub fn enter_if_asked() {
+    let mut words = env::args_os().skip(1);
+    let first = words.next().unwrap_or_default();
+    if gate::is_asked(&first) {
+        let Err(reason) = gate::open_gate_and_exec(words);
+        refuse(&reason);
+    }
+    if landlock_scope::is_asked(&first) {
+        let Err(reason) = landlock_scope::restrict_and_exec(words);
+        refuse(&reason);
+    }
+    if first == ENTRY {
+        let reason = match HelperArgs::read(words) {
+            Some(order) if order.part != HelperRole::Inside => guard(&order),
+            Some(order) => become_confined(&order),
+            None => Err("its arguments are no order".to_owned()),
+        };
+        let Err(reason) = reason;
+        refuse(&reason);
+    }
+    ENTERS.store(true, Ordering::Relaxed);
+}
+
+fn refuse(reason: &str) -> ! {
+    eprintln!("rooftree cannot confine this program, so it was not started: {reason}");
+    exit(REFUSED)
+}
+
+/// Names a program that begins with [`enter_if_asked`], for one that cannot do so itself. The first
+/// one that is named stays.
+pub fn use_helper(program: impl Into<PathBuf>) {
+    let _ = OTHER.set(program.into());
+}
+
+/// The program that is the helper, if there is one.
+pub(crate) fn program() -> Option<PathBuf> {
+    let own = || ENTERS.load(Ordering::Relaxed).then(|| PathBuf::from(OWN));
+    OTHER.get().cloned().or_else(own)
+}
+
+/// How the helper is started for a command.
+pub(crate) fn command(
+    sandbox: &Sandbox,
+    command: Vec<OsString>,
+) -> Option<(PathBuf, Vec<OsString>)> {
+    let owner = Pid::this().as_raw();
+    let (network, grants) = (sandbox.network, grants(sandbox));
+    let order = HelperArgs {
+        part: HelperRole::Outside,
+        owner,
+        network,
+        grants,
+        command,
+    };
+    Some((program()?, order.to_arguments()))
+}
+
+/// How the helper is started for a command that is not confined, so that nothing of it is left either; none
+/// if there is no helper.
+pub(crate) fn unconfined_command(command: Vec<OsString>) -> Option<(PathBuf, Vec<OsString>)> {
+    let owner = Pid::this().as_raw();
+    let order = HelperArgs {
+        part: HelperRole::Unconfined,
+        owner,
+        network: SandboxNetwork::On,
+        grants: Vec::new(),
+        command,
+    };
+    Some((program()?, order.to_arguments()))
+}
+
+/// Stays outside, and leaves nothing behind.
+fn guard(order: &HelperArgs) -> Result<Infallible, String> {
+    let heeded = SigSet::from_iter([Signal::SIGCHLD, OWNER_DIED]);
+    // A polite end is for the program to heed; the guard ends when that has ended.
+    let held = SigSet::from_iter([
+        Signal::SIGCHLD,
+        OWNER_DIED,
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+    ]);
+    let said = |error: Errno| error.to_string();
+    held.thread_swap_mask(SigmaskHow::SIG_SETMASK)
+        .map_err(said)?;
+    set_child_subreaper(true).map_err(said)?;
+    set_pdeathsig(OWNER_DIED).map_err(said)?;
+    if getppid().as_raw() != order.owner {
+        return Err("whoever wanted it is gone".to_owned());
+    }
+    let leader = match order.part {
+        HelperRole::Unconfined => started(&order.command)?,
+        HelperRole::Outside | HelperRole::Inside => {
+            let inside = HelperArgs {
+                part: HelperRole::Inside,
+                owner: Pid::this().as_raw(),
+                ..order.clone()
+            };
+            let child = Command::new(OWN)
+                .args(inside.to_arguments())
+                .spawn()
+                .map_err(|error| error.to_string())?;
+            i32::try_from(child.id())
+                .map(Pid::from_raw)
+                .map_err(|error| error.to_string())?
+        }
+    };
+    loop {
+        let ended = match heeded.wait().map_err(said)? {
+            OWNER_DIED => Some(WaitStatus::Signaled(leader, Signal::SIGKILL, false)),
+            _ => reaped(leader),
+        };
+        if let Some(status) = ended {
+            end_all();
+            leave(status);
+        }
+    }
+}
+
+/// Starts a program as it is. The guard holds signals back and ignores broken pipes; the program does not.
+fn started(command: &[OsString]) -> Result<Pid, String> {
+    let spelled =
+        |word: &OsString| CString::new(word.as_bytes()).map_err(|error| error.to_string());
+    let arguments = command.iter().map(spelled).collect::<Result<Vec<_>, _>>()?;
+    let program = arguments.first().ok_or("it is nothing")?;
+    let variables = env::vars_os().map(|(mut name, value)| {
+        name.push("=");
+        name.push(value);
+        spelled(&name)
+    });
+    let variables = variables.collect::<Result<Vec<_>, _>>()?;
+    let said = |error: Errno| format!("start `{}`: {error}", program.to_string_lossy());
+    let mut attributes = PosixSpawnAttr::init().map_err(said)?;
+    attributes.set_sigmask(&SigSet::empty()).map_err(said)?;
+    attributes
+        .set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE]))
+        .map_err(said)?;
+    let flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
+    attributes.set_flags(flags).map_err(said)?;
+    let actions = PosixSpawnFileActions::init().map_err(said)?;
+    posix_spawnp(program, &actions, &attributes, &arguments, &variables).map_err(said)
+}
+
+/// Takes in all that have ended; says how the leader did, if it did.
+fn reaped(leader: Pid) -> Option<WaitStatus> {
+    let mut ended = None;
+    while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+        match status {
+            WaitStatus::StillAlive => break,
+            WaitStatus::Exited(pid, _) | WaitStatus::Signaled(pid, ..) if pid == leader => {
+                ended = Some(status)
+            }
+            _ => {}
+        }
+    }
+    ended
+}
+
+/// Kills every descendant. Whoever loses its parent becomes a child of the guard, so none gets away.
+fn end_all() {
+    let own = Pid::this().as_raw();
+    loop {
+        for seen in process_tree::descendants(own) {
+            let _ = kill(Pid::from_raw(seen.pid), Signal::SIGKILL);
+        }
+        match waitpid(None, None) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Ends the way the program did.
+fn leave(status: WaitStatus) -> ! {
+    if let WaitStatus::Exited(_, code) = status {
+        exit(code);
+    }
+    if let WaitStatus::Signaled(_, signal, _) = status {
+        let _ = SigSet::empty().thread_set_mask();
+        let _ = raise(signal);
+    }
+    exit(REFUSED)
+}
+
+/// Goes inside, for good, and becomes the program.
+fn become_confined(order: &HelperArgs) -> Result<Infallible, String> {
+    set_pdeathsig(Signal::SIGKILL).map_err(|error| error.to_string())?;
+    if getppid().as_raw() != order.owner {
+        return Err("its guard is gone".to_owned());
+    }
+    // The guard holds signals back; the program does not.
+    SigSet::empty()
+        .thread_set_mask()
+        .map_err(|error| error.to_string())?;
+    let kind = SeccompProfile {
+        backend: SandboxBackend::Landlock,
+        network: order.network,
+        has_unix: false,
+    };
+    let filters = seccomp_programs(kind).ok_or("there is no filter for this machine")?;
+    set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
+    let mut grants = order.grants.clone();
+    grants.push(LandlockGrant {
+        path: "/proc/self".into(),
+        is_writable: false,
+    });
+    restrict(&grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
+    give_up_capabilities().map_err(|error| format!("give up capabilities: {error}"))?;
+    for filter in filters {
+        seccompiler::apply_filter(filter)
+            .map_err(|error| format!("filter system calls: {error}"))?;
+    }
+    let Some((program, arguments)) = order.command.split_first() else {
+        return Err("it is nothing".to_owned());
+    };
+    let error = Command::new(program).args(arguments).exec();
+    Err(format!("start `{}`: {error}", program.to_string_lossy()))
+}
+
+/// Root without them is an ordinary user who owns many files; no new privileges means they stay away.
+fn give_up_capabilities() -> rustix::io::Result<()> {
+    for bit in 0..u64::BITS {
+        // Those the kernel does not know are refused, and not needed.
+        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
+    }
+    let none = CapabilitySet::empty();
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        },
+    )
+}

@@ -1,0 +1,152 @@
+//! A start inside a sandbox, put in other words: what is really started, and what it needs for that.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Write},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
+
+use nix::{
+    sys::resource::{Resource, getrlimit, rlim_t},
+    unistd::{AccessFlags, access},
+};
+
+use crate::{
+    SpawnRequest,
+    sandbox::{self, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork, SeccompProfile},
+};
+
+const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
+
+/// What is really started.
+pub(crate) struct SandboxedCommand {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
+    /// Stay open in it.
+    pub(crate) inherited: Vec<OwnedFd>,
+    pub(crate) limits: Vec<ResourceLimit>,
+    /// What `/tmp` is called inside, where it is called otherwise.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
+/// One limit the kernel keeps.
+pub(crate) struct ResourceLimit {
+    pub(crate) resource: Resource,
+    pub(crate) most: rlim_t,
+}
+
+/// Puts a start in other words.
+pub(crate) fn sandboxed_command(
+    spawn: &SpawnRequest,
+    sandbox: &Sandbox,
+    backend: SandboxBackend,
+) -> io::Result<SandboxedCommand> {
+    let command: Vec<OsString> = [&spawn.program]
+        .into_iter()
+        .chain(&spawn.args)
+        .cloned()
+        .collect();
+    let missing = |what: &str| io::Error::new(io::ErrorKind::NotFound, what.to_owned());
+    let mut inherited = Vec::new();
+    let (program, arguments) = match backend {
+        SandboxBackend::Bubblewrap => {
+            let scope = scope(sandbox)?;
+            let has_unix = sandbox.network == SandboxNetwork::Off || scope.is_some();
+            let programs = sandbox::seccomp_programs(SeccompProfile {
+                backend,
+                network: sandbox.network,
+                has_unix,
+            });
+            let programs = programs
+                .ok_or_else(|| missing("there is no system call filter for this machine"))?;
+            inherited = programs.iter().map(readable).collect::<io::Result<_>>()?;
+            let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
+            if let Some((words, needed)) = scope {
+                arguments.extend(words);
+                inherited.push(needed);
+            }
+            // A network of its own needs nobody to answer for it.
+            if let Some(gate) = sandbox
+                .gate
+                .as_ref()
+                .filter(|_| sandbox.network == SandboxNetwork::Off)
+            {
+                let helper = sandbox::helper().ok_or_else(|| missing(NO_HELPER))?;
+                let (words, needed) = sandbox::gate_helper_prefix(gate, &helper)?;
+                arguments.extend(words);
+                inherited.extend(needed);
+            }
+            arguments.extend(command);
+            (
+                sandbox::bubblewrap()
+                    .ok_or_else(|| missing("bubblewrap is not installed (bwrap)"))?,
+                arguments,
+            )
+        }
+        SandboxBackend::Landlock => {
+            sandbox::helper_command(sandbox, command).ok_or_else(|| missing(NO_HELPER))?
+        }
+    };
+    let temporary = sandbox
+        .temporary
+        .clone()
+        .filter(|_| backend == SandboxBackend::Landlock);
+    Ok(SandboxedCommand {
+        program,
+        arguments,
+        inherited,
+        limits: bounds(sandbox.limits),
+        temporary,
+    })
+}
+
+/// What keeps a program in the machine's network from its abstract sockets; none where that cannot be done,
+/// and then it can make no Unix sockets at all.
+fn scope(sandbox: &Sandbox) -> io::Result<Option<(Vec<OsString>, OwnedFd)>> {
+    let helper = sandbox::helper()
+        .filter(|_| sandbox.network == SandboxNetwork::On && sandbox::is_scope_possible());
+    helper
+        .map(|helper| sandbox::scope_entry(&helper))
+        .transpose()
+}
+
+/// Refuses a program that is not there: bubblewrap would only say so in the program's own output.
+pub(crate) fn check_program(cwd: &Path, files: &[&OsStr]) -> io::Result<()> {
+    let is_runnable = |file: &&OsStr| {
+        let file = cwd.join(file);
+        access(&file, AccessFlags::X_OK).is_ok() && file.is_file()
+    };
+    if cwd.is_dir() && files.iter().any(is_runnable) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// A filter as something to be read to its end. It fits into a pipe, so nobody has to wait.
+fn readable(program: &seccompiler::BpfProgram) -> io::Result<OwnedFd> {
+    let (reader, mut writer) = io::pipe()?;
+    writer.write_all(&sandbox::bpf_bytes(program))?;
+    Ok(reader.into())
+}
+
+/// What the kernel keeps, never above what it keeps already.
+fn bounds(limits: SandboxLimits) -> Vec<ResourceLimit> {
+    let wanted = [
+        // Memory a program could write to. Counting what it only reserves would stop many a runtime.
+        (Resource::RLIMIT_DATA, limits.memory),
+        (Resource::RLIMIT_FSIZE, limits.file_size),
+        (Resource::RLIMIT_CPU, limits.cpu_secs),
+        // A core holds what was in memory, and nobody looks for it.
+        (Resource::RLIMIT_CORE, Some(0)),
+    ];
+    let bound = |(resource, most): (Resource, Option<u64>)| {
+        let already = getrlimit(resource).map_or(rlim_t::MAX, |(_, hard)| hard);
+        most.map(|most| ResourceLimit {
+            resource,
+            most: already.min(most),
+        })
+    };
+    wanted.into_iter().filter_map(bound).collect()
+}

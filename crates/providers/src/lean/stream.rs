@@ -1,0 +1,153 @@
+//! Listens to an answer in plain text and gives it on with its calls as calls.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use futures::{StreamExt, stream};
+use rooftree_protocol::{
+    CallId, ToolCall,
+    event::{ReplyPart, StopReason},
+};
+
+use super::call_scanner::{CallScanner, ScannedPart};
+use crate::{Error, ModelReply, ReplyChunk, ReplyStream};
+
+/// What stands for a result that the model made up.
+const INVENTED: &str =
+    "[The model wrote the result of a tool itself; that is left out. No tool was called.]";
+
+/// An answer being listened to.
+pub(super) struct LeanStream {
+    inner: ReplyStream,
+    offered: Arc<[String]>,
+    /// What the model did not get, besides what the wire says.
+    dropped: Vec<String>,
+    scanner: CallScanner,
+    calls: usize,
+    ready: VecDeque<Result<ReplyChunk, Error>>,
+}
+
+impl LeanStream {
+    pub(super) fn new(inner: ReplyStream, offered: Arc<[String]>, dropped: Vec<String>) -> Self {
+        let scanner = CallScanner::new(Arc::clone(&offered));
+        Self {
+            inner,
+            offered,
+            dropped,
+            scanner,
+            calls: 0,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The answer as a stream.
+    pub(super) fn stream(self) -> ReplyStream {
+        stream::unfold(self, |mut answer| async move {
+            Some((answer.next().await?, answer))
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Option<Result<ReplyChunk, Error>> {
+        loop {
+            if let Some(ready) = self.ready.pop_front() {
+                return Some(ready);
+            }
+            match self.inner.next().await? {
+                Ok(ReplyChunk::Text(text)) => {
+                    let pieces = self.scanner.push(&text);
+                    self.show(pieces);
+                }
+                Ok(ReplyChunk::Reply(reply)) => {
+                    let pieces = self.scanner.finish();
+                    self.show(pieces);
+                    if self.scanner.has_fake_result() {
+                        self.ready
+                            .push_back(Ok(ReplyChunk::Text(INVENTED.to_owned())));
+                    }
+                    let reply = self.read(reply);
+                    self.ready.push_back(Ok(ReplyChunk::Reply(reply)));
+                }
+                other => return Some(other),
+            }
+        }
+    }
+
+    fn show(&mut self, pieces: Vec<ScannedPart>) {
+        for piece in pieces {
+            let chunk = match piece {
+                ScannedPart::Text(text) => ReplyChunk::Text(text),
+                ScannedPart::Call(call) => {
+                    self.calls += 1;
+                    ReplyChunk::ToolInput {
+                        index: self.calls - 1,
+                        tool: call.tool,
+                        text: call.input.to_string(),
+                    }
+                }
+            };
+            self.ready.push_back(Ok(chunk));
+        }
+    }
+
+    /// The whole reply with its calls. It is read anew: the stream was only for watching.
+    fn read(&mut self, reply: ModelReply) -> ModelReply {
+        let mut scanner = CallScanner::new(Arc::clone(&self.offered));
+        let mut parts = Vec::with_capacity(reply.parts.len());
+        for part in reply.parts {
+            let ReplyPart::Text { text } = part else {
+                parts.push(part);
+                continue;
+            };
+            let mut pieces = scanner.push(&text);
+            pieces.extend(scanner.finish());
+            for piece in pieces {
+                join(&mut parts, piece);
+            }
+        }
+        if scanner.has_fake_result() {
+            join(&mut parts, ScannedPart::Text(INVENTED.to_owned()));
+        }
+        let has_calls = parts.iter().any(|part| matches!(part, ReplyPart::Call(_)));
+        tidy(&mut parts, has_calls);
+        let stop = match reply.stop {
+            StopReason::End if has_calls => StopReason::Calls,
+            stop => stop,
+        };
+        let mut dropped = std::mem::take(&mut self.dropped);
+        dropped.extend(reply.dropped);
+        ModelReply {
+            parts,
+            stop,
+            dropped,
+            ..reply
+        }
+    }
+}
+
+fn join(parts: &mut Vec<ReplyPart>, piece: ScannedPart) {
+    match (parts.last_mut(), piece) {
+        (Some(ReplyPart::Text { text }), ScannedPart::Text(more)) => text.push_str(&more),
+        (_, ScannedPart::Text(text)) => parts.push(ReplyPart::Text { text }),
+        (_, ScannedPart::Call(call)) => {
+            // Only to tell them apart: the runtime gives ids of its own.
+            let id = CallId::from_entropy(parts.len() as u128);
+            parts.push(ReplyPart::Call(ToolCall {
+                id,
+                tool: call.tool,
+                input: call.input,
+            }));
+        }
+    }
+}
+
+/// Takes away the empty lines that stood between words and blocks.
+fn tidy(parts: &mut Vec<ReplyPart>, has_calls: bool) {
+    if has_calls {
+        for part in parts.iter_mut() {
+            if let ReplyPart::Text { text } = part {
+                text.truncate(text.trim_end().len());
+            }
+        }
+        parts.retain(|part| !matches!(part, ReplyPart::Text { text } if text.is_empty()));
+    }
+}

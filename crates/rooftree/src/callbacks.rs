@@ -1,0 +1,292 @@
+//! The program's closures: asked before a tool is used, told of what happens, asked for permission.
+//!
+//! What blocks a call goes to the runtime as it is. Everything else is told by one task, in the
+//! order it happened, so that a slow listener slows no agent.
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::{FutureExt, future::BoxFuture};
+use rooftree_process::EnvironmentFilter;
+use rooftree_protocol::{
+    Command, Event, EventBody, ParentCall, Question as AgentQuestion, QuestionId, QuestionReply,
+    RunId, SessionId,
+    event::{RunEnd, ToolRecord},
+};
+use rooftree_runtime::{
+    Handle, Hooks,
+    hooks::{BeforeToolHook, ConfiguredHook, EventWatcher},
+};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::permission::{Decision, PermissionRequest};
+
+/// A tool call that has ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolUsed {
+    /// The session that made it.
+    pub session: SessionId,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// The definition at work.
+    pub agent: String,
+    /// What became of it.
+    pub record: ToolRecord,
+}
+
+/// A sub-agent that begins to work.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SubagentStart {
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, which is also its task's id.
+    pub run: RunId,
+    /// Its definition.
+    pub agent: String,
+    /// The model it begins with.
+    pub model: String,
+    /// What it was asked, in short.
+    pub title: String,
+    /// Who asked.
+    pub parent: ParentCall,
+}
+
+/// A sub-agent that has ended its work.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SubagentStop {
+    /// Its session.
+    pub session: SessionId,
+    /// Its run, which is also its task's id.
+    pub run: RunId,
+    /// Its definition.
+    pub agent: String,
+    /// How it ended, what it said, what it cost.
+    pub end: RunEnd,
+}
+
+type CallbackList<T> = Vec<Arc<dyn Fn(T) -> BoxFuture<'static, ()> + Send + Sync>>;
+type Approver = Arc<dyn Fn(PermissionRequest) -> BoxFuture<'static, Decision> + Send + Sync>;
+
+type Answerer = Arc<dyn Fn(Vec<AgentQuestion>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
+
+/// Everything a program wants to be asked and told.
+#[derive(Clone, Default)]
+pub(crate) struct CallbackSet {
+    pub(crate) before_tool: Vec<BeforeToolHook>,
+    pub(crate) after_tool: CallbackList<ToolUsed>,
+    pub(crate) subagent_start: CallbackList<SubagentStart>,
+    pub(crate) subagent_stop: CallbackList<SubagentStop>,
+    pub(crate) approver: Option<Approver>,
+    pub(crate) answerer: Option<Answerer>,
+    /// Whether nobody else can answer: what no closure is there for is refused at once.
+    pub(crate) is_alone: bool,
+    pub(crate) hooks: Vec<ConfiguredHook>,
+}
+
+/// Those who read everything that happens.
+#[derive(Clone, Default)]
+pub(crate) struct EventSubscribers(Arc<Mutex<Vec<mpsc::UnboundedSender<Arc<Event>>>>>);
+
+impl EventSubscribers {
+    /// One more, who is told from now on.
+    pub(crate) fn subscribe(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
+        let (tell, told) = mpsc::unbounded_channel();
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(tell);
+        told
+    }
+
+    fn tell(&self, event: &Arc<Event>) {
+        let mut readers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        readers.retain(|reader| reader.send(event.clone()).is_ok());
+    }
+}
+
+/// What happens, on its way from the runtime to the listeners.
+pub(crate) struct CallbackChannel {
+    pub(crate) readers: EventSubscribers,
+    events: mpsc::UnboundedReceiver<Arc<Event>>,
+}
+
+impl CallbackSet {
+    /// The hooks to start a runtime with, and the line that they feed.
+    pub(crate) fn connect(&self, inheritance: Arc<EnvironmentFilter>) -> (Hooks, CallbackChannel) {
+        let (tell, events) = mpsc::unbounded_channel();
+        let readers = EventSubscribers::default();
+        let reading = readers.clone();
+        let watcher: EventWatcher = Arc::new(move |event| {
+            reading.tell(event);
+            if has_callback(&event.body) {
+                let _ = tell.send(event.clone());
+            }
+        });
+        let mut asked = Hooks::default();
+        (asked.before_tool, asked.watchers, asked.hooks) =
+            (self.before_tool.clone(), vec![watcher], self.hooks.clone());
+        asked.inheritance = inheritance;
+        (asked, CallbackChannel { readers, events })
+    }
+
+    /// Tells everything that comes over the line. Once the end is near, what is left and no more.
+    pub(crate) async fn listen(
+        self,
+        mut line: CallbackChannel,
+        handle: Handle,
+        ending: CancellationToken,
+    ) {
+        while let Some(Some(event)) = ending.run_until_cancelled(line.events.recv()).await {
+            self.dispatch(&event, &handle).await;
+        }
+        while let Ok(event) = line.events.try_recv() {
+            self.dispatch(&event, &handle).await;
+        }
+    }
+
+    async fn dispatch(&self, event: &Event, handle: &Handle) {
+        let (session, agent, run) = (
+            event.session.clone(),
+            event.agent.clone(),
+            event.run.clone(),
+        );
+        match (&event.body, run) {
+            (EventBody::ToolCompleted(record), run) => {
+                tell(
+                    &self.after_tool,
+                    ToolUsed {
+                        session,
+                        run,
+                        agent,
+                        record: record.clone(),
+                    },
+                )
+                .await;
+            }
+            (
+                EventBody::RunStarted {
+                    model,
+                    title,
+                    parent: Some(parent),
+                    ..
+                },
+                Some(run),
+            ) => {
+                let (model, title, parent) = (model.clone(), title.clone(), parent.clone());
+                tell(
+                    &self.subagent_start,
+                    SubagentStart {
+                        session,
+                        run,
+                        agent,
+                        model,
+                        title,
+                        parent,
+                    },
+                )
+                .await;
+            }
+            (EventBody::RunCompleted(end), Some(run)) if event.parent_run.is_some() => {
+                tell(
+                    &self.subagent_stop,
+                    SubagentStop {
+                        session,
+                        run,
+                        agent,
+                        end: end.clone(),
+                    },
+                )
+                .await;
+            }
+            (EventBody::PermissionRequested { .. }, _) => self.answer(event, handle),
+            (EventBody::QuestionRequested { id, questions, .. }, _) => {
+                self.reply(id.clone(), questions.clone(), handle);
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks the program. Others wait for other answers meanwhile; a crash means no.
+    fn answer(&self, event: &Event, handle: &Handle) {
+        let Some(question) = PermissionRequest::from_event(event) else {
+            return;
+        };
+        let alone: Approver =
+            Arc::new(|_| Box::pin(async { Decision::deny("nobody can be asked") }));
+        let Some(approver) = self.approver.clone().or(self.is_alone.then_some(alone)) else {
+            return;
+        };
+        let (handle, session, permission) = (
+            handle.clone(),
+            question.session.clone(),
+            question.id.clone(),
+        );
+        tokio::spawn(async move {
+            let asked = AssertUnwindSafe(async { approver(question).await })
+                .catch_unwind()
+                .await;
+            let decision = asked.unwrap_or_else(|_| Decision::deny("whoever was asked crashed"));
+            let _ = handle
+                .send(Command::Permit {
+                    session,
+                    permission,
+                    answer: decision.answer(),
+                })
+                .await;
+        });
+    }
+}
+
+impl CallbackSet {
+    /// Puts an agent's questions to the program; without somebody who answers they are declined.
+    fn reply(&self, question: QuestionId, questions: Vec<AgentQuestion>, handle: &Handle) {
+        let (handle, answerer) = (handle.clone(), self.answerer.clone());
+        if answerer.is_none() && !self.is_alone {
+            return;
+        }
+        tokio::spawn(async move {
+            let declined = |why: &str| QuestionReply::Declined {
+                because: Some(why.to_owned()),
+            };
+            let reply = match answerer {
+                None => declined("nobody answers questions here"),
+                Some(answerer) => {
+                    let asked = AssertUnwindSafe(async { answerer(questions).await })
+                        .catch_unwind()
+                        .await;
+                    asked.unwrap_or_else(|_| declined("whoever was asked crashed"))
+                }
+            };
+            let _ = handle.send(Command::Reply { question, reply }).await;
+        });
+    }
+}
+
+/// A listener that crashes misses what it was told; the others and the agents go on.
+async fn tell<T: Clone>(listeners: &CallbackList<T>, news: T) {
+    for listener in listeners {
+        let _ = AssertUnwindSafe(async { listener(news.clone()).await })
+            .catch_unwind()
+            .await;
+    }
+}
+
+fn has_callback(body: &EventBody) -> bool {
+    use EventBody::{
+        PermissionRequested, QuestionRequested, RunCompleted, RunStarted, ToolCompleted,
+    };
+    matches!(
+        body,
+        ToolCompleted(_)
+            | RunStarted { .. }
+            | RunCompleted(_)
+            | PermissionRequested { .. }
+            | QuestionRequested { .. }
+    )
+}

@@ -1,0 +1,177 @@
+//! What agents work with besides models: tools, verifiers, rules, and what their programs may inherit.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rooftree_process::EnvironmentFilter;
+use rooftree_protocol::{AgentDefinition, ErrorCode, MemoryScope, Problem, Verifier};
+use rooftree_providers::cassette::Placeholders;
+use rooftree_runtime::{
+    Definitions, ProjectContext, SecretRedactor, checks::VerifierFunction,
+    definitions::verifiers_in, delegation, memory_tools, people_tools,
+};
+use rooftree_tools::{
+    BackgroundProcesses, HAS_MCP, PermissionRule, SearchService, SemanticSearchTool, Tool, Toolset,
+    WebConfig, builtin_with, toolset::ToolLookup,
+};
+
+use crate::{
+    endpoint::Endpoint,
+    error::{Error, Result},
+};
+
+/// The library has no settings: what it knows is in variables named like secrets, or was given as a key.
+pub(crate) fn known_secrets(endpoints: &BTreeMap<String, Endpoint>) -> SecretRedactor {
+    let named = SecretRedactor::in_variables(variables()).into_iter();
+    let named = named.map(|(name, value)| (format!("value of {name}"), value));
+    let keys = endpoints
+        .iter()
+        .filter_map(|(name, given)| Some((format!("key of {name}"), given.secret()?)));
+    SecretRedactor::knowing(named.chain(keys))
+}
+
+/// What a recording writes by name, and what it must not write at all.
+pub(crate) fn recording_names(cwd: &Path, secrets: &Arc<SecretRedactor>) -> Placeholders {
+    let secrets = secrets.clone();
+    let names = Placeholders::default().with_placeholder("cwd", cwd.to_string_lossy());
+    names.with_redactor(Arc::new(move |text| secrets.clean(text)))
+}
+
+/// What programs started for agents find of our own variables: nothing that is a secret by its name, and nothing
+/// that holds one.
+pub(crate) fn inheritance(
+    wished: EnvironmentFilter,
+    secrets: &SecretRedactor,
+) -> Arc<EnvironmentFilter> {
+    Arc::new(EnvironmentFilter {
+        withheld: secrets.withheld(variables()),
+        ..wished
+    })
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// All tools: ours, and the program's own, none of which may hide another.
+pub(crate) fn with_tools(
+    processes: &Arc<BackgroundProcesses>,
+    own: Vec<Arc<dyn Tool>>,
+    can_answer: bool,
+) -> Result<Toolset> {
+    let service = SearchService::from_variables(|name| {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    });
+    let builtin = builtin_with(
+        processes.clone(),
+        SemanticSearchTool::new(None),
+        &WebConfig::default(),
+        service,
+    );
+    let mut tools = people_tools::with_tools(&memory_tools::with_tools(
+        &delegation::tools::with_tools(&builtin),
+    ));
+    if !can_answer {
+        tools = people_tools::without_questions(&tools);
+    }
+    for tool in own {
+        let name = tool.spec().name.as_str();
+        if let ToolLookup::Tool(other) = tools.find(name) {
+            let message = format!(
+                "there is a tool `{}` already, which `{name}` would hide",
+                other.spec().name
+            );
+            return Err(Error::new(ErrorCode::InvalidConfig, message));
+        }
+        tools = Toolset::new(tools.iter().cloned().chain([tool]));
+    }
+    Ok(tools)
+}
+
+/// What can check work: what was given, and what files say. A file that is wrong is an error.
+pub(crate) fn verifiers(
+    given: BTreeMap<String, Verifier>,
+    files: &[PathBuf],
+) -> Result<BTreeMap<String, Verifier>> {
+    let mut all = BTreeMap::new();
+    for path in files {
+        let read = verifiers_in(path).map_err(|why| {
+            Error::new(
+                ErrorCode::InvalidConfig,
+                format!("{} is not used: {why}", path.display()),
+            )
+        })?;
+        all.extend(read);
+    }
+    all.extend(given);
+    Ok(all)
+}
+
+/// What agents may name. What is named and not there would be missed late: a check that nobody makes, a memory
+/// that is nowhere.
+pub(crate) struct AvailableComponents<'a> {
+    pub(crate) surroundings: &'a ProjectContext,
+    pub(crate) checkers: &'a BTreeMap<String, VerifierFunction>,
+    pub(crate) memory: Option<&'a PathBuf>,
+}
+
+impl AvailableComponents<'_> {
+    /// Whether all of it is there.
+    pub(crate) fn check(&self, definitions: &Definitions) -> Result<()> {
+        definitions
+            .iter()
+            .try_for_each(|definition| self.check_one(&definition, definitions))
+    }
+
+    fn check_one(&self, definition: &AgentDefinition, definitions: &Definitions) -> Result<()> {
+        let agent = &definition.name;
+        if !definition.mcp_servers.is_empty() {
+            require_mcp(&format!("agent `{agent}` brings servers of tools"))?;
+        }
+        let (_, unknown) = self.surroundings.checking(definition, definitions);
+        if let Some(missing) = unknown
+            .iter()
+            .find(|name| !self.checkers.contains_key(*name))
+        {
+            let message =
+                format!("agent `{agent}` names the verifier `{missing}`, which there is not");
+            let problem = Problem::new(ErrorCode::InvalidConfig, message);
+            return Err(problem
+                .fix("add it with verifier(), verify() or verifiers_file()")
+                .into());
+        }
+        if definition.memory == Some(MemoryScope::User) && self.memory.is_none() {
+            let message =
+                format!("agent `{agent}` is to remember things, and there is no directory for it");
+            let problem = Problem::new(ErrorCode::InvalidConfig, message);
+            return Err(problem.fix("give one with memory(DIRECTORY)").into());
+        }
+        Ok(())
+    }
+}
+
+/// Whether servers of tools can be used, for somebody who wants to.
+pub(crate) fn require_mcp(wish: &str) -> Result<()> {
+    if HAS_MCP {
+        return Ok(());
+    }
+    let problem = Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("{wish}, and this program was built without MCP"),
+    );
+    Err(problem
+        .fix("build it with the feature `mcp` of rooftree")
+        .into())
+}
+
+/// Rules as they are written, understood.
+pub(crate) fn rules(texts: &[String]) -> Result<Vec<PermissionRule>, Problem> {
+    texts
+        .iter()
+        .map(|text| PermissionRule::parse(text))
+        .collect()
+}

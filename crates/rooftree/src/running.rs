@@ -1,0 +1,193 @@
+//! A runtime at work for this crate: with its listeners, its directory, and an orderly end.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rooftree_protocol::{
+    Command, ErrorCode, MessageId, Origin, Part, PermissionId, RunId, SessionId, ToolCall,
+    command::{Address, CommandReply, Delivery},
+};
+use rooftree_runtime::{AgentRuntime, Handle, RuntimeOptions};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    callbacks::{CallbackChannel, CallbackSet, EventSubscribers},
+    error::{Error, Result},
+    permission::Decision,
+};
+
+/// Everything that lives while agents do. Dropping it stops them in the background.
+pub(crate) struct RunningRuntime {
+    handle: Handle,
+    readers: EventSubscribers,
+    ending: CancellationToken,
+    parts: Mutex<Option<RuntimeParts>>,
+}
+
+struct RuntimeParts {
+    runtime: AgentRuntime,
+    listening: JoinHandle<()>,
+    /// Where the store is, if it is gone with the roof.
+    place: Option<TempDir>,
+}
+
+/// A message that was accepted, and the run that works on it.
+pub(crate) struct AcceptedMessage {
+    pub(crate) session: SessionId,
+    pub(crate) run: RunId,
+}
+
+impl RunningRuntime {
+    pub(crate) fn start(
+        options: RuntimeOptions,
+        listeners: CallbackSet,
+        line: CallbackChannel,
+        place: Option<TempDir>,
+    ) -> Self {
+        let runtime = AgentRuntime::start(options);
+        let (handle, ending) = (runtime.handle(), CancellationToken::new());
+        let readers = line.readers.clone();
+        let listening = tokio::spawn(listeners.listen(line, handle.clone(), ending.clone()));
+        Self {
+            handle,
+            readers,
+            ending,
+            parts: Mutex::new(Some(RuntimeParts {
+                runtime,
+                listening,
+                place,
+            })),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    pub(crate) fn readers(&self) -> &EventSubscribers {
+        &self.readers
+    }
+
+    /// Lets sessions that were cut off go on.
+    pub(crate) async fn recover(&self) -> Result<()> {
+        let unfinished = self.handle.store().unfinished().await?;
+        for session in unfinished {
+            self.handle.send(Command::Resume { session }).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts a message into an inbox.
+    pub(crate) async fn post(
+        &self,
+        to: Address,
+        text: &str,
+        origin: Origin,
+    ) -> Result<AcceptedMessage> {
+        let parts = vec![Part::text(text)];
+        self.queue(Command::Post {
+            to,
+            parts,
+            origin,
+            key: None,
+            delivery: Delivery::Queue,
+        })
+        .await
+    }
+
+    /// Has a session's agent make a call.
+    pub(crate) async fn call(
+        &self,
+        session: &SessionId,
+        call: ToolCall,
+    ) -> Result<AcceptedMessage> {
+        self.queue(Command::Call {
+            session: session.clone(),
+            call,
+        })
+        .await
+    }
+
+    async fn queue(&self, command: Command) -> Result<AcceptedMessage> {
+        match self.handle.send(command).await? {
+            CommandReply::Accepted {
+                session, message, ..
+            } => Ok(AcceptedMessage {
+                run: run_of_message(&message),
+                session,
+            }),
+            _ => Err(Error::new(
+                ErrorCode::Internal,
+                "the message was answered with something else",
+            )),
+        }
+    }
+
+    /// Answers a question that is open.
+    pub(crate) async fn respond(
+        &self,
+        permission: &PermissionId,
+        decision: Decision,
+    ) -> Result<()> {
+        let asked = self.handle.store().inquiry(permission.as_str()).await?;
+        let asked = asked
+            .filter(|asked| asked.answer.is_none() && !asked.settled)
+            .ok_or_else(|| {
+                Error::new(
+                    ErrorCode::InvalidArguments,
+                    format!("question {permission} is not open, or not any more"),
+                )
+            })?;
+        let (session, permission, answer) = (asked.session, permission.clone(), decision.answer());
+        self.handle
+            .send(Command::Permit {
+                session,
+                permission,
+                answer,
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Stops in order: agents first, then those who are told about them.
+    pub(crate) async fn stop(&self) {
+        if let Some(parts) = self.take_parts() {
+            parts.stop(self.ending.clone()).await;
+        }
+    }
+
+    /// The parts, for whoever comes first to stop them.
+    fn take_parts(&self) -> Option<RuntimeParts> {
+        self.parts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+impl RuntimeParts {
+    async fn stop(self, ending: CancellationToken) {
+        self.runtime.stop().await;
+        ending.cancel();
+        let _ = self.listening.await;
+        drop(self.place);
+    }
+}
+
+impl Drop for RunningRuntime {
+    fn drop(&mut self) {
+        if let (Some(parts), Ok(tokio)) = (self.take_parts(), tokio::runtime::Handle::try_current())
+        {
+            tokio.spawn(parts.stop(self.ending.clone()));
+        }
+    }
+}
+
+/// Shared by all who look at what happens under it.
+pub(crate) type SharedRuntime = Arc<RunningRuntime>;
+
+/// A message and the run that works on it have the same name under other prefixes.
+fn run_of_message(message: &MessageId) -> RunId {
+    RunId::derived_from(message.as_str())
+}

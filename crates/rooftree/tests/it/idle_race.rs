@@ -1,0 +1,152 @@
+//! A message that another process posts in the moment a session goes to rest: it is not left lying.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use futures::StreamExt;
+use rooftree::{
+    EventBody, Runtime, SqliteStore, Store,
+    protocol::{
+        BlobId, Command, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
+        Timestamp,
+    },
+    testing::say,
+};
+use rooftree_store::{
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, Inquiry,
+    InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, RuleRow, RuleVersion,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, verify::VerifyReport,
+};
+use tokio::sync::watch;
+
+use crate::fixture::script;
+
+/// A store that, once, lets another process post after the last look and before the claim is given back.
+struct Interrupted {
+    inner: SqliteStore,
+    other: Arc<SqliteStore>,
+    is_over: AtomicBool,
+}
+
+impl Interrupted {
+    fn interrupt(&self, session: &SessionId) {
+        if self.is_over.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (id, parts) = (
+            MessageId::from_entropy(7),
+            vec![Part::text("One more thing")],
+        );
+        let message = Message::new(id, parts, Origin::User, Timestamp(1));
+        let (lane, capacity) = (Lane::Boundary, Limits::default().inbox);
+        let post = InboxPost {
+            session: session.clone(),
+            lane,
+            key: "late".into(),
+            message,
+            capacity,
+        };
+        let other = self.other.clone();
+        let posting = std::thread::spawn(move || {
+            let waiting = tokio::runtime::Builder::new_current_thread()
+                .build()
+                .unwrap();
+            waiting.block_on(other.post(post)).unwrap();
+        });
+        posting.join().unwrap();
+    }
+}
+
+macro_rules! passed_on {
+    ($(fn $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)+) => {
+        $(fn $name(&self, $($argument: $kind),*) -> $answer {
+            self.inner.$name($($argument),*)
+        })+
+    };
+}
+
+impl Store for Interrupted {
+    fn release(&self, claim: Claim) -> Pending<bool> {
+        self.interrupt(&claim.session);
+        self.inner.release(claim)
+    }
+
+    passed_on! {
+        fn open(new: NewSessionRow) -> Pending<Session>;
+        fn update(session: &SessionId, patch: SessionPatch) -> Pending<Session>;
+        fn fork(from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session>;
+        fn post(post: InboxPost) -> Pending<PostReceipt>;
+        fn post_to_living(post: InboxPost) -> Pending<PostReceipt>;
+        fn claim(session: &SessionId, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<ClaimOutcome>;
+        fn renew(claim: &Claim, until: Timestamp) -> Pending<()>;
+        fn append(claim: &Claim, batch: AppendBatch) -> Pending<()>;
+        fn append_shared(claim: &Claim, events: &[Arc<Event>], batch: AppendBatch) -> Pending<()>;
+        fn put_command(session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
+        fn take_commands(claim: &Claim) -> Pending<Vec<CommandRow>>;
+        fn put_task(task: TaskRow) -> Pending<()>;
+        fn put_output(task: &str, piece: OutputPiece) -> Pending<()>;
+        fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
+        fn answer(id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome>;
+        fn answered(id: &str) -> Pending<Option<InquiryAnswer>>;
+        fn inquiry(id: &str) -> Pending<Option<Inquiry>>;
+        fn inquiries(root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
+        fn put_rule(rule: RuleRow) -> Pending<i64>;
+        fn remove_rule(number: i64) -> Pending<bool>;
+        fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
+        fn session(id: &SessionId) -> Pending<Option<Session>>;
+        fn sessions(filter: SessionFilter) -> Pending<Vec<Session>>;
+        fn session_by_key(key: &str) -> Pending<Option<Session>>;
+        fn waiting(session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
+        fn unfinished() -> Pending<Vec<SessionId>>;
+        fn owner(session: &SessionId) -> Pending<Option<Owner>>;
+        fn events(session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
+        fn search(words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+        fn runs(filter: RunFilter) -> Pending<Vec<RunRow>>;
+        fn task(id: &str) -> Pending<Option<TaskRow>>;
+        fn tasks(session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
+        fn output(task: &str, after: u64) -> Pending<Vec<OutputPiece>>;
+        fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
+        fn blob(id: &BlobId) -> Pending<Option<Vec<u8>>>;
+        fn verify() -> Pending<VerifyReport>;
+        fn settled() -> Pending<()>;
+        fn changes() -> watch::Receiver<u64>;
+    }
+}
+
+#[tokio::test]
+async fn a_message_posted_while_a_session_falls_asleep_wakes_it() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("agents.db");
+    let inner = SqliteStore::open(&file).unwrap();
+    let other = Arc::new(SqliteStore::open(&file).unwrap());
+    let store = Arc::new(Interrupted {
+        inner,
+        other,
+        is_over: false.into(),
+    });
+    let model = script([say("One."), say("Two: {{ user.text }}")]);
+    let runtime = Runtime::builder()
+        .provider("scripted", model)
+        .store(store)
+        .build()
+        .await
+        .unwrap();
+    let session = runtime.session("lead").create().await.unwrap();
+    let events = runtime.events().session(session.id()).subscribe();
+    session.send("Go").await.unwrap();
+    let ends = events.filter_map(|event| async {
+        match event.unwrap().body {
+            EventBody::RunCompleted(end) => Some(end.text),
+            _ => None,
+        }
+    });
+    let ends = ends.take(2).collect::<Vec<_>>();
+    let ends = tokio::time::timeout(std::time::Duration::from_secs(60), ends).await;
+    assert_eq!(
+        ends.expect("nobody read it"),
+        ["One.", "Two: One more thing"]
+    );
+    runtime.stop().await;
+}

@@ -1,0 +1,162 @@
+//! What can be read off a history: the conversation, and how far the run is.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{
+    BlobId, Lane, Limits, MessageId, RunId, Todo,
+    event::{SkillNote, StopReason, TaskNote},
+};
+use rooftree_providers::ModelMessage;
+
+use super::{ChangedMode, History, INTERRUPTED, OpenToolCall, go_on, results_of};
+use crate::agent::run_view::RunView;
+
+impl History {
+    /// The conversation for a request. Calls without a result get one that says so.
+    pub fn messages(&self) -> Arc<Vec<Arc<ModelMessage>>> {
+        let mut messages = self.messages.clone();
+        if !self.open.is_empty() {
+            Arc::make_mut(&mut messages).push(Arc::new(results_of(&self.open, INTERRUPTED)));
+        } else if self.is_cut_off() {
+            Arc::make_mut(&mut messages).push(Arc::new(go_on()));
+        }
+        messages
+    }
+
+    /// The run being worked on.
+    pub fn run(&self) -> Option<&RunView> {
+        self.run.as_ref()
+    }
+
+    /// Calls of the last reply that have no result yet, in call order.
+    pub fn open_calls(&self) -> impl Iterator<Item = &OpenToolCall> {
+        self.open.iter().filter(|open| open.result.is_none())
+    }
+
+    /// Calls made from inside others that have no result yet.
+    pub fn inner_calls(&self) -> impl Iterator<Item = &OpenToolCall> {
+        self.inner.iter()
+    }
+
+    /// The skill that is followed.
+    pub fn skill(&self) -> Option<&SkillNote> {
+        self.run.as_ref().and_then(|run| run.skill.as_ref())
+    }
+
+    /// How the last reply ended, if it is the last thing that was said.
+    pub fn last_reply(&self) -> Option<StopReason> {
+        match self.messages.last().map(Arc::as_ref) {
+            Some(ModelMessage::Assistant { .. }) if self.open.is_empty() => self.last_stop,
+            _ => None,
+        }
+    }
+
+    /// Whether the last thing said is a reply that hit the model's output limit.
+    pub fn is_cut_off(&self) -> bool {
+        self.last_reply() == Some(StopReason::MaxOutput)
+    }
+
+    /// How often the context was made smaller since the model last replied.
+    pub fn shrunk(&self) -> u32 {
+        self.shrunk
+    }
+
+    /// The last thing somebody asked for.
+    pub fn request(&self) -> Option<&Arc<ModelMessage>> {
+        self.request.as_ref()
+    }
+
+    /// Whether there is anything besides the last request that could be left out.
+    pub fn is_shrinkable(&self) -> bool {
+        self.messages.len() > 1
+    }
+
+    /// Whether the run has used up its turns and has one more, to say how far it got: whoever
+    /// delegated it reads nothing else.
+    pub fn has_last_word(&self, limits: &Limits) -> bool {
+        let is_asked = |run: &RunView| {
+            run.mandate
+                .as_ref()
+                .is_some_and(|given| given.expects_answer())
+        };
+        self.run
+            .as_ref()
+            .is_some_and(|run| is_asked(run) && run.turns == limits.max_turns)
+    }
+
+    /// Whether the work of the run, as it is, was checked.
+    pub fn is_checked(&self) -> bool {
+        self.checked
+    }
+
+    /// Whether the last thing said is what tools answered.
+    pub fn ends_with_results(&self) -> bool {
+        matches!(
+            self.messages.last().map(Arc::as_ref),
+            Some(ModelMessage::Results(_))
+        )
+    }
+
+    /// Whether all is done that the run is for: it was to make one call, which has been made, and nobody has
+    /// said anything since.
+    pub fn is_made(&self) -> bool {
+        self.run
+            .as_ref()
+            .is_some_and(|run| run.is_directed && run.turns == 1)
+            && self.prompts.is_empty()
+    }
+
+    /// The todo list.
+    pub fn todos(&self) -> Arc<[Todo]> {
+        self.todos.clone()
+    }
+
+    /// The images and files the conversation names, in order.
+    pub fn images(&self) -> &[BlobId] {
+        &self.images
+    }
+
+    /// The last message that was taken from a lane.
+    pub fn taken(&self, lane: Lane) -> u64 {
+        match lane {
+            Lane::Mail => self.taken.mail,
+            Lane::Boundary => self.taken.boundary,
+        }
+    }
+
+    /// The first thing from outside that the model has read, if there is any: its words may want
+    /// something else than whoever the work is for.
+    pub fn outside(&self) -> Option<&str> {
+        self.outside.as_deref()
+    }
+
+    /// What people said since the last reply.
+    pub(in crate::agent) fn prompts(&self) -> &[(MessageId, Arc<ModelMessage>)] {
+        &self.prompts
+    }
+
+    /// How much may happen without asking, if that was changed since the session began.
+    pub fn mode(&self) -> Option<ChangedMode> {
+        self.mode
+    }
+
+    /// The number of the last reply: where a fork that it asks for branches off.
+    pub fn reply_at(&self) -> u64 {
+        self.reply_at
+    }
+
+    /// Tasks that were started and of whose end nothing was told yet.
+    pub fn tasks(&self) -> &[TaskNote] {
+        &self.tasks
+    }
+
+    /// Whether a call has told how this task ended, while the inbox still held it.
+    pub fn is_told(&self, task: &RunId) -> bool {
+        self.told.contains(task)
+    }
+
+    /// Estimated tokens of the conversation.
+    pub fn estimate(&self) -> u64 {
+        self.estimate
+    }
+}

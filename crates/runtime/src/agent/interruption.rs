@@ -1,0 +1,123 @@
+//! What can break into a wait: a signal, the end of the run's time, the end of the runtime.
+
+use std::future::pending;
+
+use futures::future::BoxFuture;
+use rooftree_protocol::{Mandate, RunId};
+use rooftree_tools::mcp::McpAgentTools;
+
+use super::{AgentActor, limits, limits::RunEndReason};
+use crate::{Error, signals::AgentSignal};
+
+/// Something that came while the agent was waiting for something else.
+pub(super) enum Interruption {
+    Signal(AgentSignal),
+    OutOfTime,
+    Closing,
+}
+
+impl AgentActor {
+    /// Resolves when something breaks in. Dropping it loses nothing.
+    pub(super) fn interruption(&self) -> BoxFuture<'static, Interruption> {
+        let (signals, closing) = (self.signals.clone(), self.world.closing.clone());
+        let left = limits::time_left(
+            self.world.now(),
+            self.awake_since,
+            &self.history,
+            &self.kit.limits,
+        );
+        let deadline = left.map(|left| self.world.options.clock.sleep(left));
+        Box::pin(async move {
+            let deadline = async {
+                match deadline {
+                    Some(deadline) => deadline.await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = closing.cancelled() => Interruption::Closing,
+                signal = signals.next() => Interruption::Signal(signal),
+                () = deadline => Interruption::OutOfTime,
+            }
+        })
+    }
+
+    /// Takes it in; says whether the run must end for it.
+    pub(super) fn apply_interruption(
+        &mut self,
+        interruption: Interruption,
+    ) -> Result<Option<RunEndReason>, Error> {
+        match interruption {
+            Interruption::Closing => Ok(Some(RunEndReason::Paused)),
+            Interruption::OutOfTime => Ok(Some(RunEndReason::TimedOut)),
+            Interruption::Signal(signal) => self.apply_signal(signal),
+        }
+    }
+
+    pub(super) fn apply_signal(
+        &mut self,
+        signal: AgentSignal,
+    ) -> Result<Option<RunEndReason>, Error> {
+        match signal {
+            AgentSignal::Mail => {
+                self.has_news = true;
+                self.at_hand.forget();
+            }
+            AgentSignal::Cancel(None) => return Ok(Some(RunEndReason::Cancelled)),
+            AgentSignal::Cancel(Some(run)) if self.run_id().as_ref() == Some(&run) => {
+                return Ok(Some(RunEndReason::Cancelled));
+            }
+            // It may still be in the mail.
+            AgentSignal::Cancel(Some(run)) => self.unwanted.push(run),
+            AgentSignal::Clear => {
+                self.clear_asked = true;
+                return Ok(Some(RunEndReason::Cancelled));
+            }
+            AgentSignal::StopProcess(process) => self.stop_process(process),
+            AgentSignal::Broken(error) => return Err(error.into()),
+        }
+        Ok(None)
+    }
+
+    /// The tools of servers, as long as the run they are for is wanted. Whoever cancels it does not wait
+    /// until they are ready.
+    pub(super) async fn server_tools(
+        &mut self,
+        mandate: Option<&Mandate>,
+        run: &RunId,
+    ) -> Result<McpAgentTools, Error> {
+        let (world, signals) = (self.world.clone(), self.signals.clone());
+        let agent = self.session.agent.clone();
+        let offered = world.server_tools(&agent, mandate);
+        tokio::pin!(offered);
+        loop {
+            let signal = tokio::select! {
+                biased;
+                offered = &mut offered => return Ok(offered?),
+                signal = signals.next() => signal,
+            };
+            let is_about_run = match &signal {
+                AgentSignal::Cancel(about) => about.as_ref().is_none_or(|about| about == run),
+                AgentSignal::Clear => true,
+                AgentSignal::Mail | AgentSignal::StopProcess(_) | AgentSignal::Broken(_) => false,
+            };
+            self.apply_signal(signal)?;
+            if is_about_run {
+                self.unwanted.retain(|unwanted| unwanted != run);
+                self.unwanted.push(run.clone());
+                return Ok(McpAgentTools::default());
+            }
+        }
+    }
+
+    fn stop_process(&self, process: rooftree_protocol::ProcessId) {
+        let (processes, session) = (
+            self.world.options.processes.clone(),
+            self.session.id.clone(),
+        );
+        self.world.crew.spawn(async move {
+            let _ = processes.stop(&session, process.as_str()).await;
+        });
+    }
+}

@@ -1,0 +1,275 @@
+//! Claim → take → run → settle → rest, around the loop.
+
+use std::{sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    EventBody, SessionId,
+    event::{ClearReason, NoticeLevel},
+};
+use rooftree_store::{ClaimOutcome, ClaimedSession, Pending};
+
+use super::{AgentActor, history::History, hook_points, limits, recovery, run, settle, take};
+use crate::{
+    Error,
+    runtime_context::{LEASE, RuntimeContext, SessionAction},
+    signals::SignalQueue,
+    tasks,
+};
+
+/// How long to wait before asking again for a claim that another process holds.
+const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
+
+/// How long to wait before trying again what the store could not do.
+const STORE_FAILED: Duration = Duration::from_secs(5);
+
+/// Lives until there is nothing left to do, or the runtime stops.
+pub(crate) async fn run_until_idle(
+    world: Arc<RuntimeContext>,
+    session: SessionId,
+    signals: SignalQueue,
+) {
+    loop {
+        let now = world.now();
+        let claim = world
+            .store()
+            .claim(&session, &world.owner, now, now.after(LEASE))
+            .await;
+        let ended = match claim {
+            Ok(ClaimOutcome::Granted(claimed)) => wake(&world, claimed, &signals).await,
+            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&world, &session, &signals).await,
+            Err(error) => Err(error.into()),
+        };
+        match ended {
+            Ok(RestOutcome::Yes) => return,
+            Ok(RestOutcome::Not) => {}
+            // Somebody else works on it now. Should they fail, what is left is ours again.
+            Err(Error::Store(rooftree_store::Error::Fenced)) => {
+                tokio::time::sleep(HELD_ELSEWHERE).await
+            }
+            Err(error) => {
+                report_failure(&world, &session, &error).await;
+                let is_over = matches!(error, Error::Refused(_) | Error::Closed);
+                // A full disk may have room again: what was accepted is tried again after a while.
+                if is_over || closes_within(&world, STORE_FAILED).await {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Waits; says whether the runtime closed meanwhile.
+async fn closes_within(world: &RuntimeContext, pause: Duration) -> bool {
+    tokio::time::timeout(pause, world.closing.cancelled())
+        .await
+        .is_ok()
+}
+
+enum RestOutcome {
+    Yes,
+    Not,
+}
+
+/// Another process works on this session. It finds what was posted in the store, and what we are
+/// told is passed on to it; if it dies, we take over.
+async fn wait_for_claim(
+    world: &Arc<RuntimeContext>,
+    session: &SessionId,
+    signals: &SignalQueue,
+) -> Result<RestOutcome, Error> {
+    forward_signals(world, session, signals).await?;
+    let idle = !world.store().unfinished().await?.contains(session);
+    if idle && signals.close_if_empty(|| ()) {
+        return Ok(RestOutcome::Yes);
+    }
+    let mut changes = world.store().changes();
+    tokio::select! {
+        () = world.closing.cancelled() => return Ok(RestOutcome::Yes),
+        _ = changes.changed() => {}
+        () = tokio::time::sleep(HELD_ELSEWHERE) => {}
+    }
+    Ok(RestOutcome::Not)
+}
+
+/// Leaves what we are told for the process that works on the session, or will.
+async fn forward_signals(
+    world: &RuntimeContext,
+    session: &SessionId,
+    signals: &SignalQueue,
+) -> Result<(), Error> {
+    while let Some(signal) = signals.try_next() {
+        if let Some(command) = signal.command(session) {
+            world
+                .store()
+                .put_command(session, command, world.now())
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
+async fn report_failure(world: &Arc<RuntimeContext>, session: &SessionId, error: &Error) {
+    let problem = error.problem();
+    let Ok(Some(session)) = world.store().session(session).await else {
+        return;
+    };
+    let notice = EventBody::Notice {
+        level: NoticeLevel::Error,
+        code: "agent_stopped".into(),
+        message: problem.message,
+        hint: problem.fix,
+    };
+    world.mention(&session, None, notice);
+}
+
+async fn wake(
+    world: &Arc<RuntimeContext>,
+    mut claimed: ClaimedSession,
+    signals: &SignalQueue,
+) -> Result<RestOutcome, Error> {
+    let attempts = claimed.attempts;
+    if attempts > 0 {
+        // Whoever had the claim before did not give it back.
+        tasks::clean_up(world, &claimed.session.id).await?;
+    } else if claimed.session.head > 0 {
+        tasks::settle_left(world, &claimed.session.id).await?;
+    }
+    world.standing.expect(claimed.rules);
+    let left = std::mem::take(&mut claimed.commands);
+    let mut agent = AgentActor::new(world.clone(), claimed, signals.clone())?;
+    let worked = match recovery::load(&mut agent).await {
+        Ok(()) if is_foreign(&agent) => {
+            for row in left {
+                world
+                    .store()
+                    .put_command(&agent.session.id, row.command, row.at)
+                    .detach();
+            }
+            forward_signals(world, &agent.session.id, signals).await
+        }
+        Ok(()) => {
+            // Whatever run is open from here on is ours.
+            signals.own();
+            recovery::apply_left_commands(&mut agent, left);
+            agent.work(attempts).await
+        }
+        Err(error) => Err(error),
+    };
+    agent.rest(worked).await
+}
+
+/// Whether another process left this session's run open, and nobody here may go on with it: the session was woken by
+/// a message, and the process that had it has died since.
+fn is_foreign(agent: &AgentActor) -> bool {
+    let takes_all = agent
+        .world
+        .takes_all
+        .load(std::sync::atomic::Ordering::Relaxed);
+    agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
+}
+
+/// Another process may have posted after the last look and before the claim was given back. It was told that
+/// somebody is at work here, so somebody is.
+async fn wake_again(
+    world: &RuntimeContext,
+    session: &SessionId,
+    history: &History,
+    waits: Pending<bool>,
+) {
+    let waits = waits.await.unwrap_or_default();
+    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
+        let _ = world.errands.send(SessionAction::Wake(session.clone()));
+    }
+}
+
+impl AgentActor {
+    /// Works off what was left open, then the mail, until nothing is left.
+    async fn work(&mut self, attempts: u32) -> Result<(), Error> {
+        if self.session.forked_from.is_some() {
+            // At once: it closes the run its parent was in.
+            self.open_journal();
+        }
+        if let Some(run) = self.history.run() {
+            let (mandate, run) = (run.mandate.clone(), run.id.clone());
+            self.set_up_run(mandate, &run).await?;
+            self.remark();
+            self.renew_policy().await?;
+            recovery::tell_rights(self);
+        }
+        recovery::recover(self, attempts).await?;
+        loop {
+            if let Some(run) = self.history.run() {
+                if let Some(at) = self
+                    .unwanted
+                    .iter()
+                    .position(|unwanted| *unwanted == run.id)
+                {
+                    self.unwanted.swap_remove(at);
+                    self.ending = Some(limits::RunEndReason::Cancelled);
+                }
+                let end = run::run(self).await?;
+                if end == limits::RunEndReason::Paused {
+                    return Ok(());
+                }
+                settle::settle(self, end).await?;
+            }
+            self.apply_pending_signals()?;
+            // A cancel that came after the run had ended has nothing to end.
+            self.ending = None;
+            if std::mem::take(&mut self.clear_asked) {
+                self.note(EventBody::SessionCleared {
+                    reason: ClearReason::Asked,
+                });
+                hook_points::cleared(self);
+                self.journal.barrier().await?;
+            }
+            if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+                self.open_journal();
+                return Ok(());
+            }
+            // Nobody has seen this run yet: whatever wants one to stop means another one.
+            self.apply_pending_signals()?;
+            if !self.clear_asked {
+                self.ending = None;
+            }
+            rooftree_store::failpoint::reach("mail.taken");
+        }
+    }
+
+    /// Gives the claim back, in one step with making sure that nothing came meanwhile.
+    async fn rest(self, worked: Result<(), Error>) -> Result<RestOutcome, Error> {
+        let (world, signals, history) = (self.world, self.signals, self.history);
+        let worked = match worked {
+            Ok(()) => self.journal.barrier().await,
+            Err(error) => {
+                world
+                    .options
+                    .processes
+                    .stop_session_processes(&self.session.id)
+                    .await;
+                Err(error)
+            }
+        };
+        let mut claim = self.journal.close().await;
+        let mut released = None;
+        let mut release = || {
+            released = claim
+                .take()
+                .map(|claim| world.store().release(claim))
+                .or(released.take());
+        };
+        let slept = worked.is_ok() && signals.close_if_empty(&mut release);
+        // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
+        release();
+        worked?;
+        if slept && let Some(waits) = released {
+            wake_again(&world, &self.session.id, &history, waits).await;
+        }
+        Ok(if slept || world.closing.is_cancelled() {
+            RestOutcome::Yes
+        } else {
+            RestOutcome::Not
+        })
+    }
+}

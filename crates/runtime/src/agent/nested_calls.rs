@@ -1,0 +1,408 @@
+//! Calls that commands make from inside a running call: taken in while it runs, decided like any other.
+//!
+//! They come through the doorway and go through the same checks, hooks, questions and limits as a model's; their
+//! intents and results are in the journal with the call they were made inside of. The model reads only what the
+//! command makes of them.
+
+use rooftree_protocol::{
+    CallId, ErrorCode, EventBody, Outcome, Timestamp, ToolCall, event::ToolRecord, message::text_of,
+};
+use rooftree_store::blob_id;
+use rooftree_tools::toolset::ToolLookup;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    AgentActor,
+    call::{PreparedCall, not_made},
+    check::{CheckedCall, check_with_hooks, refusal},
+    hook_points::{self, CallHookAnswers},
+    permission::{self, AskOutcome, PermissionOutcome, PermissionQuestion},
+};
+use crate::{
+    Error,
+    call_socket::{CallRequest, CallSocketReply, CallSocketRequest},
+    exposure,
+};
+
+/// Knocks that wait to be heard.
+const WAITING: usize = 64;
+
+/// The way from commands to the agent, and who waits there for an answer.
+pub(super) struct NestedCalls {
+    tx: mpsc::Sender<CallRequest>,
+    rx: mpsc::Receiver<CallRequest>,
+    callers: Vec<NestedCaller>,
+    /// How many calls were made from inside the calls under way.
+    made: Vec<(CallId, u32)>,
+}
+
+struct NestedCaller {
+    call: CallId,
+    answer: oneshot::Sender<CallSocketReply>,
+}
+
+impl Default for NestedCalls {
+    fn default() -> Self {
+        let (tx, rx) = mpsc::channel(WAITING);
+        Self {
+            tx,
+            rx,
+            callers: Vec::new(),
+            made: Vec::new(),
+        }
+    }
+}
+
+impl NestedCalls {
+    /// The next call somebody wants made. Pends for as long as so many are being made already.
+    pub(super) async fn next(&mut self, most: usize) -> CallRequest {
+        if self.callers.len() >= most {
+            return std::future::pending().await;
+        }
+        match self.rx.recv().await {
+            Some(knock) => knock,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Where commands knock.
+    pub(super) fn entrance(&self) -> mpsc::Sender<CallRequest> {
+        self.tx.clone()
+    }
+
+    /// Whether nobody waits for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.callers.is_empty()
+    }
+
+    /// Tells a command what came of its call: what the journal holds, uncut where it was cut.
+    pub(super) fn tell(&mut self, record: &ToolRecord, blobs: &[Vec<u8>]) {
+        let Some(at) = self
+            .callers
+            .iter()
+            .position(|caller| caller.call == record.call)
+        else {
+            return;
+        };
+        let NestedCaller { answer, .. } = self.callers.swap_remove(at);
+        let whole = record
+            .full
+            .as_ref()
+            .and_then(|full| blobs.iter().find(|blob| blob_id(blob) == *full));
+        let text = whole.and_then(|whole| String::from_utf8(whole.clone()).ok());
+        let text = text.unwrap_or_else(|| text_of(&record.content));
+        let _ = answer.send(CallSocketReply {
+            outcome: record.outcome,
+            text,
+        });
+    }
+
+    /// Forgets the calls under way: they have ended, and nobody knocks for them any more.
+    pub(super) fn end(&mut self) {
+        while self.rx.try_recv().is_ok() {}
+        (self.callers, self.made) = (Vec::new(), Vec::new());
+    }
+
+    fn count(&mut self, inside: &CallId) -> u32 {
+        let known = self.made.iter_mut().find(|(call, _)| call == inside);
+        match known {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                self.made.push((inside.clone(), 1));
+                1
+            }
+        }
+    }
+}
+
+/// A call from inside that can be made now, and when to stop it.
+pub(super) struct ReadyNestedCall {
+    pub(super) one: PreparedCall,
+    pub(super) gone: CancellationToken,
+}
+
+/// A call from inside that somebody has been asked about.
+struct PendingNestedCall {
+    ready: ReadyNestedCall,
+    question: PermissionQuestion,
+}
+
+/// The questions about calls from inside, while a batch runs.
+#[derive(Default)]
+pub(super) struct NestedPermissions(Vec<PendingNestedCall>);
+
+impl NestedPermissions {
+    /// Takes in a knock; gives the call back if it can be made.
+    pub(super) async fn hear(
+        &mut self,
+        agent: &mut AgentActor,
+        knock: CallRequest,
+    ) -> Result<Option<ReadyNestedCall>, Error> {
+        let CallRequest {
+            inside,
+            request,
+            answer,
+            gone,
+        } = knock;
+        if gone.is_cancelled() {
+            return Ok(None);
+        }
+        let most = agent.kit.limits.inner_calls;
+        if agent.inner.count(&inside) > most {
+            // Not even kept: whoever knocks without end must not fill the journal.
+            let words = format!(
+                "limit_reached: one call may make {most} calls from inside (limits.inner_calls)"
+            );
+            let _ = answer.send(CallSocketReply::failed(ErrorCode::LimitReached, words));
+            return Ok(None);
+        }
+        let id = CallId::from_entropy(agent.world.entropy());
+        agent.inner.callers.push(NestedCaller {
+            call: id.clone(),
+            answer,
+        });
+        let call = match wanted(agent, id, request) {
+            Ok(call) => call,
+            Err(record) => {
+                refuse(agent, *record, &inside);
+                return Ok(None);
+            }
+        };
+        // Whatever ran before may have changed what is allowed, and so may people.
+        agent.renew_policy().await?;
+        let checked = check_with_hooks(agent, &call, &mut CallHookAnswers::default()).await?;
+        let (mut one, reason) = match checked {
+            CheckedCall::Ready(one) => (one, None),
+            CheckedCall::Ask(one, reason) => (one, Some(reason)),
+            CheckedCall::Refused(record) => {
+                hook_points::refused(agent, None, &record);
+                refuse(
+                    agent,
+                    ToolRecord {
+                        input: Some(call.input),
+                        ..*record
+                    },
+                    &inside,
+                );
+                return Ok(None);
+            }
+            CheckedCall::Ended => {
+                refuse(agent, cancelled(&call, "[cancelled]"), &inside);
+                return Ok(None);
+            }
+        };
+        one.inside = Some(inside);
+        let ready = ReadyNestedCall { one, gone };
+        let Some(reason) = reason else {
+            return Ok(Some(ready));
+        };
+        match permission::put(agent, &ready.one, reason).await? {
+            AskOutcome::Settled(permitted) => Ok(permitted_or_refused(agent, ready, permitted)),
+            AskOutcome::Stands(question) => {
+                self.0.push(PendingNestedCall { ready, question });
+                // It may have been answered by a rule of the same moment.
+                Ok(self.look(agent).await?.pop())
+            }
+        }
+    }
+
+    /// When the first of them is too late to be answered.
+    pub(super) fn until(&self) -> Option<Timestamp> {
+        self.0.iter().map(|asked| asked.question.until).min()
+    }
+
+    /// Gives back the calls that were permitted meanwhile, and refuses those that were not. Whoever has
+    /// left is not asked about any more.
+    pub(super) async fn look(
+        &mut self,
+        agent: &mut AgentActor,
+    ) -> Result<Vec<ReadyNestedCall>, Error> {
+        let mut ready = Vec::new();
+        for asked in std::mem::take(&mut self.0) {
+            if asked.ready.gone.is_cancelled() {
+                take_back(agent, asked).await?;
+                continue;
+            }
+            match permission::heard(agent, &asked.question).await? {
+                None => self.0.push(asked),
+                Some(heard) => {
+                    let permitted = permission::conclude(agent, &asked.question, heard).await?;
+                    ready.extend(permitted_or_refused(agent, asked.ready, permitted));
+                }
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Resolves when whoever made one of the calls has left.
+    pub(super) fn left(&self) -> impl Future<Output = ()> + use<> {
+        let gone: Vec<_> = self
+            .0
+            .iter()
+            .map(|asked| asked.ready.gone.clone())
+            .collect();
+        async move {
+            if gone.is_empty() {
+                return std::future::pending().await;
+            }
+            let waits = gone
+                .into_iter()
+                .map(|gone| Box::pin(async move { gone.cancelled().await }));
+            futures::future::select_all(waits).await;
+        }
+    }
+
+    /// Takes all questions back: the run ends.
+    pub(super) async fn withdraw(self, agent: &mut AgentActor) -> Result<(), Error> {
+        for asked in self.0 {
+            take_back(agent, asked).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Nobody is asked any more about a call from inside, and it is not made.
+async fn take_back(agent: &mut AgentActor, asked: PendingNestedCall) -> Result<(), Error> {
+    permission::withdraw(agent, &asked.question).await?;
+    let one = asked.ready.one;
+    let record = cancelled(&one.call, "[cancelled] whoever made it has ended");
+    agent.note(EventBody::ToolCompleted(ToolRecord {
+        inside: one.inside,
+        input: Some(one.input),
+        ..record
+    }));
+    Ok(())
+}
+
+/// The call as a model would have made it; else why it cannot be one.
+fn wanted(
+    agent: &AgentActor,
+    id: CallId,
+    request: CallSocketRequest,
+) -> Result<ToolCall, Box<ToolRecord>> {
+    let CallSocketRequest {
+        tool,
+        input,
+        flags,
+        token: _,
+    } = request;
+    let no = |code, words: String, input| {
+        let call = ToolCall {
+            id: id.clone(),
+            tool: tool.clone(),
+            input,
+        };
+        let record = not_made(&call, &call.tool, Outcome::Failed(code), words);
+        Box::new(ToolRecord {
+            input: Some(call.input),
+            ..record
+        })
+    };
+    let null = || serde_json::Value::Null;
+    let exposed = agent.kit.exposed.as_ref();
+    let found = match agent.kit.toolset.find(&tool) {
+        ToolLookup::Tool(found) => Some(found),
+        ToolLookup::Unknown => None,
+    };
+    let Some(found) = found else {
+        // Whoever checks has the words for it.
+        return Ok(ToolCall {
+            id,
+            tool,
+            input: input.unwrap_or_else(|| serde_json::json!({})),
+        });
+    };
+    let name = found.spec().name.as_str();
+    if !exposed.is_some_and(|exposed| exposed.has(name)) {
+        let words =
+            format!("tool_not_allowed: {name} is not for commands; the agent calls it itself");
+        return Err(no(
+            ErrorCode::ToolNotAllowed,
+            words,
+            input.unwrap_or_else(null),
+        ));
+    }
+    let input = match input {
+        Some(_) if !flags.is_empty() => {
+            Err("give arguments as JSON or as flags, not both".to_owned())
+        }
+        Some(input) => Ok(input),
+        None => exposure::input(found.spec(), &flags),
+    };
+    match input {
+        Ok(input) => Ok(ToolCall {
+            id: id.clone(),
+            tool: tool.clone(),
+            input,
+        }),
+        Err(words) => Err(no(
+            ErrorCode::InvalidArguments,
+            format!("{name}: {words}"),
+            null(),
+        )),
+    }
+}
+
+fn permitted_or_refused(
+    agent: &mut AgentActor,
+    ready: ReadyNestedCall,
+    permitted: PermissionOutcome,
+) -> Option<ReadyNestedCall> {
+    let ReadyNestedCall { mut one, gone } = ready;
+    let record = match permitted {
+        PermissionOutcome::Yes(by) => {
+            one.permitted_by(by);
+            return Some(ReadyNestedCall { one, gone });
+        }
+        PermissionOutcome::No(words) => {
+            let record = refusal(&one, words);
+            hook_points::refused(agent, Some(&one), &record);
+            record
+        }
+        PermissionOutcome::Vain(words) => not_made(
+            &one.call,
+            &one.title,
+            Outcome::Failed(ErrorCode::ToolFailed),
+            words,
+        ),
+        PermissionOutcome::Ended(end) => {
+            agent.ending.get_or_insert(end);
+            cancelled(&one.call, "[cancelled]")
+        }
+    };
+    let inside = one.inside.clone();
+    agent.note(EventBody::ToolCompleted(ToolRecord {
+        inside,
+        input: Some(one.input),
+        ..record
+    }));
+    None
+}
+
+/// Keeps that a call from inside was not made.
+fn refuse(agent: &mut AgentActor, record: ToolRecord, inside: &CallId) {
+    agent.note(EventBody::ToolCompleted(ToolRecord {
+        inside: Some(inside.clone()),
+        ..record
+    }));
+}
+
+fn cancelled(call: &ToolCall, words: &str) -> ToolRecord {
+    not_made(call, &call.tool, Outcome::Cancelled, words.to_owned())
+}
+
+/// Gives the calls from inside that were begun and have no result one that says so.
+pub(super) fn record_unfinished(agent: &mut AgentActor, outcome: Outcome, words: &str) {
+    let open: Vec<_> = agent.history.inner_calls().cloned().collect();
+    for open in open {
+        let record = not_made(&open.call, &open.call.tool, outcome, words.to_owned());
+        agent.note(EventBody::ToolCompleted(ToolRecord {
+            inside: open.inside,
+            ..record
+        }));
+    }
+}

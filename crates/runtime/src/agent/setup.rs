@@ -1,0 +1,132 @@
+//! What an agent has when it wakes, and what a run adds to that or takes away.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{Mandate, RunId};
+use rooftree_providers::MediaBytes;
+use rooftree_store::ClaimedSession;
+use rooftree_tools::tool::FileViews;
+
+use super::{
+    AgentActor, history::History, hook_points, journal::Journal, nested_calls, opening, prompt,
+    rights, task, tool_questions, window::ContextWindow,
+};
+use crate::{
+    Error, exposure::ExposedTools, inbox::InboxPrefetch, runtime_context::RuntimeContext,
+    signals::SignalQueue,
+};
+
+impl AgentActor {
+    pub(super) fn new(
+        world: Arc<RuntimeContext>,
+        claimed: ClaimedSession,
+        signals: SignalQueue,
+    ) -> Result<Self, Error> {
+        let session = claimed.session;
+        let kit = world.kit(&session.agent, None)?;
+        let surroundings = world.options.surroundings.current();
+        let prompt = prompt::system(&world, &kit, &surroundings, &session.cwd);
+        let model = world.model(&session, &kit.definition, None);
+        let window = model
+            .as_ref()
+            .ok()
+            .and_then(|model| model.window)
+            .unwrap_or(kit.limits.context_window);
+        let journal = Journal::open(
+            world.clone(),
+            session.clone(),
+            claimed.claim,
+            signals.clone(),
+        );
+        let bounding = world.bounding(&kit.definition);
+        Ok(Self {
+            opening: opening(&session),
+            policy: rights::first(&world, &bounding, None),
+            bounding,
+            edition: 0,
+            policy_of: None,
+            home: session.cwd.clone(),
+            mandate: None,
+            leases: Vec::new(),
+            remarks: Vec::new(),
+            remarked: Vec::new(),
+            window: ContextWindow::new(window),
+            history: History::marked(world.options.mark.clone()),
+            views: FileViews::default(),
+            media: MediaBytes::default(),
+            dropped: Vec::new(),
+            refusals: 0,
+            awake_since: world.now(),
+            at_hand: InboxPrefetch::new(claimed.waiting),
+            has_news: true,
+            clear_asked: false,
+            ending: None,
+            wishes: tool_questions::ToolQuestionQueue::default(),
+            inner: nested_calls::NestedCalls::default(),
+            unwanted: Vec::new(),
+            hooked: hook_points::HookState::default(),
+            verifiers: Arc::new([]),
+            world,
+            session,
+            kit,
+            surroundings,
+            prompt,
+            model,
+            journal,
+            signals,
+        })
+    }
+
+    /// Takes up what this mandate allows; without one, what the definition does.
+    pub(super) async fn set_up_run(
+        &mut self,
+        mandate: Option<Box<Mandate>>,
+        run: &RunId,
+    ) -> Result<(), Error> {
+        self.edition = self.world.options.definitions.edition();
+        let begun = self.ceiling();
+        let offered = self.server_tools(mandate.as_deref(), run).await?;
+        let around = self.world.options.surroundings.now();
+        let (place, notice) = self
+            .world
+            .exposing(&self.session.agent, mandate.as_deref())
+            .await?;
+        let kit = {
+            let bounds = (
+                mandate.as_deref(),
+                begun.as_ref().map(|begun| &begun.bounds),
+            );
+            self.world
+                .kit_with(&self.session.agent, bounds, &offered, (&around, place))?
+        };
+        (self.leases, self.remarks) = (offered.leases, offered.notices);
+        self.remarks.extend(notice.or_else(|| kit.unexposed()));
+        self.remarks
+            .extend(kit.exposed.as_ref().and_then(ExposedTools::described));
+        self.set_up_verifiers(&around, &kit, mandate.as_deref());
+        let bounding = self.world.bounding(&kit.definition);
+        self.remarks.extend(rights::hiding(&bounding));
+        let is_bounded_alike = rights::are_same(&self.bounding, &bounding);
+        self.bounding = bounding;
+        let has_moved = self.change_directory(mandate.as_deref()).await;
+        let is_same =
+            !has_moved && Arc::ptr_eq(&self.kit, &kit) && Arc::ptr_eq(&self.surroundings, &around);
+        if is_same && is_bounded_alike && self.mandate == mandate {
+            return Ok(());
+        }
+        let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
+        self.prompt = prompt::system(&self.world, &kit, &around, &directory);
+        self.policy = rights::first(&self.world, &self.bounding, mandate.as_deref());
+        // Whatever people have said is added before the first call.
+        self.policy_of = None;
+        self.model = self
+            .world
+            .model(&self.session, &kit.definition, mandate.as_deref());
+        let window = self.model.as_ref().ok().and_then(|model| model.window);
+        self.window = ContextWindow::new(window.unwrap_or(kit.limits.context_window));
+        self.journal
+            .works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
+        (self.kit, self.mandate, self.surroundings) = (kit, mandate, around);
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! What an agent makes of its surroundings when a run begins: who checks its work, what people should know.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{Mandate, Verifier, event::RunMode};
+use rooftree_tools::mcp::Notice;
+
+use super::AgentActor;
+use crate::{ProjectContext, checks::WorkCheck, resolved_agent::ResolvedAgent};
+
+impl AgentActor {
+    /// Finds out who checks the work, and what people should know about what is around.
+    pub(super) fn set_up_verifiers(
+        &mut self,
+        around: &ProjectContext,
+        kit: &ResolvedAgent,
+        mandate: Option<&Mandate>,
+    ) {
+        let (found, mut unknown) =
+            around.checking(&kit.definition, &self.world.options.definitions);
+        let found = self.with_functions(&kit.definition.verifiers, found);
+        unknown.retain(|name| !self.world.options.checkers.contains_key(name));
+        // Whoever checks is not checked: it would never end.
+        let is_checking = mandate.is_some_and(|mandate| mandate.mode == RunMode::Verifying);
+        self.verifiers = if is_checking {
+            Arc::new([])
+        } else {
+            found.into()
+        };
+        let code = "surroundings";
+        let news = around.news.iter().map(|message| Notice {
+            code,
+            message: message.clone(),
+            hint: None,
+        });
+        let unknown = unknown.into_iter().map(|name| Notice {
+            code: "verifier_missing",
+            message: format!(
+                "verifier `{name}` of agent `{}` is not there and checks nothing",
+                kit.name
+            ),
+            hint: Some("rooftree agents validate".into()),
+        });
+        self.remarks.extend(news.chain(unknown));
+    }
+
+    /// What checks: functions of the program first, which go before what files call the same.
+    fn with_functions(
+        &self,
+        names: &[String],
+        found: Vec<(String, Verifier)>,
+    ) -> Vec<(String, WorkCheck)> {
+        let checkers = &self.world.options.checkers;
+        let function = |name: &String| {
+            Some((
+                name.clone(),
+                WorkCheck::Function(checkers.get(name)?.clone()),
+            ))
+        };
+        let written = found
+            .into_iter()
+            .filter(|(name, _)| !checkers.contains_key(name));
+        names
+            .iter()
+            .filter_map(function)
+            .chain(written.map(|(name, one)| (name, one.into())))
+            .collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! The way from a command back to the agent that runs it: a socket, and a token per running call.
+//!
+//! Whoever knocks with a token is heard by the agent whose call it is, for as long as that call runs; the agent
+//! decides as if its model had called. Here nothing is decided but whether a token is one.
+
+mod serve;
+mod wire;
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::unix::{
+        fs::{DirBuilderExt, PermissionsExt},
+        net::{UnixListener, UnixStream},
+    },
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rooftree_protocol::CallId;
+use rooftree_tools::CallSocketEnv;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::AbortHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::exposure::CallSocketConfig;
+
+pub use wire::{CallSocketReply, CallSocketRequest, FRAME};
+
+/// What the directories of sockets begin with.
+const DOOR: &str = "door-";
+
+/// Somebody wants a tool called.
+pub(crate) struct CallRequest {
+    /// The running call it comes from.
+    pub(crate) inside: CallId,
+    pub(crate) request: CallSocketRequest,
+    pub(crate) answer: oneshot::Sender<CallSocketReply>,
+    /// Fires when nobody waits for the answer any more, or the running call has ended.
+    pub(crate) gone: CancellationToken,
+}
+
+/// Who is let in, by token.
+type CallSessions = Arc<Mutex<HashMap<String, CallSession>>>;
+
+#[derive(Clone)]
+struct CallSession {
+    call: CallId,
+    knocks: mpsc::Sender<CallRequest>,
+    ended: CancellationToken,
+}
+
+/// The doorway of a runtime. The socket is made when the first call needs it.
+pub(crate) struct CallSocket {
+    place: Option<CallSocketConfig>,
+    guests: CallSessions,
+    door: Mutex<Option<CallListener>>,
+}
+
+struct CallListener {
+    directory: PathBuf,
+    socket: PathBuf,
+    server: AbortHandle,
+}
+
+impl Drop for CallListener {
+    fn drop(&mut self) {
+        self.server.abort();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Lets the commands of one call in until it is dropped.
+pub(crate) struct CallToken {
+    guests: CallSessions,
+    ended: CancellationToken,
+    pub(crate) way_back: CallSocketEnv,
+}
+
+impl Drop for CallToken {
+    fn drop(&mut self) {
+        hold(&self.guests).remove(&self.way_back.token);
+        self.ended.cancel();
+    }
+}
+
+impl CallSocket {
+    pub(crate) fn new(place: Option<CallSocketConfig>) -> Self {
+        Self {
+            place,
+            guests: CallSessions::default(),
+            door: Mutex::default(),
+        }
+    }
+
+    /// Where it is, if there can be one.
+    pub(crate) fn place(&self) -> Option<&CallSocketConfig> {
+        self.place.as_ref()
+    }
+
+    /// Lets the commands of a call in. `chance` is as long as a token must be.
+    pub(crate) fn admit(
+        &self,
+        call: &CallId,
+        knocks: mpsc::Sender<CallRequest>,
+        chance: [u128; 2],
+    ) -> io::Result<CallToken> {
+        let place = self.place.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let (directory, socket) = self.opened(place, chance)?;
+        let token = format!("rtcall_{:032x}", chance[0]);
+        let ended = CancellationToken::new();
+        let guest = CallSession {
+            call: call.clone(),
+            knocks,
+            ended: ended.clone(),
+        };
+        hold(&self.guests).insert(token.clone(), guest);
+        let programs = directory.join("bin");
+        let mut visible = vec![directory];
+        visible.extend(place.program.clone());
+        let way_back = CallSocketEnv {
+            socket,
+            token,
+            visible,
+            programs,
+        };
+        Ok(CallToken {
+            guests: self.guests.clone(),
+            ended,
+            way_back,
+        })
+    }
+
+    /// Closes the door.
+    pub(crate) fn close(&self) {
+        drop(hold(&self.door).take());
+    }
+
+    fn opened(
+        &self,
+        place: &CallSocketConfig,
+        chance: [u128; 2],
+    ) -> io::Result<(PathBuf, PathBuf)> {
+        let mut door = hold(&self.door);
+        if door.is_none() {
+            *door = Some(self.open(place, chance)?);
+        }
+        let door = door.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok((door.directory.clone(), door.socket.clone()))
+    }
+
+    fn open(&self, place: &CallSocketConfig, chance: [u128; 2]) -> io::Result<CallListener> {
+        private(&place.directory)?;
+        sweep(&place.directory);
+        let directory = place
+            .directory
+            .join(format!("{DOOR}{:016x}", chance[1] as u64));
+        private(&directory)?;
+        private(&directory.join("bin"))?;
+        if let Some(program) = &place.program {
+            std::os::unix::fs::symlink(program, directory.join("bin/rooftree"))?;
+        }
+        let socket = directory.join("call.sock");
+        let listener = near(&socket, |path| UnixListener::bind(path))?;
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::UnixListener::from_std(listener)?;
+        let server = tokio::spawn(serve::serve(listener, self.guests.clone())).abort_handle();
+        Ok(CallListener {
+            directory,
+            socket,
+            server,
+        })
+    }
+}
+
+/// Connects to a socket, however long its path is.
+pub fn connect(socket: &Path) -> io::Result<UnixStream> {
+    near(socket, |path| UnixStream::connect(path))
+}
+
+/// The kernel takes only short paths of sockets, so it is named by its directory.
+fn near<T>(socket: &Path, act: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
+    use std::os::fd::AsRawFd;
+    let (Some(directory), Some(name)) = (socket.parent(), socket.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let directory = fs::File::open(directory)?;
+    act(&Path::new("/proc/self/fd")
+        .join(directory.as_raw_fd().to_string())
+        .join(name))
+}
+
+fn private(directory: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+}
+
+/// Removes the doors of programs that were killed.
+fn sweep(place: &Path) {
+    let entries = fs::read_dir(place)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let is_door = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(DOOR))
+    };
+    let is_dead = |path: &PathBuf| {
+        connect(&path.join("call.sock"))
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    };
+    entries
+        .filter(is_door)
+        .filter(is_dead)
+        .for_each(|path| drop(fs::remove_dir_all(path)));
+}
+
+/// Nothing that is held here can be left half-done, so a panic elsewhere is no reason to stop.
+fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

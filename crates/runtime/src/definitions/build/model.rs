@@ -1,0 +1,173 @@
+//! Which model a file asks for: by name, by provider and name, by effort, by kind of agent.
+
+use rooftree_protocol::{Effort, ErrorCode, ModelChoice};
+
+use super::DefinitionBuilder;
+use crate::definitions::{
+    fields::DefinitionField,
+    syntax_tree::{SourceSpan, SyntaxEntry},
+};
+
+impl DefinitionBuilder<'_> {
+    pub(super) fn thinks(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
+        match field {
+            DefinitionField::Model => {
+                self.thinking.model = self.text(entry).map(|text| (text, entry.node.at))
+            }
+            DefinitionField::Provider => {
+                self.thinking.provider = self.text(entry).map(|text| (text, entry.node.at))
+            }
+            DefinitionField::Effort => self.effort(entry),
+            DefinitionField::Kind => self.kind(entry),
+            DefinitionField::Chat => self.chat(entry),
+            _ => {
+                let what =
+                    self.placed("where an external agent is reached stands in the settings".into());
+                let help = format!("write [external.{}] in config.toml", self.definition.name);
+                self.complaints
+                    .warning("W0102", Some(entry.at), what, &help);
+            }
+        }
+    }
+
+    fn effort(&mut self, entry: &SyntaxEntry) {
+        let effort = match entry.node.text().map(str::to_lowercase).as_deref() {
+            Some("minimal" | "low") => Effort::Low,
+            Some("medium") => Effort::Medium,
+            Some("high") => Effort::High,
+            Some(more @ ("xhigh" | "max")) => {
+                let what = self.placed(format!("`{more}` is taken as `high`"));
+                self.complaints.warning(
+                    "W0117",
+                    Some(entry.node.at),
+                    what,
+                    "there is nothing above it",
+                );
+                Effort::High
+            }
+            _ => return self.wrong(entry, "one of low, medium, high"),
+        };
+        self.thinking.effort = Some((effort, entry.node.at));
+    }
+
+    /// `type` of the assistant, `kind` of others.
+    fn kind(&mut self, entry: &SyntaxEntry) {
+        match entry.node.text() {
+            Some("chat" | "local") => {}
+            Some("external") => {
+                self.thinking.model =
+                    Some((format!("external/{}", self.definition.name), entry.node.at));
+            }
+            _ => self.wrong(entry, "chat or external"),
+        }
+    }
+
+    /// `chat` of the assistant: who thinks, and with what.
+    fn chat(&mut self, entry: &SyntaxEntry) {
+        let Some(entries) = entry.node.entries() else {
+            return self.wrong(entry, "a map");
+        };
+        for inner in entries {
+            match inner.key.as_str() {
+                "provider" => {
+                    self.thinking.provider = self.text(inner).map(|text| (text, inner.node.at))
+                }
+                "model" => self.thinking.model = self.text(inner).map(|text| (text, inner.node.at)),
+                "models" => {
+                    let first = self
+                        .words(inner)
+                        .and_then(|models| models.into_iter().next());
+                    self.thinking.model = first
+                        .map(|text| (text, inner.node.at))
+                        .or(self.thinking.model.take());
+                }
+                "effort" => self.effort(inner),
+                _ => self.not_yet(inner),
+            }
+        }
+    }
+
+    /// Puts together what was said about the model.
+    pub(super) fn choose_model(&mut self) {
+        let thinking = std::mem::take(&mut self.thinking);
+        let inherits = |(text, _): &(String, SourceSpan)| text.eq_ignore_ascii_case("inherit");
+        match (
+            thinking.model.filter(|model| !inherits(model)),
+            thinking.provider,
+        ) {
+            (None, None) => {}
+            (None, Some((provider, at))) => self.of_provider(&provider, at),
+            (Some((model, at)), None) => self.named(&model, at),
+            (Some((model, at)), Some((provider, _))) => {
+                let is_whole = model
+                    .split_once('/')
+                    .is_some_and(|(before, _)| before == provider);
+                let name = if is_whole {
+                    model
+                } else {
+                    format!("{provider}/{model}")
+                };
+                self.named(&name, at);
+            }
+        }
+        let Some((effort, at)) = thinking.effort else {
+            return;
+        };
+        match &mut self.definition.model {
+            Some(model) => model.effort = Some(effort),
+            None => {
+                let what = self.placed("`effort` needs a `model` beside it".into());
+                self.complaints
+                    .warning("W0118", Some(at), what, "without one it has no effect");
+            }
+        }
+    }
+
+    fn named(&mut self, name: &str, at: SourceSpan) {
+        match (self.knowledge.naming)(name) {
+            Ok(choice) => {
+                self.assumed(name, &choice, at);
+                self.definition.model = Some(choice);
+            }
+            Err(problem) if problem.code == ErrorCode::Unauthorized => {
+                let what = self.placed(format!("model `{name}` cannot be had now"));
+                let help = problem.fix.unwrap_or_default();
+                self.complaints.warning(
+                    "W0108",
+                    Some(at),
+                    what,
+                    &format!("the one of whoever asks is used; {help}"),
+                );
+            }
+            Err(problem) => {
+                let what = self.placed(problem.message);
+                self.complaints
+                    .error("E0313", Some(at), what, &problem.fix.unwrap_or_default());
+            }
+        }
+    }
+
+    /// A name that says no provider was understood somehow; whoever wrote it should know how.
+    fn assumed(&mut self, name: &str, choice: &ModelChoice, at: SourceSpan) {
+        let is_word = name.chars().all(|letter| letter.is_ascii_alphabetic());
+        if !name.contains('/') && !is_word && !name.starts_with(&format!("{}:", choice.provider)) {
+            let what = self.placed(format!("model `{name}` has no provider; assuming {choice}"));
+            self.complaints
+                .warning("W0107", Some(at), what, "write it as provider/model");
+        }
+    }
+
+    /// A program that answers as a model has one of its own; others must be told which.
+    fn of_provider(&mut self, provider: &str, at: SourceSpan) {
+        if provider.ends_with("-cli") {
+            return self.named(&format!("{provider}/default"), at);
+        }
+        let what = self.placed(format!("provider `{provider}` needs a `model` beside it"));
+        self.complaints.warning(
+            "W0118",
+            Some(at),
+            what,
+            "without one the model of whoever asks is used",
+        );
+    }
+}

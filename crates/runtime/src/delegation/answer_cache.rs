@@ -1,0 +1,144 @@
+//! Caches the answers of read-only sub-agents: the same question about the same files has the same answer.
+//!
+//! Invariant: an answer is given again only if everything it follows from is what it was: the definition, prompt,
+//! rules and model, and every file and directory below the working directory, by number, size and times. Whatever
+//! else a child looked at or was told (`dependencies.rs`) keeps its answer out of the cache.
+
+mod dependencies;
+mod file_state;
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use rooftree_protocol::{
+    Mandate,
+    event::{RunEnd, RunMode, TaskNote},
+};
+
+use super::{
+    ActiveDelegation,
+    inherit::DelegationInputs,
+    request::{DelegationSurface, SessionStrategy},
+};
+use crate::{ProjectContext, cached_answers::CachedAnswer, caller::Caller};
+
+/// How coarse the times of files may be.
+const COARSE: Duration = Duration::from_millis(20);
+
+/// A question whose answer may be kept.
+pub(super) struct CacheableQuestion {
+    text: String,
+    directory: PathBuf,
+    since: SystemTime,
+    /// Instructions and rules the prompt was made of, which may lie outside of the directory.
+    surroundings: Arc<ProjectContext>,
+}
+
+impl CacheableQuestion {
+    /// The question, if nothing but files decides what its answer is.
+    pub(super) fn of(
+        caller: &Caller,
+        asking: &DelegationInputs<'_>,
+        mandate: &Mandate,
+    ) -> Option<Self> {
+        let request = asking.request;
+        let is_plain = request.strategy == SessionStrategy::New
+            && !request.is_background()
+            && !matches!(
+                request.surface,
+                DelegationSurface::AgentsMessage | DelegationSurface::Verifier
+            )
+            && mandate.mode != RunMode::Fork;
+        let only_looks = mandate
+            .tools
+            .iter()
+            .all(|tool| dependencies::READ_ONLY.contains(&tool.as_str()));
+        if !is_plain || !only_looks || mandate.tools.is_empty() {
+            return None;
+        }
+        let kit = caller
+            .world
+            .kit(&asking.definition.name, Some(mandate))
+            .ok()?;
+        // As the child would find them now, not as they were when the caller's run began.
+        let surroundings = caller.world.options.surroundings.now();
+        let prompt =
+            crate::agent::prompt::system(&caller.world, &kit, &surroundings, &caller.session.cwd);
+        let Mandate {
+            model,
+            tools,
+            permission_mode,
+            allow,
+            ask,
+            deny,
+            skills,
+            max_turns,
+            ..
+        } = mandate;
+        let text = format!(
+            "{}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}\0{:?}",
+            prompt.text,
+            request.words(),
+            asking.definition,
+        );
+        let directory = caller.session.cwd.clone();
+        Some(Self {
+            text,
+            directory,
+            since: SystemTime::now(),
+            surroundings,
+        })
+    }
+
+    /// The answer, if it is known and still holds.
+    pub(super) async fn known(&self, caller: &Caller) -> Option<(TaskNote, Arc<RunEnd>)> {
+        let kept = caller.world.answers.find(&self.text)?;
+        if !Arc::ptr_eq(
+            &self.surroundings,
+            &caller.world.options.surroundings.afresh(),
+        ) {
+            return None;
+        }
+        let files = file_state::of(self.directory.clone()).await?.name;
+        (files == kept.files).then_some((
+            TaskNote {
+                cached: true,
+                share: None,
+                ..kept.note
+            },
+            kept.end,
+        ))
+    }
+
+    /// Keeps an answer for the next time. Costs the caller no time.
+    pub(super) fn keep(self, caller: &Caller, asked: &ActiveDelegation, end: &Arc<RunEnd>) {
+        if !end.is_success() || end.outside {
+            return;
+        }
+        let (world, note, end) = (caller.world.clone(), asked.note(), end.clone());
+        world.crew.clone().spawn(async move {
+            let (store, tools) = (&**world.store(), &world.options.tools);
+            if !dependencies::are_covered(store, tools, &note.session, &self.directory).await {
+                return;
+            }
+            let Some(state) = file_state::of(self.directory).await else {
+                return;
+            };
+            // What changed while it looked may have been seen in either state.
+            let is_settled = state.latest + COARSE < self.since;
+            if is_settled && Arc::ptr_eq(&self.surroundings, &world.options.surroundings.afresh()) {
+                world.answers.keep(
+                    self.text,
+                    CachedAnswer {
+                        files: state.name,
+                        note,
+                        end,
+                    },
+                );
+            }
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! Who waits for which delegated run. Only makes it faster: the answer itself is in the store.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rooftree_protocol::{RunId, SessionId, event::RunEnd};
+use tokio::sync::oneshot;
+
+/// The delegated runs of this process that are at work, and who waits for them.
+#[derive(Default)]
+pub(crate) struct DelegationRegistry(Mutex<RegistryState>);
+
+#[derive(Default)]
+struct RegistryState {
+    waiting: HashMap<RunId, Vec<oneshot::Sender<Arc<RunEnd>>>>,
+    at_work: HashMap<RunId, (SessionId, RunId)>,
+    by_session: HashMap<SessionId, usize>,
+    by_root: HashMap<RunId, usize>,
+}
+
+impl DelegationRegistry {
+    /// Will be told how the run ends, if it ends in this process.
+    pub(crate) fn subscribe(&self, task: &RunId) -> oneshot::Receiver<Arc<RunEnd>> {
+        let (told, wait) = oneshot::channel();
+        let mut inner = self.lock();
+        let waiting = inner.waiting.entry(task.clone()).or_default();
+        waiting.retain(|told| !told.is_closed());
+        waiting.push(told);
+        wait
+    }
+
+    /// Notes that a run is at work for a session, below a root. Says what is full instead if it would
+    /// be one too many.
+    pub(crate) fn reserve(
+        &self,
+        task: &RunId,
+        (session, root): (&SessionId, &RunId),
+        (children, descendants): (usize, usize),
+    ) -> Result<(), DelegationLimit> {
+        let mut inner = self.lock();
+        if inner.at_work.contains_key(task) {
+            return Ok(());
+        }
+        let at_work = |count: Option<&usize>| count.copied().unwrap_or_default();
+        if at_work(inner.by_session.get(session)) >= children {
+            return Err(DelegationLimit::Children(children));
+        }
+        if at_work(inner.by_root.get(root)) >= descendants {
+            return Err(DelegationLimit::Descendants(descendants));
+        }
+        inner
+            .at_work
+            .insert(task.clone(), (session.clone(), root.clone()));
+        *inner.by_session.entry(session.clone()).or_default() += 1;
+        *inner.by_root.entry(root.clone()).or_default() += 1;
+        Ok(())
+    }
+
+    /// The run has ended, and its end is kept: tells whoever waits.
+    pub(crate) fn tell(&self, task: &RunId, end: &Arc<RunEnd>) {
+        let mut inner = self.lock();
+        let waiting = inner.waiting.remove(task).unwrap_or_default();
+        inner.release(task);
+        drop(inner);
+        for told in waiting {
+            let _ = told.send(end.clone());
+        }
+    }
+
+    /// The run was not started after all.
+    pub(crate) fn release(&self, task: &RunId) {
+        self.lock().release(task);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RegistryState {
+    fn release(&mut self, task: &RunId) {
+        let Some((session, root)) = self.at_work.remove(task) else {
+            return;
+        };
+        subtract(&mut self.by_session, &session);
+        subtract(&mut self.by_root, &root);
+    }
+}
+
+fn subtract<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
+
+/// Which bound would be passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DelegationLimit {
+    /// So many of this session are at work.
+    Children(usize),
+    /// So many below this root are at work.
+    Descendants(usize),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_per_session_and_per_root_and_given_back() {
+        let replies = DelegationRegistry::default();
+        let (one, two) = (SessionId::from_entropy(1), SessionId::from_entropy(2));
+        let root = RunId::from_entropy(9);
+        let run = RunId::from_entropy;
+        assert_eq!(replies.reserve(&run(1), (&one, &root), (1, 2)), Ok(()));
+        assert_eq!(
+            replies.reserve(&run(1), (&one, &root), (1, 2)),
+            Ok(()),
+            "the same one again"
+        );
+        assert_eq!(
+            replies.reserve(&run(2), (&one, &root), (1, 2)),
+            Err(DelegationLimit::Children(1))
+        );
+        assert_eq!(replies.reserve(&run(3), (&two, &root), (5, 2)), Ok(()));
+        assert_eq!(
+            replies.reserve(&run(4), (&two, &root), (5, 2)),
+            Err(DelegationLimit::Descendants(2))
+        );
+        replies.release(&run(1));
+        assert_eq!(replies.reserve(&run(2), (&one, &root), (1, 2)), Ok(()));
+    }
+}

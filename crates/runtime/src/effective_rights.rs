@@ -1,0 +1,147 @@
+//! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
+//! it runs. The runtime works it out with the same functions.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use rooftree_protocol::{AgentDefinition, Effect, McpServer, PermissionMode, SessionId};
+use rooftree_store::RuleRow;
+use rooftree_tools::{
+    CallReach, Derivation, PermissionRule, Policy, PolicyRequest, PolicyVerdict, SandboxConfig,
+    Tool, Toolset, mcp::McpServerPool,
+};
+
+use crate::{
+    Definitions,
+    hooks::{ConfiguredHook, HookPayload, Hooks},
+    mcp_scope, resolved_agent, saved_rules,
+};
+
+/// What is said to one call, and how that came about.
+pub struct CallRuling {
+    /// The files it was judged by, and may touch.
+    pub reach: CallReach,
+    /// The decision.
+    pub verdict: PolicyVerdict,
+    /// How the policy came to it; none if it was not asked.
+    pub derivation: Option<Derivation>,
+}
+
+/// Judges one call of a tool: for the runtime when it is made, for people before and afterwards.
+pub fn judge(
+    policy: &Policy,
+    sandbox: &SandboxConfig,
+    tool: &dyn Tool,
+    about: &PolicyRequest<'_>,
+) -> CallRuling {
+    // Links are followed here, once: what is judged is what the tool opens.
+    let reach = policy.reach_within(about, sandbox.file_scope(about.cwd));
+    let is_own = reach
+        .pinned()
+        .is_some_and(|place| sandbox.is_own_path(&place.real, &place.home));
+    if about.effect != Effect::ReadOnly && is_own {
+        let words =
+            "it is where this program keeps its settings and its memory; people change that";
+        return CallRuling {
+            reach,
+            verdict: PolicyVerdict::Deny(words.to_owned()),
+            derivation: None,
+        };
+    }
+    if let Some(rule) = about.input.and_then(|input| tool.wants(input)) {
+        return CallRuling {
+            reach,
+            verdict: wanted(policy, &rule),
+            derivation: None,
+        };
+    }
+    let derivation = policy.explain_at(about, &reach);
+    CallRuling {
+        reach,
+        verdict: derivation.verdict.clone(),
+        derivation: Some(derivation),
+    }
+}
+
+/// The servers it may use tools of.
+pub fn servers(
+    servers: &McpServerPool,
+    definitions: &Definitions,
+    definition: &AgentDefinition,
+) -> BTreeMap<String, McpServer> {
+    mcp_scope::wanted(servers, definitions, definition, None).servers
+}
+
+/// The hooks that would be asked on this occasion, those of its own definition last. None is asked.
+pub fn hooks(
+    hooks: &Hooks,
+    definition: &AgentDefinition,
+    occasion: &HookPayload,
+) -> Vec<ConfiguredHook> {
+    let own = resolved_agent::hooks(definition, None);
+    hooks
+        .hooks
+        .iter()
+        .chain(&own)
+        .filter(|hook| hook.is_for(occasion))
+        .cloned()
+        .collect()
+}
+
+/// The tools it has.
+pub fn tools(all: &Toolset, definition: &AgentDefinition) -> Toolset {
+    resolved_agent::owned(all, definition)
+}
+
+/// What may happen without asking, with the rules people made for these sessions and this directory.
+pub fn policy(
+    base: Policy,
+    definition: &AgentDefinition,
+    rules: &[RuleRow],
+    sessions: &[SessionId],
+    home: &Path,
+) -> Policy {
+    let mut policy = base;
+    saved_rules::add(&mut policy, rules, sessions, home);
+    narrowed(policy, definition)
+}
+
+/// A definition can ask for less than is permitted, never for more.
+pub(crate) fn narrowed(policy: Policy, definition: &AgentDefinition) -> Policy {
+    policy.in_mode_at_most(definition.permission_mode.unwrap_or(PermissionMode::Bypass))
+}
+
+/// What is to be said to a call that only asks for a rule.
+pub fn wanted(policy: &Policy, rule: &str) -> PolicyVerdict {
+    let is_there = |rules: &[PermissionRule]| rules.iter().any(|own| own.to_string() == rule);
+    if is_there(&policy.deny) {
+        PolicyVerdict::Deny(format!("the deny rule `{rule}` refuses it, in every mode"))
+    } else if is_there(&policy.allow) {
+        PolicyVerdict::Allow("it is permitted already".into())
+    } else {
+        PolicyVerdict::Ask(format!("it asks for `{rule}`"))
+    }
+}
+
+/// Tools that change files, as rules that mean these tools alone: a rule for `Edit` would also mean every
+/// command that names such a file, and running a script is not changing it.
+const CHANGING: [&str; 5] = ["Edit*", "Write*", "ApplyDiff", "NotebookEdit", "Delete"];
+
+/// Rules that have a person asked before a tool changes a file that a hook names. What those files hold now
+/// is what they must hold when the hook is run.
+pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<PermissionRule> {
+    let own = definitions
+        .iter()
+        .flat_map(|definition| resolved_agent::hooks(&definition, None));
+    hooks.pin(&own.collect::<Vec<_>>());
+    let rules = |path: &PathBuf| {
+        let subject = globset::escape(&path.to_string_lossy());
+        CHANGING.map(|tool| PermissionRule {
+            tool: tool.into(),
+            subject: Some(subject.clone()),
+        })
+    };
+    hooks.pins.files().iter().flat_map(rules).collect()
+}

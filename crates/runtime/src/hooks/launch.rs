@@ -1,0 +1,83 @@
+//! Starts a hook's program: confined if it is to be; where nothing can do that, not at all or with a word.
+
+use rooftree_process::{Error, Sandbox, SpawnRequest, StreamedProcess, spawn_streamed};
+use rooftree_protocol::{Network, SandboxMode};
+use rooftree_tools::{
+    proxy::{ProxyRefusals, SandboxProxy},
+    web::guard::NetworkGuard,
+};
+
+use super::{HookError, HookPayload, HookRunContext};
+
+/// Starts it, and says what people should know about how it runs.
+pub(super) async fn started(
+    mut spawn: SpawnRequest,
+    occasion: &HookPayload,
+    ground: &HookRunContext,
+) -> Result<(StreamedProcess, Option<String>), HookError> {
+    spawn.sandbox = sandbox(occasion, ground)?.map(Into::into);
+    match spawn_streamed(spawn.clone()).await {
+        Ok(program) => Ok((program, None)),
+        Err(Error::Unconfined { reason, .. }) => {
+            if ground.confining.confinement.mode == SandboxMode::Required {
+                return Err(HookError::Unconfined(reason));
+            }
+            looser(spawn, &reason, ground).await
+        }
+        Err(error) => Err(HookError::NotStarted(error.to_string())),
+    }
+}
+
+/// The sandbox of the session, in which the whole project can be read.
+fn sandbox(occasion: &HookPayload, ground: &HookRunContext) -> Result<Option<Sandbox>, HookError> {
+    let confined = ground.confining.sandbox(&occasion.session, &occasion.cwd);
+    let Some(mut sandbox) = confined.map(|confined| confined.sandbox) else {
+        return Ok(None);
+    };
+    sandbox.readable.push(ground.root(occasion));
+    if let Network::Hosts(hosts) = &ground.confining.confinement.network {
+        let proxy = SandboxProxy::new(
+            hosts,
+            NetworkGuard::new(&ground.web),
+            ProxyRefusals::default(),
+        );
+        let gate = proxy
+            .gate()
+            .map_err(|error| HookError::NotStarted(error.to_string()))?;
+        sandbox.gate = Some(gate);
+    }
+    Ok(Some(sandbox))
+}
+
+/// As confined as can be had: where hosts cannot be told apart, none is reached.
+async fn looser(
+    mut spawn: SpawnRequest,
+    reason: &str,
+    ground: &HookRunContext,
+) -> Result<(StreamedProcess, Option<String>), HookError> {
+    let failed = |error: Error| HookError::NotStarted(error.to_string());
+    let gated = spawn
+        .sandbox
+        .take()
+        .filter(|sandbox| sandbox.gate.is_some());
+    let mut words = format!("hooks are not confined here: {reason}");
+    if let Some(sandbox) = gated {
+        spawn.sandbox = Some(
+            Sandbox {
+                gate: None,
+                ..Sandbox::clone(&sandbox)
+            }
+            .into(),
+        );
+        match spawn_streamed(spawn.clone()).await {
+            Err(Error::Unconfined { .. }) => spawn.sandbox = None,
+            Ok(program) => {
+                words = format!("hooks reach nobody here: {reason}");
+                return Ok((program, ground.is_first().then_some(words)));
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let program = spawn_streamed(spawn).await.map_err(failed)?;
+    Ok((program, ground.is_first().then_some(words)))
+}

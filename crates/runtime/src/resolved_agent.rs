@@ -1,0 +1,276 @@
+//! What all agents of one definition have in common: made once, shared by every session.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rooftree_protocol::{
+    AgentDefinition, AgentDialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec,
+    definition::ToolExposure, event::RunMode,
+};
+use rooftree_tools::{Toolset, mcp::Notice};
+
+use crate::{
+    ProjectContext,
+    exposure::{self, CallSocketConfig, ExposedTools},
+    hooks::{self, ConfiguredHook, HookPoint},
+};
+
+/// Tools that an agent at the end of a chain of delegations does not have.
+pub(crate) const ONLY_ABOVE: [&str; 6] = [
+    "Task",
+    "ListAgents",
+    "TaskOutput",
+    "TaskList",
+    "ApplyWorkspace",
+    "DiscardWorkspace",
+];
+/// Tools that only an agent with a memory has.
+const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
+/// Tools that only help where there is a skill to load.
+const SKILLS: [&str; 2] = ["Skill", "ListSkills"];
+/// Tools that talk to a person, which only the first agent of a chain does.
+pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
+
+/// Tools that only those have who ask for them: to all others they would be words to read.
+pub(crate) const ON_WISH: [&str; 2] = ["RequestPermission", "GrantPermission"];
+
+/// A definition, ready to be worked with.
+pub(crate) struct ResolvedAgent {
+    pub(crate) definition: Arc<AgentDefinition>,
+    pub(crate) name: Arc<str>,
+    pub(crate) limits: Limits,
+    pub(crate) toolset: Toolset,
+    pub(crate) specs: Arc<[ToolSpec]>,
+    /// Tools it has as skills with a command line.
+    pub(crate) exposed: Option<ExposedTools>,
+    /// Hooks of its own.
+    pub(crate) hooks: Vec<ConfiguredHook>,
+    /// The system prompt that was made last.
+    pub(crate) prompt: Mutex<Option<Arc<SystemPrompt>>>,
+}
+
+/// A system prompt. Whoever would make it from the same is given the same.
+pub(crate) struct SystemPrompt {
+    pub(crate) from: PromptInputs,
+    pub(crate) text: Arc<str>,
+    /// Estimated tokens, with the tools'.
+    pub(crate) estimate: u64,
+}
+
+/// What goes into a system prompt besides the kit itself.
+pub(crate) struct PromptInputs {
+    pub(crate) surroundings: Arc<ProjectContext>,
+    /// Which edition of the agents there are.
+    pub(crate) agents: u64,
+    pub(crate) memory: Option<Arc<str>>,
+    pub(crate) cwd: PathBuf,
+}
+
+impl PromptInputs {
+    /// Whether the same comes of these. Skills that are there from the start are read from their files.
+    fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
+        definition.preloaded_skills.is_empty()
+            && Arc::ptr_eq(&self.surroundings, &others.surroundings)
+            && (self.agents, &self.memory, &self.cwd)
+                == (others.agents, &others.memory, &others.cwd)
+    }
+}
+
+impl ResolvedAgent {
+    /// `limits` are the definition's, with what the runtime was told instead.
+    ///
+    /// Invariant: with a mandate there is never more than it allows.
+    pub(crate) fn new(
+        definition: Arc<AgentDefinition>,
+        limits: Limits,
+        tools: &Toolset,
+        mandate: Option<&Mandate>,
+        place: Option<&CallSocketConfig>,
+    ) -> Self {
+        // A skill the definition does not allow is no way to a tool either.
+        let own = exposure::within(&owned(tools, &definition), &definition);
+        let toolset =
+            mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
+        // A fork is told of the same tools as the session it branched off: what the provider has
+        // read already stays good. Those it may not use are refused when it calls them.
+        let is_fork = mandate.is_some_and(|mandate| mandate.mode == RunMode::Fork);
+        let told = if is_fork { &own } else { &toolset };
+        let exposed = place.and_then(|place| ExposedTools::of(told, definition.exposure, place));
+        let specs = exposure::functions(told, definition.source.dialect, exposed.as_ref()).into();
+        let name = definition.name.as_str().into();
+        let hooks = hooks(&definition, mandate);
+        Self {
+            name,
+            specs,
+            exposed,
+            definition,
+            limits,
+            toolset,
+            hooks,
+            prompt: Mutex::default(),
+        }
+    }
+
+    /// The same with fewer tools and lower limits. What the model was told stays: calls of tools that are gone are
+    /// refused.
+    pub(crate) fn narrowed(&self, toolset: Toolset, limits: Limits) -> Self {
+        Self {
+            definition: self.definition.clone(),
+            name: self.name.clone(),
+            limits,
+            toolset,
+            specs: self.specs.clone(),
+            exposed: self.exposed.clone(),
+            hooks: self.hooks.clone(),
+            prompt: Mutex::default(),
+        }
+    }
+
+    /// Whether it has no tool and no limit beyond these bounds.
+    pub(crate) fn is_within(&self, bounds: &RunBounds) -> bool {
+        let is_named = |name: &str| {
+            bounds
+                .tools
+                .as_ref()
+                .is_none_or(|tools| tools.iter().any(|tool| tool == name))
+        };
+        self.toolset.names().into_iter().all(is_named) && bounds.limit(&self.limits) == self.limits
+    }
+
+    /// The prompt that these make, made now if the last one was made from others.
+    pub(crate) fn prompt(
+        &self,
+        from: PromptInputs,
+        make: impl FnOnce(&PromptInputs) -> (Arc<str>, u64),
+    ) -> Arc<SystemPrompt> {
+        let mut last = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last
+            .as_ref()
+            .filter(|last| last.from.make_the_same(&from, &self.definition))
+        {
+            return last.clone();
+        }
+        let (text, estimate) = make(&from);
+        let prompt = Arc::new(SystemPrompt {
+            from,
+            text,
+            estimate,
+        });
+        *last = Some(prompt.clone());
+        prompt
+    }
+
+    /// What people should know if tools were to be skills and nobody could call them.
+    pub(crate) fn unexposed(&self) -> Option<Notice> {
+        let is_wanted = self.definition.exposure != ToolExposure::Tools;
+        let has_bash = self.toolset.names().contains(&"Bash");
+        (is_wanted && !has_bash).then(|| Notice {
+            code: "exposure",
+            message: format!(
+                "{} has no Bash to use skills with, so its tools stay functions",
+                self.name
+            ),
+            hint: Some("give it Bash, or set exposure to tools".into()),
+        })
+    }
+}
+
+/// These tools without those that can do nothing with what is around: they would only be read.
+pub(crate) fn useful(tools: &Toolset, surroundings: &ProjectContext) -> Toolset {
+    let idle = if surroundings.skills.is_empty() {
+        SKILLS.map(str::to_owned).to_vec()
+    } else {
+        Vec::new()
+    };
+    tools.scoped(&Scope {
+        allow: None,
+        deny: idle,
+    })
+}
+
+/// Whether a definition asks for a tool by its name, or by the manner it is written in.
+pub(crate) fn asks_for(definition: &AgentDefinition, name: &str) -> bool {
+    let is_named = |names: &Vec<String>| {
+        names
+            .iter()
+            .any(|allowed| allowed.eq_ignore_ascii_case(name))
+    };
+    definition.tools.allow.as_ref().is_some_and(is_named)
+        || definition.source.dialect == AgentDialect::Daycare
+}
+
+/// The hooks of a definition. Where another agent asks, its end is that of a sub-agent.
+pub(crate) fn hooks(
+    definition: &AgentDefinition,
+    mandate: Option<&Mandate>,
+) -> Vec<ConfiguredHook> {
+    let Some(written) = &definition.hooks else {
+        return Vec::new();
+    };
+    let place = definition.source.path.clone().unwrap_or_default();
+    let mut hooks = hooks::read(written, definition.source.level, &place).hooks;
+    let is_asked = mandate.is_some_and(Mandate::expects_answer);
+    for hook in hooks
+        .iter_mut()
+        .filter(|hook| is_asked && hook.point == HookPoint::Stop)
+    {
+        hook.point = HookPoint::SubagentStop;
+    }
+    hooks
+}
+
+/// The tools that a definition's scopes of names and capabilities let through. Without a memory there is
+/// nothing to remember with.
+pub(crate) fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    let mut scope = definition.tools.clone();
+    if definition.memory.is_none() {
+        scope.deny.extend(MEMORY.map(str::to_owned));
+    }
+    scope.deny.extend(
+        ON_WISH
+            .iter()
+            .filter(|name| !asks_for(definition, name))
+            .map(|name| (*name).to_owned()),
+    );
+    tools.scoped(&scope).capable(&definition.capabilities)
+}
+
+fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
+    let mut scope = Scope::only(mandate.tools.iter().cloned());
+    scope.deny.extend(ONLY_FIRST.map(str::to_owned));
+    if mandate.depth() >= limits.depth {
+        scope.deny.extend(ONLY_ABOVE.map(str::to_owned));
+    }
+    own.scoped(&scope)
+}
+
+/// Kits nobody works with that are kept for the next one.
+const KEPT: usize = 256;
+
+/// The kits made so far, by definition.
+#[derive(Default)]
+pub(crate) struct ResolvedAgentCache(Mutex<HashMap<String, Arc<ResolvedAgent>>>);
+
+impl ResolvedAgentCache {
+    /// The kit under this name, made now if it is the first of its kind.
+    pub(crate) fn of(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<ResolvedAgent, Problem>,
+    ) -> Result<Arc<ResolvedAgent>, Problem> {
+        let mut kits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kit) = kits.get(name) {
+            return Ok(kit.clone());
+        }
+        let kit = Arc::new(make()?);
+        if kits.len() >= KEPT {
+            // Budgets make every mandate its own; those nobody works with are made again in no time.
+            kits.retain(|_, kit| Arc::strong_count(kit) > 1);
+        }
+        kits.insert(name.to_owned(), kit.clone());
+        Ok(kit)
+    }
+}

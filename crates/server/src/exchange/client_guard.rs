@@ -1,0 +1,104 @@
+//! That somebody waits for an answer, and what follows when nobody does any more.
+
+use rooftree_protocol::{Command, RunId, SessionId};
+use rooftree_runtime::Handle;
+
+/// What becomes of a session without its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionRetention {
+    /// It was opened for this one question: without the client the run is stopped, and afterwards the
+    /// session is put away.
+    ForThis,
+    /// It has a name of its own. The run goes on, and whoever comes back finds the answer.
+    Kept,
+}
+
+/// A client at a run.
+pub(crate) struct ClientGuard {
+    handle: Handle,
+    session: SessionId,
+    run: RunId,
+    stay: SessionRetention,
+}
+
+impl ClientGuard {
+    pub(crate) fn new(
+        handle: Handle,
+        session: SessionId,
+        run: RunId,
+        stay: SessionRetention,
+    ) -> Self {
+        Self {
+            handle,
+            session,
+            run,
+            stay,
+        }
+    }
+
+    pub(crate) fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    pub(crate) fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// The session has something left to do, and is kept for that.
+    pub(crate) fn retain_session(&mut self) {
+        self.stay = SessionRetention::Kept;
+    }
+
+    /// Stops the run if it is only for this client; says whether it is.
+    pub(crate) async fn cancel(&self) -> bool {
+        if self.stay == SessionRetention::ForThis {
+            stop(&self.handle, &self.session, &self.run).await;
+        }
+        self.stay == SessionRetention::ForThis
+    }
+
+    /// The run has ended. A session that was for this question alone is put away, unless somebody still
+    /// works for it.
+    pub(crate) async fn finish_run(&mut self, is_worked_for: bool) {
+        if self.stay == SessionRetention::ForThis && !is_worked_for {
+            delete_session(&self.handle, &self.session).await;
+        }
+        self.retain_session();
+    }
+}
+
+impl Drop for ClientGuard {
+    fn drop(&mut self) {
+        let Ok(tokio) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if self.stay == SessionRetention::ForThis {
+            let (handle, session, run) =
+                (self.handle.clone(), self.session.clone(), self.run.clone());
+            tokio.spawn(async move {
+                stop(&handle, &session, &run).await;
+                delete_session(&handle, &session).await;
+            });
+        }
+    }
+}
+
+async fn stop(handle: &Handle, session: &SessionId, run: &RunId) {
+    // A runtime that is closing stops it by itself.
+    let _ = handle
+        .send(Command::Cancel {
+            session: session.clone(),
+            run: Some(run.clone()),
+        })
+        .await;
+}
+
+/// Deleted as people delete: it is not listed any more, and can be restored.
+async fn delete_session(handle: &Handle, session: &SessionId) {
+    // What is not put away is merely listed.
+    let _ = handle
+        .send(Command::Delete {
+            session: session.clone(),
+        })
+        .await;
+}

@@ -1,0 +1,48 @@
+//! The hash chain that ties each event to everything before it.
+
+use rooftree_protocol::BlobId;
+use sha2::{Digest, Sha256};
+
+/// The hash of an event: of the hash before it, its number, its type and its data.
+pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    hash.update(previous);
+    hash.update(seq.to_be_bytes());
+    hash.update(name);
+    // A type never holds a zero byte, so type and data cannot be shifted into each other.
+    hash.update([0]);
+    hash.update(data);
+    hash.finalize().to_vec()
+}
+
+/// The name of some bytes. Anybody can tell it without asking the store.
+pub fn blob_id(bytes: &[u8]) -> BlobId {
+    BlobId::from_digest(&Sha256::digest(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_of_an_event_changes_its_hash() {
+        let first = link(b"", 1, "notice", "{}");
+        for other in [
+            link(b"x", 1, "notice", "{}"),
+            link(b"", 2, "notice", "{}"),
+            link(b"", 1, "notic", "e{}"),
+            link(b"", 1, "notice", "{ }"),
+        ] {
+            assert_ne!(first, other);
+        }
+    }
+
+    #[test]
+    fn bytes_are_named_by_what_they_are() {
+        let name = blob_id(b"hello");
+        assert_eq!(
+            name.as_str(),
+            "blb_2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c"
+        );
+    }
+}

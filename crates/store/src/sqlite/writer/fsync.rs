@@ -1,0 +1,243 @@
+//! Asks the disk to keep what is committed, while another thread goes on writing.
+//!
+//! A commit is seen by everybody at once, and survives this process. Only the disk's word makes it survive a power
+//! failure, and its word for one commit holds for all before it. Invariant: nobody who was promised as much is
+//! answered before.
+//!
+//! After a failed fsync the kernel may have dropped the pages and says so once. So one sync runs at a time, and after
+//! one that failed none is asked for on the same log: everything committed on it and not synced is answered with
+//! the error, and the writer opens the database anew, with a log that is written anew.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
+};
+
+use super::{files::WriterFiles, operation::WriteOperation};
+use crate::{Error, Pending, pending::PendingSender, sqlite::durability_mark::RowCounts};
+
+/// The disk, and who waits for its word.
+pub(super) struct DiskSync {
+    files: Arc<dyn WriterFiles>,
+    log: Mutex<SyncedLog>,
+    /// The last transaction that is committed.
+    committed: AtomicU64,
+    /// Called when it has nothing to do, if somebody waits for that.
+    done: Box<dyn Fn() + Send + Sync>,
+    /// How many groups are committed and not on disk yet.
+    open: AtomicUsize,
+    is_awaited: AtomicBool,
+    /// How many operations were answered at once the last time.
+    answered: AtomicUsize,
+    tickets: Mutex<OpenTickets>,
+}
+
+/// How much of the log is on disk.
+#[derive(Default)]
+struct SyncedLog {
+    /// All transactions up to this one are.
+    upto: u64,
+    /// The last one whose counts are in the mark.
+    noted: u64,
+    /// All up to this one that are not are on a log that failed.
+    refused: u64,
+    failure: Option<Error>,
+    is_broken: bool,
+}
+
+/// Transactions, numbered in the order of their commits, from before they can be seen until they are on disk.
+#[derive(Default)]
+struct OpenTickets {
+    last: u64,
+    open: Vec<u64>,
+    /// Who waits for all up to a number.
+    waiting: Vec<(u64, PendingSender<()>)>,
+}
+
+impl OpenTickets {
+    fn is_open(&self, up_to: u64) -> bool {
+        self.open.iter().any(|ticket| *ticket <= up_to)
+    }
+
+    /// Closes some; returns those who need not wait any longer.
+    fn close(&mut self, is_closed: impl Fn(u64) -> bool) -> Vec<PendingSender<()>> {
+        self.open.retain(|ticket| !is_closed(*ticket));
+        let (over, waiting) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(up_to, _)| !self.is_open(*up_to));
+        self.waiting = waiting;
+        let over: Vec<(u64, PendingSender<()>)> = over;
+        over.into_iter().map(|(_, answer)| answer).collect()
+    }
+}
+
+/// The number of a transaction.
+#[must_use = "a ticket that is never closed keeps readers waiting"]
+pub(super) struct CommitTicket(u64);
+
+/// Operations that are committed and not on disk yet.
+#[must_use = "whoever waits for these is answered by `Disk::keep`"]
+pub(super) struct PendingAck {
+    ticket: CommitTicket,
+    group: Vec<Box<dyn WriteOperation>>,
+    /// What the database holds with it.
+    counts: Option<RowCounts>,
+}
+
+impl DiskSync {
+    /// A disk that keeps these files.
+    pub(super) fn new(
+        files: Arc<dyn WriterFiles>,
+        done: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            files,
+            log: Mutex::default(),
+            committed: AtomicU64::new(0),
+            done: Box::new(done),
+            open: AtomicUsize::new(0),
+            is_awaited: AtomicBool::new(false),
+            answered: AtomicUsize::new(0),
+            tickets: Mutex::default(),
+        }
+    }
+
+    /// Its files.
+    pub(super) fn files(&self) -> &dyn WriterFiles {
+        &*self.files
+    }
+
+    /// Whether a sync has failed, and the log was not written anew since.
+    pub(super) fn is_broken(&self) -> bool {
+        self.log().is_broken
+    }
+
+    /// There is a new log. What was committed on the old one, and is not on disk, is not promised by it.
+    pub(super) fn note_log_rewritten(&self) {
+        let last = self.tickets().last;
+        let mut log = self.log();
+        (log.is_broken, log.refused) = (false, last);
+    }
+
+    fn log(&self) -> MutexGuard<'_, SyncedLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has the log synced up to a transaction, one sync at a time; one that a sync since its commit has covered needs
+    /// none.
+    fn sync(&self, ticket: u64, counts: Option<RowCounts>) -> Result<(), Error> {
+        let mut log = self.log();
+        if ticket > log.upto {
+            if log.is_broken || ticket <= log.refused {
+                return Err(log
+                    .failure
+                    .clone()
+                    .unwrap_or_else(|| Error::Failed("the log failed".into())));
+            }
+            let committed = self.committed.load(SeqCst);
+            if let Err(error) = self.files.sync() {
+                let failure = Error::Failed(format!("the disk did not keep it: {error}"));
+                (log.is_broken, log.failure) = (true, Some(failure.clone()));
+                self.files.failed();
+                return Err(failure);
+            }
+            log.upto = committed.max(ticket);
+        }
+        if let Some(counts) = counts.filter(|_| ticket > log.noted) {
+            self.files.promised(counts);
+            log.noted = ticket;
+        }
+        Ok(())
+    }
+
+    /// A transaction begins, which can be seen before it is on disk.
+    pub(super) fn ticket(&self) -> CommitTicket {
+        let mut tickets = self.tickets();
+        tickets.last += 1;
+        let last = tickets.last;
+        tickets.open.push(last);
+        CommitTicket(last)
+    }
+
+    /// Resolves when all that can be seen by now is on disk.
+    pub(super) fn settled(&self) -> Pending<()> {
+        let (answer, pending) = Pending::new();
+        let mut tickets = self.tickets();
+        let last = tickets.last;
+        if !tickets.is_open(last) {
+            return Pending::ready(Ok(()));
+        }
+        tickets.waiting.push((last, answer));
+        pending
+    }
+
+    fn tickets(&self) -> MutexGuard<'_, OpenTickets> {
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// These are committed; whoever has them will see to it that they are kept.
+    pub(super) fn defer_ack(
+        &self,
+        ticket: CommitTicket,
+        group: Vec<Box<dyn WriteOperation>>,
+        counts: Option<RowCounts>,
+    ) -> PendingAck {
+        self.committed.fetch_max(ticket.0, SeqCst);
+        if !group.is_empty() {
+            self.open.fetch_add(1, SeqCst);
+        }
+        PendingAck {
+            ticket,
+            group,
+            counts,
+        }
+    }
+
+    /// Waits for the disk's word and answers them.
+    pub(super) fn sync_and_ack(
+        &self,
+        PendingAck {
+            ticket: CommitTicket(ticket),
+            group,
+            counts,
+        }: PendingAck,
+    ) {
+        if group.is_empty() {
+            // Nobody was promised anything. What it wrote says nothing about what was written before.
+            let over = self.tickets().close(|open| open == ticket);
+            return tell(over, &Ok(()));
+        }
+        let kept = self.sync(ticket, counts);
+        self.answered.store(group.len(), SeqCst);
+        group
+            .into_iter()
+            .for_each(|operation| operation.answer(kept.clone()));
+        let over = self.tickets().close(|open| open <= ticket);
+        tell(over, &kept);
+        // Last: many of those who were answered come again meanwhile, and share the next commit.
+        if self.open.fetch_sub(1, SeqCst) == 1 && self.is_awaited.swap(false, SeqCst) {
+            (self.done)();
+        }
+    }
+
+    /// Whether it is at work. If it is, `done` is called as soon as it is not.
+    pub(super) fn is_busy(&self) -> bool {
+        if self.open.load(SeqCst) == 0 {
+            return false;
+        }
+        self.is_awaited.store(true, SeqCst);
+        self.open.load(SeqCst) != 0
+    }
+
+    /// How many operations were answered at once the last time.
+    pub(super) fn answered(&self) -> usize {
+        self.answered.load(SeqCst)
+    }
+}
+
+fn tell(over: Vec<PendingSender<()>>, kept: &Result<(), Error>) {
+    for answer in over {
+        // Whoever does not listen any more wanted no answer.
+        let _ = answer.send(kept.clone());
+    }
+}

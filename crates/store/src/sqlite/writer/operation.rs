@@ -1,0 +1,134 @@
+//! What is to be written, and the way to whoever writes it.
+
+use rusqlite::Connection;
+
+use super::write_queue::QueueSender;
+use crate::{Error, Pending, pending::PendingSender};
+
+/// Something to be done inside a transaction. It may be attempted again if the transaction
+/// was lost for a reason that is not its own.
+pub(crate) trait WriteOperation: Send {
+    fn promise(&self) -> Durability;
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Error>;
+    fn answer(self: Box<Self>, committed: Result<(), Error>);
+}
+
+/// What an answered write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// A power failure.
+    Disk,
+    /// The end of this process: all others see it. A power failure may take it, and takes
+    /// whoever it is about as well.
+    Sight,
+}
+
+struct QueuedWrite<T, F> {
+    work: F,
+    promise: Durability,
+    outcome: Option<Result<T, Error>>,
+    answer: PendingSender<T>,
+}
+
+impl<T, F> WriteOperation for QueuedWrite<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Result<T, Error> + Send,
+{
+    fn promise(&self) -> Durability {
+        self.promise
+    }
+
+    fn attempt(&mut self, connection: &Connection) -> Result<(), Error> {
+        let outcome = (self.work)(connection);
+        let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
+        self.outcome = Some(outcome);
+        told
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), Error>) {
+        let Self {
+            outcome, answer, ..
+        } = *self;
+        let never = || Err(Error::Failed("the write was not attempted".into()));
+        // Whoever does not listen any more wanted no answer.
+        let _ = answer.send(committed.and_then(|()| outcome.unwrap_or_else(never)));
+    }
+}
+
+/// What reaches the writer.
+pub(super) enum WriterMessage {
+    Operation(Box<dyn WriteOperation>),
+    /// Somebody watches from now on.
+    Watched,
+}
+
+/// The way to the writer's queue.
+#[derive(Clone)]
+pub(crate) struct WriterHandle(pub(super) QueueSender<WriterMessage>);
+
+impl WriterHandle {
+    /// Queues a write; the order of calls is the order of commits.
+    pub(crate) fn write<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        self.write_for(Durability::Disk, work)
+    }
+
+    /// Queues a write that promises no more than this.
+    pub(crate) fn write_for<T, F>(&self, promise: Durability, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        let (answer, pending) = Pending::new();
+        // If the thread is gone, dropping the answer says that the store was closed.
+        let operation = WriterMessage::Operation(Box::new(QueuedWrite {
+            work,
+            promise,
+            outcome: None,
+            answer,
+        }));
+        match promise {
+            Durability::Disk => self.0.put(operation),
+            Durability::Sight => self.0.put_urgent(operation),
+        }
+        pending
+    }
+
+    /// Queues a write that goes with the next one, or by itself as soon as its answer is waited for.
+    pub(crate) fn write_batched<T, F>(&self, work: F) -> Pending<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Error> + Send + 'static,
+    {
+        let (answer, pending) = Pending::batched(self.0.waker());
+        let promise = Durability::Disk;
+        self.0
+            .put_without_wake(WriterMessage::Operation(Box::new(QueuedWrite {
+                work,
+                promise,
+                outcome: None,
+                answer,
+            })));
+        pending
+    }
+
+    /// Says that somebody watches for other processes' commits from now on.
+    pub(crate) fn watched(&self) {
+        self.0.put(WriterMessage::Watched);
+    }
+}
+
+/// An operation that does nothing, for tests.
+#[cfg(test)]
+pub(super) fn noted(answer: PendingSender<()>) -> Box<dyn WriteOperation> {
+    Box::new(QueuedWrite {
+        work: |_: &Connection| Ok(()),
+        promise: Durability::Disk,
+        outcome: Some(Ok(())),
+        answer,
+    })
+}

@@ -1,0 +1,441 @@
+//! A whole runtime in a temporary directory, with a scripted model and a virtual clock.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+
+use rooftree_protocol::{
+    Command, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, SessionId,
+    command::{Address, CommandReply, Delivery, NewSession},
+    event::RunEnd,
+};
+use rooftree_providers::{
+    Model, ModelCatalog, Provider,
+    catalog::ModelPrice,
+    scripted::{ScriptEntry, ScriptedModel},
+};
+use rooftree_runtime::{
+    AgentRuntime, ApprovalSource, Clock, ContextWatcher, Definitions, EventFilter, Handle,
+    RuntimeOptions, checks::VerifierFunction,
+};
+use rooftree_store::{SqliteStore, Store};
+use rooftree_tools::{BackgroundProcesses, Policy, SandboxConfig, Toolset, mcp::McpServerPool};
+use tempfile::TempDir;
+
+use crate::{VirtualClock, transcript};
+
+/// How long a story may take in real time before it is called stuck.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Makes a provider once the house's clock exists.
+pub type MakeProviderFn = Box<dyn FnOnce(Arc<VirtualClock>) -> Arc<dyn Provider>>;
+
+/// What a house is built from.
+pub struct TestRuntimeBuilder {
+    /// What the model says.
+    pub entries: Vec<ScriptEntry>,
+    /// The tools there are.
+    pub tools: Toolset,
+    /// What may happen without asking.
+    pub policy: Policy,
+    /// How what agents run is confined; usually not at all.
+    pub sandbox: SandboxConfig,
+    /// Whether somebody can be asked.
+    pub asking: ApprovalSource,
+    /// Tokens the model can read.
+    pub window: Option<u64>,
+    /// Something else that answers instead of the script.
+    pub provider: Option<MakeProviderFn>,
+    /// More providers, each with models of its own.
+    pub catalog: ModelCatalog,
+    /// The model of sessions that name none; the script if absent.
+    pub default_model: Option<ModelChoice>,
+    /// Models to turn to.
+    pub fallbacks: Vec<ModelChoice>,
+    /// Turns per run.
+    pub max_turns: Option<u32>,
+    /// Time per run.
+    pub run_timeout: Option<Duration>,
+    /// Dollars per run.
+    pub max_cost_usd: Option<f64>,
+    /// How deep delegation goes.
+    pub depth: Option<u32>,
+    /// What the model costs.
+    pub price: Option<ModelPrice>,
+    /// The agents there are.
+    pub definitions: Definitions,
+    /// Rules, skills and instructions.
+    pub surroundings: ContextWatcher,
+    /// The servers there are.
+    pub servers: McpServerPool,
+    /// Who is asked and told.
+    pub hooks: rooftree_runtime::Hooks,
+    /// Functions that check work, by name.
+    pub checkers: BTreeMap<String, VerifierFunction>,
+}
+
+impl TestRuntimeBuilder {
+    /// No tools, everything allowed, nobody to ask.
+    pub fn new(entries: impl IntoIterator<Item = ScriptEntry>) -> Self {
+        Self {
+            entries: entries.into_iter().collect(),
+            tools: Toolset::default(),
+            policy: Policy {
+                mode: PermissionMode::Bypass,
+                ..Policy::default()
+            },
+            sandbox: SandboxConfig::off(),
+            asking: ApprovalSource::Nobody,
+            window: None,
+            provider: None,
+            catalog: ModelCatalog::default(),
+            default_model: None,
+            fallbacks: Vec::new(),
+            max_turns: None,
+            run_timeout: None,
+            max_cost_usd: None,
+            price: None,
+            depth: None,
+            definitions: Definitions::builtin(),
+            surroundings: ContextWatcher::default(),
+            servers: McpServerPool::default(),
+            hooks: rooftree_runtime::Hooks::default(),
+            checkers: BTreeMap::new(),
+        }
+    }
+
+    /// With these tools.
+    pub fn tools(mut self, tools: Toolset) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// With these tools and those that ask other agents.
+    pub fn with_delegation(mut self, tools: Toolset) -> Self {
+        self.tools = rooftree_runtime::delegation::tools::with_tools(&tools);
+        self
+    }
+
+    /// With one more agent.
+    pub fn agent(mut self, definition: rooftree_protocol::AgentDefinition) -> Self {
+        self.definitions = self.definitions.with(definition);
+        self
+    }
+
+    /// In this permission mode, with somebody to ask.
+    pub fn asking(mut self, mode: PermissionMode) -> Self {
+        self.policy.mode = mode;
+        self.asking = ApprovalSource::Client;
+        self
+    }
+
+    /// With at most so many turns.
+    pub fn max_turns(mut self, turns: u32) -> Self {
+        self.max_turns = Some(turns);
+        self
+    }
+
+    /// Builds it in a new directory.
+    pub fn build(self) -> TestRuntime {
+        let directory = Arc::new(tempfile::tempdir().expect("a temporary directory"));
+        self.build_in(directory, Arc::new(VirtualClock::seeded(7)))
+    }
+
+    fn build_in(self, directory: Arc<TempDir>, clock: Arc<VirtualClock>) -> TestRuntime {
+        let file = directory.path().join("rooftree.db");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file).expect("a database"));
+        let sleeper = clock.clone();
+        let model = ScriptedModel::from_replies(self.entries).expect("a script without flaws");
+        let model = model.with_sleep(Arc::new(move |while_| sleeper.sleep(while_)));
+        let (window, price) = (self.window.or(model.window()), self.price);
+        let answering: Arc<dyn Provider> = match self.provider {
+            Some(make) => make(clock.clone()),
+            None => Arc::new(model.clone()),
+        };
+        let catalog = self.catalog.with(
+            "scripted",
+            Arc::new(move |choice| {
+                let price = price.clone();
+                Ok(Model {
+                    window,
+                    price,
+                    ..Model::new(choice, answering.clone())
+                })
+            }),
+        );
+        let story = || "scripted/story".parse().expect("a model name");
+        let default_model = self.default_model.unwrap_or_else(story);
+        let drawing = clock.clone();
+        let runtime = AgentRuntime::start(RuntimeOptions {
+            store,
+            clock: clock.clone(),
+            catalog,
+            tools: self.tools,
+            processes: Arc::new(BackgroundProcesses::new(move || drawing.entropy())),
+            definitions: self.definitions,
+            surroundings: self.surroundings,
+            policy: self.policy,
+            wary: true,
+            sandbox: self.sandbox,
+            asking: self.asking,
+            default_model: Some(default_model),
+            fallbacks: self.fallbacks,
+            max_turns: self.max_turns,
+            run_timeout: self.run_timeout,
+            max_cost_usd: self.max_cost_usd,
+            depth: self.depth,
+            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
+                directory: directory.path().join("workspaces"),
+                copy_limit_bytes: 10_000_000,
+                copy_limit_files: 1_000,
+            },
+            memory: rooftree_runtime::memory::MemoryDirs {
+                user: Some(directory.path().join("memory")),
+            },
+            checkers: self.checkers,
+            naming: Arc::new(|name| name.parse()),
+            hooks: self.hooks,
+            servers: Arc::new(self.servers),
+            secrets: Arc::default(),
+            mark: rooftree_runtime::MessageMark::derived(b"testkit"),
+            calls: Some(rooftree_runtime::exposure::CallSocketConfig {
+                directory: directory.path().join("calls"),
+                program: None,
+            }),
+        });
+        TestRuntime {
+            handle: runtime.handle(),
+            runtime,
+            directory,
+            clock,
+            model,
+        }
+    }
+}
+
+/// A runtime at work.
+pub struct TestRuntime {
+    /// The way in.
+    pub handle: Handle,
+    /// Time.
+    pub clock: Arc<VirtualClock>,
+    /// The model, which remembers what it was asked.
+    pub model: ScriptedModel,
+    directory: Arc<TempDir>,
+    runtime: AgentRuntime,
+}
+
+impl TestRuntime {
+    /// Where the house stands; sessions work in it.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Posts to a new session of the lead agent.
+    pub async fn post(&self, text: &str) -> SessionId {
+        self.post_as("lead", text).await
+    }
+
+    /// Posts to a new session of an agent.
+    pub async fn post_as(&self, agent: &str, text: &str) -> SessionId {
+        let new = NewSession {
+            agent: agent.into(),
+            cwd: self.path().into(),
+            name: None,
+            model: None,
+        };
+        self.send(Address::Create(new), text, Delivery::Queue).await
+    }
+
+    /// Posts to a session.
+    pub async fn post_to(&self, session: &SessionId, text: &str) {
+        self.send(
+            Address::Id {
+                id: session.clone(),
+            },
+            text,
+            Delivery::Queue,
+        )
+        .await;
+    }
+
+    /// Says something to a session at work.
+    pub async fn steer(&self, session: &SessionId, text: &str) {
+        self.send(
+            Address::Id {
+                id: session.clone(),
+            },
+            text,
+            Delivery::Steer,
+        )
+        .await;
+    }
+
+    /// Lets a session know something without starting a run.
+    pub async fn post_silent(&self, session: &SessionId, text: &str) {
+        self.send(
+            Address::Id {
+                id: session.clone(),
+            },
+            text,
+            Delivery::Silent,
+        )
+        .await;
+    }
+
+    async fn send(&self, to: Address, text: &str, delivery: Delivery) -> SessionId {
+        let parts = vec![Part::text(text)];
+        let post = Command::Post {
+            to,
+            parts,
+            origin: Origin::User,
+            key: None,
+            delivery,
+        };
+        match self.handle.send(post).await.expect("the post is accepted") {
+            CommandReply::Accepted { session, .. } => session,
+            other => panic!("a post was answered with {other:?}"),
+        }
+    }
+
+    /// Sends any command.
+    pub async fn command(&self, command: Command) -> CommandReply {
+        self.handle
+            .send(command)
+            .await
+            .expect("the command is accepted")
+    }
+
+    /// Waits until something happens that the test is looking for; it may have happened already.
+    pub async fn wait_until(
+        &self,
+        session: &SessionId,
+        what: &str,
+        wanted: impl Fn(&Event) -> bool,
+    ) -> Arc<Event> {
+        let mut events = self.handle.subscribe(EventFilter {
+            session: session.clone(),
+            after: 0,
+        });
+        let search = async {
+            loop {
+                let event = events.next().await.expect("the journal can be read");
+                if let EventBody::Notice { code, message, .. } = &event.body {
+                    assert!(code != "agent_stopped", "the agent stopped: {message}");
+                }
+                if wanted(&event) {
+                    return event;
+                }
+            }
+        };
+        match tokio::time::timeout(PATIENCE, search).await {
+            Ok(event) => event,
+            Err(_) => panic!(
+                "never saw {what}; the story so far:\n{}",
+                self.transcript(session).await
+            ),
+        }
+    }
+
+    /// Waits for an event of this type.
+    pub async fn wait_for_event(&self, session: &SessionId, name: &str) -> Arc<Event> {
+        self.wait_until(session, name, |event| event.body.name() == name)
+            .await
+    }
+
+    /// Waits for the end of a session's first run.
+    pub async fn wait_for_run(&self, session: &SessionId) -> RunEnd {
+        self.wait_for_nth_run(session, 1).await
+    }
+
+    /// Waits for the end of a session's n-th run.
+    pub async fn wait_for_nth_run(&self, session: &SessionId, count: usize) -> RunEnd {
+        let seen = std::cell::Cell::new(0);
+        let event = self
+            .wait_until(session, "the end of the run", |event| {
+                seen.set(seen.get() + usize::from(event.body.name() == "run.completed"));
+                seen.get() == count
+            })
+            .await;
+        match &event.body {
+            EventBody::RunCompleted(end) => end.clone(),
+            _ => unreachable!("only run.completed counts"),
+        }
+    }
+
+    /// Everything in a session's journal.
+    pub async fn events(&self, session: &SessionId) -> Vec<Event> {
+        self.handle
+            .store()
+            .events(session, 0, 100_000)
+            .await
+            .expect("the journal can be read")
+    }
+
+    /// The sessions another one delegated to, oldest first.
+    pub async fn children(&self, session: &SessionId) -> Vec<rooftree_protocol::Session> {
+        let filter = rooftree_store::SessionFilter {
+            parent: Some(session.clone()),
+            ..Default::default()
+        };
+        let mut children = self
+            .handle
+            .store()
+            .sessions(filter)
+            .await
+            .expect("sessions can be listed");
+        children
+            .sort_by(|a, b| (a.created_at, &a.agent, &a.id).cmp(&(b.created_at, &b.agent, &b.id)));
+        children
+    }
+
+    /// What happened, one line each.
+    pub async fn transcript(&self, session: &SessionId) -> String {
+        transcript::format_events(&self.events(session).await)
+    }
+
+    /// Asserts that the database keeps every promise.
+    pub async fn verify(&self) {
+        let report = self
+            .handle
+            .store()
+            .verify()
+            .await
+            .expect("the database can be checked");
+        assert!(report.violations.is_empty(), "{:#?}", report.violations);
+    }
+
+    /// Stops everything and opens the same house again, with another script and plan.
+    pub async fn reopen(self, plan: TestRuntimeBuilder) -> TestRuntime {
+        let (directory, clock) = (self.directory.clone(), self.clock.clone());
+        drop(self.handle);
+        self.runtime.stop().await;
+        plan.build_in(directory, clock)
+    }
+
+    /// Opens the same database again while the old runtime still hangs about: its leases are over,
+    /// so the new one takes its claims, and whatever the old one still writes is refused.
+    pub async fn crash(self, plan: TestRuntimeBuilder) -> TestRuntime {
+        let (directory, clock) = (self.directory.clone(), self.clock.clone());
+        clock.advance(Duration::from_secs(60));
+        plan.build_in(directory, clock)
+    }
+
+    /// Opens a second runtime on the same database, as another process would.
+    pub fn open_second(&self, plan: TestRuntimeBuilder) -> TestRuntime {
+        plan.build_in(self.directory.clone(), self.clock.clone())
+    }
+
+    /// Wakes what was left unfinished, as a server does when it starts.
+    pub async fn recover(&self) -> usize {
+        self.runtime
+            .recover()
+            .await
+            .expect("the store can be read")
+            .len()
+    }
+
+    /// Stops everything.
+    pub async fn close(self) {
+        drop(self.handle);
+        self.runtime.stop().await;
+    }
+}

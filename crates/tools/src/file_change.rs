@@ -1,0 +1,108 @@
+//! A change of one file: planned, shown as a diff, then made.
+
+use std::time::Duration;
+
+use rooftree_protocol::{
+    ErrorCode,
+    tool_call::{FileAction, FileNote},
+};
+use similar::{ChangeTag, TextDiff};
+
+use crate::{ToolContext, ToolOutput, reach::FileTarget, text_file};
+
+/// How long a good diff is looked for; after that a coarser one will do.
+const DIFF_TIME: Duration = Duration::from_millis(500);
+
+/// What a file is to become. Nothing has happened yet.
+pub(crate) struct FileChange {
+    /// What is changed.
+    pub target: FileTarget,
+    /// Its text now; empty if it does not exist.
+    pub before: String,
+    /// Its text afterwards.
+    pub after: String,
+    /// What is saved.
+    pub bytes: Vec<u8>,
+}
+
+/// A diff and its size.
+struct FileDiff {
+    text: String,
+    added: u32,
+    removed: u32,
+}
+
+impl FileChange {
+    /// The change as a unified diff.
+    pub fn diff(&self) -> String {
+        self.difference().text
+    }
+
+    /// Makes the change. `done` is what the model reads first; the size of it follows.
+    pub fn make(&self, done: &str, context: &ToolContext) -> Result<ToolOutput, String> {
+        self.target.save(&self.bytes)?;
+        let FileDiff {
+            text,
+            added,
+            removed,
+        } = self.difference();
+        let hash = Some(text_file::hash(&self.bytes));
+        let note = FileNote {
+            path: self.target.path.clone(),
+            action: FileAction::Changed,
+            hash,
+            added,
+            removed,
+        };
+        // At once, not when the call is recorded: another call of the same reply may follow.
+        context.views.note(&note);
+        let mut output = ToolOutput::done(format!("{done} (+{added} −{removed} lines)"));
+        output.files.push(note);
+        output.diff = Some(text);
+        Ok(output)
+    }
+
+    fn difference(&self) -> FileDiff {
+        let diff = TextDiff::configure()
+            .timeout(DIFF_TIME)
+            .diff_lines(self.before.as_str(), self.after.as_str());
+        let count = |tag: ChangeTag| {
+            u32::try_from(
+                diff.iter_all_changes()
+                    .filter(|change| change.tag() == tag)
+                    .count(),
+            )
+            .unwrap_or(u32::MAX)
+        };
+        let old = if self.before.is_empty() {
+            "/dev/null".to_owned()
+        } else {
+            format!("a/{}", self.target.shown)
+        };
+        let text = diff
+            .unified_diff()
+            .context_radius(3)
+            .header(&old, &format!("b/{}", self.target.shown))
+            .to_string();
+        FileDiff {
+            text,
+            added: count(ChangeTag::Insert),
+            removed: count(ChangeTag::Delete),
+        }
+    }
+}
+
+/// Plans and makes a change while no other call of the session changes a file.
+pub(crate) fn plan_and_make(
+    context: &ToolContext,
+    plan: impl FnOnce() -> Result<(FileChange, String), String>,
+) -> ToolOutput {
+    let _alone = context.views.changing();
+    let made = plan().and_then(|(change, done)| change.make(&done, context));
+    made.unwrap_or_else(|words| ToolOutput::failed(ErrorCode::ToolFailed, words))
+}
+
+/// What a person is shown before a change is made: its diff, or why it cannot be made.
+pub(crate) fn preview(plan: Result<(FileChange, String), String>) -> String {
+    plan.map_or_else(|words| words, |(change, _)| change.diff())
+}

@@ -1,0 +1,76 @@
+//! A file that only its owner may read, replaced as a whole, and changed by one program at a time.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Keeps other programs from changing the file until it is dropped.
+pub(super) struct PrivateFileLock(File);
+
+/// Waits until nobody else changes the file.
+pub(super) fn lock_file(path: &Path) -> io::Result<PrivateFileLock> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    let beside = path.with_extension("lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(beside)?;
+    file.lock()?;
+    Ok(PrivateFileLock(file))
+}
+
+impl Drop for PrivateFileLock {
+    fn drop(&mut self) {
+        // Closing it would do the same.
+        let _ = self.0.unlock();
+    }
+}
+
+/// What is in the file; nothing if there is none. What cannot be read is not taken for nothing.
+pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) => return Err(error),
+    };
+    let mode = fs::metadata(path)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let words = format!(
+            "others may read or change it (mode {:03o}); chmod 600 it",
+            mode & 0o777
+        );
+        return Err(io::Error::new(ErrorKind::PermissionDenied, words));
+    }
+    // What the parser says could repeat what is in the file.
+    serde_json::from_slice(&bytes)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is damaged"))
+}
+
+/// Replaces what is in the file.
+pub(super) fn replace<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
+    let draft = path.with_extension("json.new");
+    // What a crash left behind may have another mode.
+    match fs::remove_file(&draft) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&draft)?;
+    file.write_all(serde_json::to_string_pretty(content)?.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}

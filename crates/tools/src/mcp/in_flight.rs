@@ -1,0 +1,161 @@
+//! The calls a server is working on: which of them its questions are about, and how long they may take.
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{model::RequestId, service::InboundStreamOrigin};
+use rooftree_protocol::{Question, QuestionReply};
+use tokio::{sync::watch, time::Instant};
+
+use crate::ToolContext;
+
+tokio::task_local! {
+    /// The call whose own work puts the question.
+    static CURRENT: Arc<InFlightCall>;
+}
+
+/// One call that is being worked on.
+pub(super) struct InFlightCall {
+    context: ToolContext,
+    /// What it is called between us and the server, once it is sent.
+    request: OnceLock<RequestId>,
+    /// How many questions of it wait for people.
+    asking: watch::Sender<usize>,
+}
+
+/// All calls of one connection.
+#[derive(Default)]
+pub(super) struct InFlightCalls(Mutex<Vec<Arc<InFlightCall>>>);
+
+/// Keeps a call among those that are worked on.
+pub(super) struct InFlightGuard<'a> {
+    all: &'a InFlightCalls,
+    pub(super) call: Arc<InFlightCall>,
+}
+
+impl InFlightCalls {
+    /// A call begins.
+    pub(super) fn begin(&self, context: &ToolContext) -> InFlightGuard<'_> {
+        let call = Arc::new(InFlightCall {
+            context: context.clone(),
+            request: OnceLock::new(),
+            asking: watch::Sender::new(0),
+        });
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call.clone());
+        InFlightGuard { all: self, call }
+    }
+
+    /// Which call a question is about: the one that puts it, the one on whose stream it came, the only
+    /// one there is. If that leaves several, nobody is asked in place of somebody else.
+    pub(super) fn find_for_question(
+        &self,
+        origin: Option<&InboundStreamOrigin>,
+    ) -> Option<Arc<InFlightCall>> {
+        if let Ok(call) = CURRENT.try_with(Arc::clone) {
+            return Some(call);
+        }
+        let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match (origin, calls.as_slice()) {
+            (Some(InboundStreamOrigin::OutboundRequest(id)), _) => calls
+                .iter()
+                .find(|call| call.request.get() == Some(id))
+                .cloned(),
+            (_, [only]) => Some(only.clone()),
+            _ => None,
+        }
+    }
+
+    /// Tells everybody who watches one of the calls.
+    pub(super) fn tell(&self, words: &str) {
+        let calls = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        calls.iter().for_each(|call| (call.context.progress)(words));
+    }
+}
+
+impl InFlightCall {
+    /// Asks whoever the call is for.
+    pub(super) async fn ask(&self, questions: Vec<Question>) -> QuestionReply {
+        let _asking = QuestionGuard::new(&self.asking);
+        (self.context.ask)(questions).await
+    }
+
+    /// The server knows it by this from now on.
+    pub(super) fn set_request_id(&self, id: RequestId) {
+        let _ = self.request.set(id);
+    }
+
+    /// Does something in the name of this call.
+    pub(super) async fn scope<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
+        CURRENT.scope(self, work).await
+    }
+
+    /// Resolves when the server has had so much time. While people are asked it does not pass.
+    pub(super) async fn patience(&self, limit: Duration) {
+        patience(self.asking.subscribe(), limit).await;
+    }
+}
+
+async fn patience(mut asking: watch::Receiver<usize>, limit: Duration) {
+    let mut left = limit;
+    loop {
+        if asking.wait_for(|open| *open == 0).await.is_err() {
+            return;
+        }
+        let since = Instant::now();
+        tokio::select! {
+            () = tokio::time::sleep(left) => return,
+            _ = asking.wait_for(|open| *open > 0) => left = left.saturating_sub(since.elapsed()),
+        }
+    }
+}
+
+/// A question that waits, for as long as somebody waits for it.
+struct QuestionGuard<'a>(&'a watch::Sender<usize>);
+
+impl<'a> QuestionGuard<'a> {
+    fn new(open: &'a watch::Sender<usize>) -> Self {
+        open.send_modify(|open| *open += 1);
+        Self(open)
+    }
+}
+
+impl Drop for QuestionGuard<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|open| *open -= 1);
+    }
+}
+
+impl Drop for InFlightGuard<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.all.0.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.retain(|call| !Arc::ptr_eq(call, &self.call));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn time_does_not_pass_while_people_are_asked() {
+        let asking = watch::Sender::new(0);
+        let question = QuestionGuard::new(&asking);
+        let patience = patience(asking.subscribe(), Duration::ZERO);
+        tokio::pin!(patience);
+        assert!(
+            futures::poll!(patience.as_mut()).is_pending(),
+            "no time at all, and still it waits"
+        );
+        drop(question);
+        patience.await;
+    }
+}

@@ -1,0 +1,122 @@
+//! What a skill leaves of an agent's rights while it is followed. It refuses, and never allows anything.
+
+use rooftree_protocol::event::SkillNote;
+
+use super::{
+    PolicyEvaluation, command_line::CommandLine, rule::MatchStrictness, rule::PermissionRule,
+};
+
+/// Loading another skill is the way out of one, so nothing takes it away.
+const WAY_OUT: [&str; 2] = ["Skill", "ListSkills"];
+
+/// Reading, planning and stopping what runs remain possible, whatever a list of allowed calls leaves out.
+const ALWAYS: [&str; 9] = [
+    "Read",
+    "List",
+    "Glob",
+    "Grep",
+    "SemanticSearch",
+    "TodoWrite",
+    "BashOutput",
+    "TaskStop",
+    "ExitPlanMode",
+];
+
+/// A skill that is followed, and the calls it wants made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillRestriction {
+    /// Its name.
+    pub skill: String,
+    /// The only calls to be made; all if absent.
+    pub allow: Option<Vec<PermissionRule>>,
+    /// Calls not to be made.
+    pub deny: Vec<PermissionRule>,
+}
+
+impl SkillRestriction {
+    /// As the journal tells it. A rule that cannot be parsed narrows: one that allows is left out, and one that
+    /// refuses refuses everything.
+    pub fn of(note: &SkillNote) -> Self {
+        let rules = |rules: &[String]| {
+            rules
+                .iter()
+                .filter_map(|rule| PermissionRule::parse(rule).ok())
+                .collect()
+        };
+        let everything = || PermissionRule {
+            tool: "*".into(),
+            subject: None,
+        };
+        let deny = note
+            .deny
+            .iter()
+            .map(|rule| PermissionRule::parse(rule).unwrap_or_else(|_| everything()))
+            .collect();
+        Self {
+            skill: note.name.clone(),
+            allow: note.allow.as_deref().map(rules),
+            deny,
+        }
+    }
+
+    /// As the journal keeps it.
+    pub fn note(&self) -> SkillNote {
+        let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
+        let allow = self.allow.as_deref().map(written);
+        SkillNote {
+            name: self.skill.clone(),
+            allow,
+            deny: written(&self.deny),
+        }
+    }
+
+    /// How many rules it brings.
+    pub(super) fn rules(&self) -> usize {
+        self.allow.as_ref().map_or(0, Vec::len) + self.deny.len()
+    }
+}
+
+/// Why a skill does not want this call; none if it has nothing against it.
+pub(super) fn skill_refusal(
+    walk: &PolicyEvaluation<'_>,
+    followed: &SkillRestriction,
+) -> Option<String> {
+    let SkillRestriction { skill, allow, deny } = followed;
+    let tool = walk.facts.real().tool;
+    if WAY_OUT.contains(&tool) {
+        return None;
+    }
+    if let Some(hit) = walk.facts.denied_by(deny) {
+        return Some(format!(
+            "the skill `{skill}` is followed, and its rule `{}` leaves it out",
+            hit.rule
+        ));
+    }
+    let allow = allow.as_ref().filter(|_| !ALWAYS.contains(&tool))?;
+    let is_named = match &walk.facts.line {
+        Some(line) => is_line_named(line, tool, allow),
+        None => allow.iter().any(|rule| walk.facts.is_allowed_by(rule)),
+    };
+    if is_named {
+        return None;
+    }
+    let rules: Vec<String> = allow.iter().map(ToString::to_string).collect();
+    let rules = if rules.is_empty() {
+        "no tools".to_owned()
+    } else {
+        rules.join(", ")
+    };
+    Some(format!(
+        "the skill `{skill}` is followed, and it uses only {rules}; another skill or the next run ends that"
+    ))
+}
+
+fn is_line_named(line: &CommandLine<'_>, tool: &str, allow: &[PermissionRule]) -> bool {
+    let concerned = allow
+        .iter()
+        .filter(|rule| rule.concerns(tool, MatchStrictness::Allowing));
+    let specs: Vec<&str> = concerned
+        .map(|rule| rule.subject.as_deref().unwrap_or("*"))
+        .collect();
+    !specs.is_empty() && line.is_named_by(&specs)
+}

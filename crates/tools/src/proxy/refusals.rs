@@ -1,0 +1,76 @@
+//! What a proxy refused, for whoever should know: once each, and not without end.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::tool::ProgressCallback;
+
+/// Refusals of one program that are told apart. A scan of the whole internet needs no full account.
+const TOLD: usize = 20;
+
+/// What was refused. Copies are the same one.
+#[derive(Clone, Default)]
+pub struct ProxyRefusals(Arc<Mutex<RefusalLog>>);
+
+#[derive(Default)]
+struct RefusalLog {
+    known: BTreeSet<String>,
+    untold: Vec<String>,
+    watcher: Option<ProgressCallback>,
+}
+
+impl ProxyRefusals {
+    /// Tells somebody from now on, as it happens.
+    pub(crate) fn watched(&self, watcher: ProgressCallback) {
+        self.hold().watcher = Some(watcher);
+    }
+
+    /// Notes a refusal, in words.
+    pub(crate) fn note(&self, words: String) {
+        let mut noted = self.hold();
+        if noted.known.len() >= TOLD || !noted.known.insert(words.clone()) {
+            return;
+        }
+        let line = format!("[network: {words}]");
+        noted.untold.push(line.clone());
+        let watcher = noted.watcher.clone();
+        // Whoever watches may take their time.
+        drop(noted);
+        if let Some(watcher) = watcher {
+            watcher(&format!("{line}\n"));
+        }
+    }
+
+    /// What was noted since this was asked last, a line each.
+    pub fn news(&self) -> Vec<String> {
+        std::mem::take(&mut self.hold().untold)
+    }
+
+    /// Nothing that is held here can be left half-done.
+    fn hold(&self) -> MutexGuard<'_, RefusalLog> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_once_and_a_flood_of_them_is_cut() {
+        let refused = ProxyRefusals::default();
+        let heard = Arc::new(Mutex::new(String::new()));
+        let hearing = heard.clone();
+        refused.watched(Arc::new(move |words| {
+            hearing.lock().unwrap().push_str(words)
+        }));
+        refused.note("a".into());
+        refused.note("a".into());
+        assert_eq!(refused.news(), ["[network: a]"]);
+        assert_eq!(*heard.lock().unwrap(), "[network: a]\n");
+        (0..1_000).for_each(|number| refused.note(number.to_string()));
+        assert_eq!(refused.news().len(), TOLD - 1);
+    }
+}
