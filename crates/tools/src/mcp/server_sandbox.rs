@@ -147,7 +147,7 @@ mod tests {
             };
             let server = server(|server| server.sandbox = own);
             assert_eq!(
-                server_sandbox::mode(&confining, &server),
+                super::mode(&confining, &server),
                 mode,
                 "{general:?} {own:?}"
             );
