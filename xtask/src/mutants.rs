@@ -2,18 +2,17 @@
 //!
 //! Mutants are data in `xtask/mutants/*.toml`: a file, a text that stands in it exactly once, the text that replaces it,
 //! and the arguments of `cargo test` that must fail. Each mutant is tried in a copy of the repository, so an
-//! interrupted run leaves no changed file behind.
+//! interrupted run leaves no changed file behind. Every test is run once without any mutant first: a test that fails
+//! anyway, or a filter that matches no test, shows nothing.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
-    time::Instant,
-};
+mod trial;
 
-use anyhow::{Context, Result, bail};
+use std::{collections::BTreeMap, process::ExitCode, time::Instant};
+
+use anyhow::{Context, Result};
 use toml::Table;
 
+use self::trial::{Tree, Verdict};
 use crate::{finding::Finding, repository::Repository};
 
 const FOLDER: &str = "xtask/mutants/";
@@ -29,12 +28,16 @@ struct Mutant {
     test: String,
 }
 
-/// What became of a mutant.
-enum Verdict {
-    Caught,
-    Survived,
-    /// It does not compile, so it shows nothing.
-    Invalid(String),
+impl Mutant {
+    /// Neighbours in this order change the same crate and need the same test binary, so they share builds.
+    fn build_order(&self) -> (&str, Vec<&str>, &str) {
+        let krate = self.file.split("/src/").next().unwrap_or_default();
+        (
+            krate,
+            self.test.split_whitespace().take(4).collect(),
+            &self.file,
+        )
+    }
 }
 
 /// Tries every mutant whose id or file contains one of the words; all of them without words.
@@ -46,19 +49,18 @@ pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
                 .iter()
                 .any(|word| mutant.id.contains(word) || mutant.file.contains(word))
     };
-    let chosen: Vec<&Mutant> = mutants.iter().filter(is_meant).collect();
-    let copy = repository.root().join("target/mutants/tree");
-    let (mut caught, mut bad) = (0, Vec::new());
+    let mut chosen: Vec<&Mutant> = mutants.iter().filter(is_meant).collect();
+    chosen.sort_by_key(|mutant| mutant.build_order());
+    let (tree, began) = (Tree::beside(repository), Instant::now());
+    let useless = useless_tests(&tree, &chosen)?;
+    let mut verdicts = Vec::new();
     for (number, mutant) in chosen.iter().enumerate() {
-        refresh(repository.root(), &copy)?;
         let started = Instant::now();
-        let verdict = attempt(mutant, &copy)?;
-        let word = match &verdict {
-            Verdict::Caught => "caught",
-            Verdict::Survived => "SURVIVED",
-            Verdict::Invalid(_) => "INVALID",
+        let verdict = match useless.get(mutant.test.as_str()) {
+            Some(why) => Verdict::Invalid(why.clone()),
+            None => tree.attempt(mutant)?,
         };
-        let took = started.elapsed().as_secs();
+        let (word, took) = (verdict.word(), started.elapsed().as_secs());
         println!(
             "{:>3}/{} {word:8} {} ({took} s): {}",
             number + 1,
@@ -66,21 +68,60 @@ pub fn run(repository: &Repository, words: &[&str]) -> Result<ExitCode> {
             mutant.id,
             mutant.about
         );
-        match verdict {
-            Verdict::Caught => caught += 1,
-            Verdict::Survived => bad.push(mutant.id.as_str()),
-            Verdict::Invalid(why) => {
-                println!("{why}");
-                bad.push(mutant.id.as_str());
-            }
+        if let Verdict::Invalid(why) = &verdict {
+            println!("{why}");
+        }
+        verdicts.push((mutant.id.as_str(), verdict));
+    }
+    println!("{} in {} s", summary(&verdicts), began.elapsed().as_secs());
+    let is_clean = verdicts
+        .iter()
+        .all(|(_, verdict)| matches!(verdict, Verdict::Caught));
+    Ok(if is_clean {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Runs the tests of these mutants without any mutant, and says of each that shows nothing why.
+fn useless_tests<'a>(tree: &Tree, mutants: &[&'a Mutant]) -> Result<BTreeMap<&'a str, String>> {
+    let mut useless = BTreeMap::new();
+    let mut tests: Vec<&str> = mutants.iter().map(|mutant| mutant.test.as_str()).collect();
+    tests.sort_unstable();
+    tests.dedup();
+    println!("{} tests are run without any mutant first", tests.len());
+    for test in tests {
+        if let Some(why) = tree.fails_unchanged(test)? {
+            println!("useless  cargo test {test}");
+            useless.insert(test, why);
         }
     }
-    println!("{caught} of {} mutants caught", chosen.len());
-    if bad.is_empty() {
-        return Ok(ExitCode::SUCCESS);
+    Ok(useless)
+}
+
+/// How many mutants got which verdict, and the names of those that are not caught.
+fn summary(verdicts: &[(&str, Verdict)]) -> String {
+    let named = |word: &str| -> Vec<&str> {
+        verdicts
+            .iter()
+            .filter(|(_, verdict)| verdict.word() == word)
+            .map(|(id, _)| *id)
+            .collect()
+    };
+    let (survived, invalid) = (named("SURVIVED"), named("INVALID"));
+    let mut lines = Vec::new();
+    for (word, ids) in [("SURVIVED", &survived), ("INVALID", &invalid)] {
+        if !ids.is_empty() {
+            lines.push(format!("{word}: {}", ids.join(", ")));
+        }
     }
-    println!("not caught: {}", bad.join(", "));
-    Ok(ExitCode::FAILURE)
+    let (caught, survived, invalid) = (named("caught").len(), survived.len(), invalid.len());
+    lines.push(format!(
+        "{} mutants: {caught} caught, {survived} survived, {invalid} invalid",
+        verdicts.len()
+    ));
+    lines.join("\n")
 }
 
 /// A finding for each mutant that no longer fits the code.
@@ -150,65 +191,6 @@ fn mutant(entry: &toml::Value) -> Result<Mutant> {
     })
 }
 
-/// Brings the copy to the state of the repository. Unchanged files keep their times, so builds stay incremental.
-fn refresh(root: &Path, copy: &Path) -> Result<()> {
-    let repository = Repository::open(root)?;
-    let hidden = [".cargo/config.toml"];
-    let paths = repository
-        .files()
-        .chain(hidden.into_iter().filter(|path| repository.has(path)));
-    for path in paths {
-        let (from, to): (PathBuf, PathBuf) = (root.join(path), copy.join(path));
-        let wanted = fs::read(&from).with_context(|| format!("read {path}"))?;
-        if fs::read(&to).is_ok_and(|there| there == wanted) {
-            continue;
-        }
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::write(&to, wanted).with_context(|| format!("write {}", to.display()))?;
-        fs::set_permissions(&to, fs::metadata(&from)?.permissions())?;
-    }
-    Ok(())
-}
-
-fn attempt(mutant: &Mutant, copy: &Path) -> Result<Verdict> {
-    let path = copy.join(&mutant.file);
-    let text = fs::read_to_string(&path).with_context(|| format!("read {}", mutant.file))?;
-    if text.matches(mutant.find.as_str()).count() != 1 {
-        bail!(
-            "`find` of mutant {} does not stand exactly once in {}",
-            mutant.id,
-            mutant.file
-        );
-    }
-    fs::write(&path, text.replacen(&mutant.find, &mutant.replace, 1))?;
-    let built = test(mutant, copy, true)?;
-    if !built.status.success() {
-        let said = String::from_utf8_lossy(&built.stderr).into_owned();
-        return Ok(Verdict::Invalid(said));
-    }
-    let is_green = test(mutant, copy, false)?.status.success();
-    Ok(if is_green {
-        Verdict::Survived
-    } else {
-        Verdict::Caught
-    })
-}
-
-fn test(mutant: &Mutant, copy: &Path, only_build: bool) -> Result<std::process::Output> {
-    let mut command = Command::new("cargo");
-    command.arg("test").args(mutant.test.split_whitespace());
-    if only_build {
-        command.arg("--no-run");
-    }
-    command
-        .current_dir(copy)
-        .stdin(Stdio::null())
-        .output()
-        .context("start cargo")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,5 +214,42 @@ mod tests {
         assert_eq!(findings("{ true }"), "");
         assert!(findings("{ gone }").contains("0 times"));
         assert!(findings("true").contains("2 times"));
+    }
+
+    #[test]
+    fn mutants_of_one_crate_and_one_test_binary_are_neighbours() {
+        let mutant = |id: &str, file: &str, test: &str| Mutant {
+            id: id.to_owned(),
+            about: String::new(),
+            file: file.to_owned(),
+            find: String::new(),
+            replace: String::new(),
+            test: test.to_owned(),
+        };
+        let mut mutants = [
+            mutant("1", "crates/a/src/x.rs", "-p a --test it one"),
+            mutant("2", "crates/b/src/x.rs", "-p b --lib"),
+            mutant("3", "crates/a/src/x.rs", "-p a --lib"),
+            mutant("4", "crates/a/src/y.rs", "-p a --test it two"),
+            mutant("5", "crates/a/src/x.rs", "-p a --test it two"),
+        ];
+        mutants.sort_by(|left, right| left.build_order().cmp(&right.build_order()));
+        let order: String = mutants.iter().map(|mutant| mutant.id.as_str()).collect();
+        assert_eq!(order, "31542");
+    }
+
+    #[test]
+    fn the_summary_names_every_mutant_that_is_not_caught() {
+        let verdicts = [
+            ("a", Verdict::Caught),
+            ("b", Verdict::Survived),
+            ("c", Verdict::Invalid("no test ran".to_owned())),
+            ("d", Verdict::Survived),
+        ];
+        let counts = "4 mutants: 1 caught, 2 survived, 1 invalid";
+        assert_eq!(
+            summary(&verdicts),
+            format!("SURVIVED: b, d\nINVALID: c\n{counts}")
+        );
     }
 }

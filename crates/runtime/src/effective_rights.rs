@@ -145,3 +145,61 @@ pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<PermissionRule>
     };
     hooks.pins.files().iter().flat_map(rules).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc};
+
+    use rooftree_tools::{BackgroundProcesses, LazyPrivatePlaces, builtin, toolset::ToolLookup};
+
+    use super::*;
+
+    #[test]
+    fn no_mode_and_no_rule_lets_a_tool_change_what_this_program_keeps() {
+        let top = tempfile::tempdir().unwrap();
+        let (own, cwd) = (top.path().join("own"), top.path().join("home/project"));
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir_all(&cwd).unwrap();
+        let known = LazyPrivatePlaces::at(&top.path().join("home"), std::slice::from_ref(&own));
+        let sandbox = SandboxConfig {
+            known,
+            private: [own.clone()].into(),
+            ..SandboxConfig::default()
+        };
+        let tools = builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let ToolLookup::Tool(tool) = tools.find("Write") else {
+            panic!("there is Write")
+        };
+        for mode in [
+            PermissionMode::AcceptEdits,
+            PermissionMode::Auto,
+            PermissionMode::Bypass,
+        ] {
+            for (directory, is_refused) in [(&own, true), (&cwd, false)] {
+                let subject = directory.join("hooks.json").display().to_string();
+                let allow = vec![PermissionRule {
+                    tool: "Write".into(),
+                    subject: Some(subject.clone()),
+                }];
+                let policy = Policy {
+                    mode,
+                    allow,
+                    ..Policy::default()
+                };
+                let about = PolicyRequest {
+                    tool: "Write",
+                    subject: Some(&subject),
+                    input: None,
+                    effect: Effect::LocalMutation,
+                    cwd: &cwd,
+                };
+                let verdict = judge(&policy, &sandbox, tool.as_ref(), &about).verdict;
+                assert_eq!(
+                    matches!(verdict, PolicyVerdict::Deny(_)),
+                    is_refused,
+                    "{mode:?} {subject} {verdict:?}"
+                );
+            }
+        }
+    }
+}

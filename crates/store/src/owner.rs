@@ -91,6 +91,14 @@ fn status(pid: &str) -> Option<(char, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use nix::{
+        sys::{
+            signal::{Signal, kill},
+            wait::{WaitPidFlag, waitpid},
+        },
+        unistd::Pid,
+    };
+
     use super::*;
 
     #[test]
@@ -185,25 +193,19 @@ mod tests {
         for (who, other) in others {
             assert!(!other.is_running_for(&me), "{who}");
         }
-        let signal = |name: &str| {
-            let sent = std::process::Command::new("kill")
-                .args([name, &pid.to_string()])
-                .status()
-                .unwrap();
-            assert!(sent.success());
+        let told = Pid::from_raw(i32::try_from(pid).unwrap());
+        let signal = |signal: Signal, has_taken_effect: WaitPidFlag| {
+            kill(told, signal).unwrap();
+            waitpid(told, Some(has_taken_effect)).unwrap();
         };
-        signal("-STOP");
-        while owner.is_running_for(&me) {
-            std::thread::yield_now();
-        }
+        signal(Signal::SIGSTOP, WaitPidFlag::WUNTRACED);
+        assert!(!owner.is_running_for(&me), "a stopped process");
         assert!(
             !owner.is_dead_for(&me),
             "a stopped process keeps its session until its lease is over"
         );
-        signal("-CONT");
-        while !owner.is_running_for(&me) {
-            std::thread::yield_now();
-        }
+        signal(Signal::SIGCONT, WaitPidFlag::WCONTINUED);
+        assert!(owner.is_running_for(&me), "a process that goes on");
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!owner.is_running_for(&me));

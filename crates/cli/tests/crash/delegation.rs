@@ -198,6 +198,17 @@ fn without_the_note_that_a_call_has_told_it_results_arrive_twice() {
 }
 
 #[test]
+fn a_server_that_is_killed_before_it_tells_the_end_of_a_child_has_stored_the_reply() {
+    let house = House::new();
+    house.post(1, Mode::Background);
+    let mut server = house.serve(&[("ROOFTREE_STALL", "reply.telling@1:1")]);
+    assert_eq!(server.reach_stall(), Reached::Stalled);
+    assert!(server.kill().was_killed());
+    house.finish(&[]);
+    audit(&house, &Notebook::default()).assert_none();
+}
+
+#[test]
 fn without_the_reply_in_the_commit_that_ends_a_child_results_are_lost() {
     let house = House::new();
     house.post(1, Mode::Background);

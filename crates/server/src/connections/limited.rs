@@ -159,7 +159,9 @@ mod tests {
         let (near, _far) = tokio::io::duplex(16);
         let connection = ConnectionTracker::new(limits()).admit([127, 0, 0, 1].into());
         let mut limited = LimitedStream::new(near, connection, limits().write);
-        let error = limited.write_all(&[0; 1024]).await.unwrap_err();
+        let written =
+            tokio::time::timeout(Duration::from_secs(20), limited.write_all(&[0; 1024])).await;
+        let error = written.expect("it does not wait for ever").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
@@ -216,5 +218,42 @@ mod tests {
         assert!(others[3].authorise());
         let elsewhere = connections.admit([10, 0, 0, 1].into());
         assert!(!elsewhere.close.is_cancelled() && !others[2].close.is_cancelled());
+    }
+
+    #[test]
+    fn s_b8_one_address_takes_no_room_from_others_and_all_together_have_a_limit() {
+        let bounds = ConnectionLimits {
+            waiting: 4,
+            per_address: 2,
+            ..limits()
+        };
+        let connections = ConnectionTracker::new(bounds);
+        let _runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let is_closed = |of: &[Arc<ClientConnection>]| {
+            of.iter()
+                .map(|one| one.close.is_cancelled())
+                .collect::<Vec<_>>()
+        };
+        let quiet = [connections.admit([10, 0, 0, 1].into())];
+        let many: Vec<_> = (0..5)
+            .map(|_| connections.admit([127, 0, 0, 1].into()))
+            .collect();
+        assert_eq!(
+            is_closed(&many),
+            [true, true, true, false, false],
+            "the oldest of the address make room"
+        );
+        assert_eq!(is_closed(&quiet), [false]);
+        let others: Vec<_> = (2..5)
+            .map(|last| connections.admit([10, 0, 0, last].into()))
+            .collect();
+        assert_eq!(
+            (is_closed(&quiet), is_closed(&others)),
+            (vec![true], vec![false; 3]),
+            "the oldest of all"
+        );
     }
 }

@@ -271,7 +271,7 @@ async fn s_b12_a_copy_of_the_file_alone_is_noticed_while_it_is_in_use_and_whole_
         if !missing(&alone).await.is_empty() {
             break;
         }
-        assert!(number < 10_000, "it is never noticed");
+        assert!(number < 1_000, "it is never noticed");
     }
     assert!(refused(&alone).contains("copied while it was in use, without its log"));
     let (sessions, _, _) = saved(&alone).await;

@@ -5,6 +5,9 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -152,8 +155,20 @@ impl Watched {
     }
 }
 
+/// A program that takes longer than this waits for something that does not come.
+const LIMIT: Duration = Duration::from_secs(120);
+
+#[track_caller]
 pub fn finished(child: Child) -> Done {
-    let output = child.wait_with_output().unwrap();
+    let (id, (told, ended)) = (child.id(), mpsc::channel());
+    thread::spawn(move || told.send(child.wait_with_output()));
+    let Ok(output) = ended.recv_timeout(LIMIT) else {
+        let _ = Command::new("kill")
+            .args(["-KILL", &id.to_string()])
+            .status();
+        panic!("process {id} did not end within {LIMIT:?}");
+    };
+    let output = output.unwrap();
     Done {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),

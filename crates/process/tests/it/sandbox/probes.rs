@@ -173,6 +173,30 @@ async fn s_b11_with_the_network_on_no_abstract_socket_of_the_machine_is_reached(
 }
 
 #[tokio::test]
+async fn typing_into_a_terminal_is_refused_before_the_kernel_looks_for_a_terminal() {
+    // TIOCSTI, on a file that is no terminal: the kernel says ENOTTY, the filter EPERM.
+    let script = "perl -e 'my $x = \"x\"; ioctl(STDIN, 0x5412, $x) and exit 1; print $!{EPERM} ? \"REFUSED\" : \"REACHED\"' </dev/null";
+    assert!(
+        Fixture::new()
+            .run(script, None)
+            .await
+            .output
+            .text()
+            .contains("REACHED"),
+        "the control"
+    );
+    for backend in backends().await {
+        let fixture = Fixture::new();
+        let said = fixture
+            .run(script, Some(fixture.sandbox(backend)))
+            .await
+            .output
+            .text();
+        assert!(said.contains("REFUSED"), "{backend}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn s_m1_where_objects_are_looked_for_cannot_be_changed_and_does_not_stay_changed() {
     let script = "echo \"$OUT\" >.git/objects/info/alternates && echo REACHED";
     for backend in backends().await {

@@ -8,7 +8,7 @@ use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::{PermissionRule, Policy, SandboxConfig, Toolset};
 use serde_json::json;
 
-use super::{notices, tools};
+use super::{left_open, notices, tools};
 
 /// A model that looks, is held there, and then does all it can.
 fn script() -> [ScriptEntry; 3] {
@@ -88,6 +88,27 @@ async fn r2_d1_a_run_begun_in_plan_mode_goes_on_in_plan_mode_in_a_process_that_b
     );
     house.post_to(&session, "again").await;
     house.wait_for_nth_run(&session, 2).await;
+}
+
+#[tokio::test]
+async fn r2_d1_a_run_that_recorded_no_policy_goes_on_in_plan_mode() {
+    let script = [
+        say("")
+            .matching("left open")
+            .calls([call("Change", json!({}))]),
+        say("done"),
+    ];
+    let mut plan = TestRuntimeBuilder::new(script).tools(tools());
+    plan.policy = mode(PermissionMode::Bypass);
+    let house = plan.build();
+    let session = left_open(&house, "lead", None, None).await;
+    house.recover().await;
+    house.wait_for_run(&session).await;
+    let story = house.transcript(&session).await;
+    assert!(
+        story.contains("tool     Change denied: [denied] plan mode only looks"),
+        "{story}"
+    );
 }
 
 #[tokio::test]
