@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds what is measured, in release, and lets `crates/bench` measure it.
+//! `cargo xtask bench`: builds what is measured, in profile `dist`, and lets `crates/bench` measure it.
 
 use std::{
     env,
@@ -16,7 +16,7 @@ pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
     // Without it one row is left out, which that row says.
     needs::offer("rg", "ripgrep");
     build(repository)?;
-    let program = target(repository).join("release/rooftree-bench");
+    let program = target(repository).join("dist/rooftree-bench");
     let mut bench = Command::new(&program);
     let status = bench
         .args(arguments)
@@ -35,7 +35,8 @@ fn build(repository: &Repository) -> Result<()> {
     let mut command = Command::new(cargo);
     command.args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--package",
         "rooftree-bench",
         "--package",

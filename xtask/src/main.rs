@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod figures;
 mod findability;
 mod finding;
 mod generate;
@@ -26,13 +27,14 @@ use suite::Extent;
 const HELP: &str = "\
 cargo xtask test [--quick]   check and test everything; --quick leaves out the slow steps
 cargo xtask bench [--quick] [--json FILE] [--only WORDS]
-                             measure a release build; WORDS choose a group of rows
+                             measure a `dist` build; WORDS choose a group of rows
 cargo xtask tidy             check the walls: crate edges, module order, names, headers, paths
 cargo xtask generate         write the files that are made from code
 cargo xtask audit-list       list the audit's findings that no test is named after
 cargo xtask mutants [WORDS]  remove one guarantee at a time; each must make a test fail (long, not part of CI)
 cargo xtask kills [COUNT] [--binary PATH]
                              kill the release binary at random and check what is left (minutes, not part of CI)
+cargo xtask figures          count type names, tokens per line, refused words, fields of structs
 cargo xtask find [WORDS]     check that a newcomer's words find the right file, or rank files for WORDS
 cargo xtask left-out         say what plain `cargo test` does not do";
 
@@ -58,6 +60,7 @@ fn run() -> Result<ExitCode> {
         ["audit-list"] => audit::run(&repository()?),
         ["mutants", words @ ..] => mutants::run(&repository()?, words),
         ["kills", rest @ ..] => kills::run(&repository()?, rest),
+        ["figures"] => figures::run(&repository()?).map(|()| ExitCode::SUCCESS),
         ["find", words @ ..] => findability::run(&repository()?, words),
         ["generate"] => generate::run(&repository()?),
         ["left-out"] => {

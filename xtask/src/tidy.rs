@@ -11,8 +11,10 @@ mod markdown;
 mod modules;
 mod names;
 mod order;
+pub mod plain_words;
 mod source;
 mod the_loop;
+pub mod type_names;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("module order and cycles", order::check),
     ("file headers", headers::check),
     ("file names", names::check),
+    ("type names", type_names::check),
     ("paths in Markdown", markdown::check),
     ("index of docs", docs_index::check),
     ("one loop", the_loop::check),
