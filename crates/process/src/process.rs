@@ -1,4 +1,4 @@
-//! A running program: bounded in time and output, ended with all that belongs to it.
+//! A running program with a timeout and an output limit; ends together with its whole process tree.
 
 mod streamed;
 

@@ -1,6 +1,6 @@
-//! Who belongs to whom, read from `/proc`.
+//! Finds the members of a process tree (children, descendants, parents) in `/proc`.
 //!
-//! A process is known by its number and the moment it started, because numbers are reused.
+//! A process is identified by its process ID and its start time, because process IDs are reused.
 
 use std::{fs, io::Read, path::Path};
 

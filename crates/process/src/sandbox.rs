@@ -1,9 +1,9 @@
-//! What a confined program may see and touch, as plain data, and how that is brought about.
+//! The sandbox of a program as plain data (paths, network, limits), and the backends that enforce it.
 //!
-//! Bubblewrap does it where it works: own namespaces, everything read-only, the rest not there.
-//! Where it does not, a helper of ours confines itself with Landlock and a system call filter
-//! and then becomes the program. Where neither works, nothing is started: who asks for a
-//! sandbox gets one or [`Error::Unconfined`](crate::Error::Unconfined).
+//! Bubblewrap is preferred: own namespaces, everything read-only, hidden paths absent. The fallback is a helper of
+//! ours that confines itself with Landlock and a system call filter (seccomp) and then becomes the program. Where
+//! neither works, the program is not started: a caller that asks for a sandbox gets one or
+//! [`Error::Unconfined`](crate::Error::Unconfined).
 
 mod backend;
 mod bubblewrap;
@@ -59,9 +59,9 @@ pub struct Sandbox {
     pub denied: Vec<PathBuf>,
     /// The directory it has as `/tmp`; none: an empty one of its own.
     pub temporary: Option<PathBuf>,
-    /// Whom it can reach.
+    /// Network access.
     pub network: SandboxNetwork,
-    /// Who answers for it where it has no network; none: nobody. Needs bubblewrap and a helper.
+    /// The proxy that answers for it where it has no network; none: no proxy. Needs bubblewrap and a helper.
     pub gate: Option<SandboxGate>,
     /// How much it may use.
     pub limits: SandboxLimits,
@@ -73,13 +73,13 @@ pub struct Sandbox {
     pub backend: Option<SandboxBackend>,
 }
 
-/// Whom a confined program can reach. The order is one of trust.
+/// Network access of a confined program, ordered by trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SandboxNetwork {
-    /// Nobody.
+    /// No network.
     #[default]
     Off,
-    /// Everybody this machine can reach.
+    /// The network of this machine.
     On,
 }
 

@@ -1,10 +1,10 @@
-//! What is to be started, and what it gets.
+//! Describes a program to start: arguments, directory, environment, input and sandbox.
 
 use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
 use crate::{ChildEnvironment, sandbox::Sandbox};
 
-/// What to start.
+/// A program to start.
 #[derive(Clone, Debug)]
 pub struct SpawnRequest {
     /// A path, or a name looked up in PATH.

@@ -1,4 +1,4 @@
-//! What the helper is to do, as the arguments it is started with.
+//! Encodes and parses the command-line arguments of the sandbox helper.
 
 use std::{
     ffi::{OsStr, OsString},
