@@ -1,4 +1,4 @@
-//! Which files a session's file tools may touch without a rule: the file scope.
+//! The file scope: files that a session's file tools may access without a permission rule.
 //!
 //! File tools read what a confined command of the same session could read: the working directory, roots
 //! granted by settings, system directories, toolchains. Everything else is outside, and private places

@@ -1,4 +1,4 @@
-//! How a session's programs are confined: what the settings say, as a sandbox around its directory.
+//! Sandbox of a session's programs: builds it from the settings, around the working directory.
 
 mod denied_files;
 mod scan_cache;
@@ -73,8 +73,8 @@ impl SandboxConfig {
         }
     }
 
-    /// Whether a path is in a directory of our own, where what is written decides what happens later. Whoever
-    /// works in such a directory may change what is in that one.
+    /// Whether a path is in a directory of our own, whose content decides what happens later. A session whose working
+    /// directory is inside such a directory may change files there.
     pub fn is_own_path(&self, path: &Path, cwd: &Path) -> bool {
         let (path, cwd) = (
             resolved_path::real_path(path),
@@ -151,7 +151,7 @@ impl SandboxConfig {
         if *mode == SandboxMode::Off {
             return None;
         }
-        // With a list of hosts somebody answers for it where it has no network of its own.
+        // With a list of hosts it has no network, and a proxy serves it.
         let reach = if *network == Network::On {
             Reach::On
         } else {
@@ -203,7 +203,7 @@ impl SandboxConfig {
     }
 }
 
-/// The directory that is a session's `/tmp`, which nobody else can look into.
+/// The directory that is a session's `/tmp`; other users cannot read it.
 fn prepared(scratch: &Path, session: &SessionId) -> io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     static SWEPT: Once = Once::new();
@@ -216,7 +216,7 @@ fn prepared(scratch: &Path, session: &SessionId) -> io::Result<PathBuf> {
     Ok(directory)
 }
 
-/// Removes what nobody has used for long. Whatever cannot be removed is tried again another time.
+/// Removes directories that have not been used for long. One that cannot be removed is tried again later.
 fn sweep(scratch: &Path) {
     let is_old = |path: &PathBuf| {
         let used = fs::metadata(path).and_then(|found| found.modified()).ok();

@@ -1,4 +1,4 @@
-//! Background processes: who runs, what they wrote, and how they are ended.
+//! Background processes: a registry of running ones, their output, and how they are stopped.
 //!
 //! One value per runtime, shared. A process belongs to the session that started it and does
 //! not exist for others. Dropping the value ends them all.
@@ -26,7 +26,7 @@ const REMEMBERED: usize = 32;
 /// Bytes kept of one process's output.
 const SPOOL_BYTES: usize = 1024 * 1024;
 
-/// Bytes of what is new that are kept until somebody takes them; of a flood only the ends are.
+/// Bytes of unrecorded output that are buffered; of more, only the head and the tail are kept.
 const NEWS_BYTES: usize = 32 * 1024;
 
 /// What happened to a process; the runtime writes it down.
@@ -80,7 +80,7 @@ pub struct BackgroundProcesses {
     inheritance: Arc<EnvironmentFilter>,
     all: Mutex<Vec<Arc<BackgroundProcess>>>,
     watchers: ProcessWatchers,
-    /// Whether somebody was told that programs are not confined here.
+    /// Whether the warning that programs are not confined here was already given.
     is_told: AtomicBool,
 }
 
@@ -98,7 +98,7 @@ struct BackgroundState {
     output: BoundedOutput,
     /// How far the model has read.
     position: u64,
-    /// What nobody has written down yet.
+    /// Output that is not in the journal yet.
     news: BoundedOutput,
     ending: Option<ExitReason>,
     /// Tool calls that wait for its end.
@@ -253,8 +253,8 @@ impl BackgroundProcesses {
         })
     }
 
-    /// What a process wrote since this was last asked, for whoever writes it down. A character that has only
-    /// begun is left for the next time.
+    /// Takes the output of a process since the last call, to be recorded in the journal. An incomplete UTF-8
+    /// character is left for the next call.
     pub fn take_unrecorded_output(&self, session: &SessionId, id: &str) -> String {
         let Some(process) = self.find(session, id) else {
             return String::new();

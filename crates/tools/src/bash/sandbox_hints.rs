@@ -1,4 +1,4 @@
-//! What people and models are told about the sandbox of a command: that it is weaker, that it was met, what it undid.
+//! Hints for users and models about a command's sandbox: a weaker backend, a refused access, a change that was undone.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::{ToolContext, ToolOutput, notice::Notice};
 
 const INSTALL: &str = "install bubblewrap (Debian: apt install bubblewrap), see `rooftree doctor`";
 
-/// What the system says of something that may not be done.
+/// Error messages of the system for an operation that is not permitted.
 const REFUSALS: [&str; 3] = [
     "Permission denied",
     "Read-only file system",
     "Operation not permitted",
 ];
 
-/// The sandbox a command runs in, as far as it matters to who meets it.
+/// The sandbox a command runs in, as far as the hints need it.
 #[derive(Debug, Default)]
 pub(super) struct SandboxHint {
     directory: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! Starts a shell for a command: confined as the session is, or not at all and then with a word about it.
+//! Starts a shell for a command: in the sandbox of the session, or without one and then with a warning.
 
 use std::{io, sync::Arc};
 
@@ -179,8 +179,8 @@ async fn shell(request: &mut SpawnRequest) -> Result<Process, Error> {
     }
 }
 
-/// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
-/// when it only looks; what can be taken from it without changing what it says is.
+/// Environment without pagers and password prompts: no user is at the terminal. Git runs programs that the settings
+/// of a repository name, even for read-only commands; those that do not change its output are turned off.
 fn environment(inheritance: Arc<EnvironmentFilter>) -> ChildEnvironment {
     ChildEnvironment::inheriting(inheritance)
         .with("PAGER", "cat")

@@ -1,4 +1,4 @@
-//! What is searched for and where, checked before the search begins.
+//! Parses and validates the arguments of Grep: pattern, path, filters.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The search itself: files in parallel, results in order of path.
+//! Runs a Grep search: files in parallel, results sorted by path.
 
 use std::{
     io::{self, Read},
@@ -125,7 +125,7 @@ impl GrepResults {
             .iter()
             .enumerate()
             .flat_map(|(at, (path, collector))| {
-                // With lines around the matches nobody could see where the next file's begin.
+                // With context lines, a separator shows where the matches of the next file begin.
                 let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
                 border
                     .into_iter()

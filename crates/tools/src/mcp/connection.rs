@@ -1,4 +1,4 @@
-//! One live connection to a server: said hello, asked for its tools, called.
+//! A live connection to an MCP server: handshake, tool list, calls.
 
 mod resources_and_prompts;
 
@@ -64,7 +64,7 @@ pub(super) struct McpConnection {
 /// The tools a server says it has, as far as they were asked for.
 pub(super) struct ListedTools {
     pub(super) tools: Vec<Tool>,
-    /// Whether there are more than anybody wants.
+    /// Whether the server has more tools than are fetched.
     pub(super) has_more: bool,
     /// Whether there is something to be read besides.
     pub(super) has_resources: bool,
@@ -220,7 +220,7 @@ impl McpConnection {
         })
     }
 
-    /// Makes one call. Whoever gives up on it, by time or by wish, has the server told.
+    /// Makes one call. On timeout or cancellation the server is sent a cancel notification.
     pub(super) async fn call(
         &self,
         call: CallToolRequestParams,
@@ -354,7 +354,7 @@ fn news_of(can: &ServerCapabilities) -> Option<SubscriptionFilter> {
     (tools || resources || prompts).then(|| filter.build())
 }
 
-/// A call that is being waited for. Whoever stops waiting has the server told.
+/// A call in flight. Dropping it sends the server a cancel notification.
 struct CancelOnDrop<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,

@@ -1,8 +1,8 @@
-//! What can go wrong with a server, told apart by what somebody can do about it.
+//! Errors of MCP servers, distinguished by what the user can do about them.
 
 use std::time::Duration;
 
-/// Something went wrong with a server. The words do not name it; whoever tells them does.
+/// An error of a server. The message does not name the server; the caller adds its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Its configuration makes no sense.
@@ -40,7 +40,7 @@ pub enum Error {
     /// It answered that it will not.
     #[error("{0}")]
     Refused(String),
-    /// Whoever asked does not want to know any more.
+    /// The caller cancelled the request.
     #[error("cancelled")]
     Cancelled,
     /// What is remembered about its tools cannot be read or written.

@@ -1,4 +1,4 @@
-//! Remembers what each tool was when it was first used, so that a server cannot change it unnoticed.
+//! Pins the definition of each tool when it is first used, so that a server cannot change it unnoticed.
 //!
 //! A tool is known by the hash of its name, its description, its schema and what it claims to do. One
 //! that is not what it was, or that took the place of another, is not offered until a person has seen

@@ -1,4 +1,4 @@
-//! Takes a server's secrets out of what it says: it may repeat what it was given.
+//! Redacts a server's secrets in its output: a server may repeat what it was given.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
-//! The place of one server: connected when it is needed, given a rest after a failure, left when nobody
-//! needs it any more.
+//! One server of the pool: connects on demand, backs off after a failure, and disconnects when it is unused.
 
 use std::{
     fs::DirBuilder,
@@ -42,7 +41,7 @@ pub(super) struct McpServerContext {
     pub(super) remarks: Arc<PendingNotices>,
     /// How long a server may take to get ready.
     pub(super) startup: Duration,
-    /// How long a server stays when nobody needs it.
+    /// How long an unused server keeps running.
     pub(super) grace: Duration,
     pub(super) tokens: Option<PathBuf>,
     /// Every task that sees to a server.
@@ -51,14 +50,14 @@ pub(super) struct McpServerContext {
     pub(super) closing: CancellationToken,
 }
 
-/// One server, and who needs it.
+/// One server, and its number of users.
 pub(super) struct McpServerEntry {
     name: String,
     server: McpServer,
     common: Arc<McpServerContext>,
     state: Mutex<State>,
     users: AtomicUsize,
-    /// How often somebody has come to need it.
+    /// Number of leases taken so far.
     arrivals: AtomicU64,
 }
 
@@ -163,7 +162,7 @@ impl McpServerEntry {
         }
     }
 
-    /// The connection. Whoever comes while it is being opened waits for the same one.
+    /// The connection. Concurrent callers wait for the same one while it is being opened.
     pub(super) async fn connection(&self) -> Result<Arc<McpConnection>, Error> {
         let mut state = self.state.lock().await;
         if self.common.closing.is_cancelled() {
@@ -289,7 +288,7 @@ impl State {
     }
 }
 
-/// Somebody needs a server. When the last one goes it stays for a while, then it is ended.
+/// Keeps a server running. When the last lease is dropped, the server is ended after a grace period.
 pub struct McpServerLease(Arc<McpServerEntry>);
 
 impl std::fmt::Debug for McpServerLease {

@@ -1,4 +1,5 @@
-//! What a server lists, as tools for an agent: bounded, cleaned, named, and compared with what they were.
+//! Converts a server's tool list into tools for an agent: limits, sanitizes, names them, and compares them with their
+//! pins.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::Tool;
 
-/// How long a call may take if nobody says otherwise.
+/// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(120);
 
 /// The tools of one server for one agent, and what people should know about them.

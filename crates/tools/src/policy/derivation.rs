@@ -1,4 +1,4 @@
-//! How a decision came about: the layers that were looked at, in order, and the one that decided.
+//! Derivation of a verdict: the policy layers that were evaluated, in order, and the one that decided.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Policies and verdicts made smaller, never larger.
+//! Narrows policies and verdicts: the result never allows more than either input.
 
 use rooftree_protocol::{PermissionMode, event::PolicyNote};
 

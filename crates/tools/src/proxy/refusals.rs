@@ -1,4 +1,4 @@
-//! What a proxy refused, for whoever should know: once each, and not without end.
+//! Refusals of the proxy, reported to the model and the user: deduplicated, and limited in number.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +22,7 @@ struct RefusalLog {
 }
 
 impl ProxyRefusals {
-    /// Tells somebody from now on, as it happens.
+    /// Sets the callback that is told of each refusal from now on.
     pub(crate) fn watched(&self, watcher: ProgressCallback) {
         self.hold().watcher = Some(watcher);
     }
@@ -36,7 +36,7 @@ impl ProxyRefusals {
         let line = format!("[network: {words}]");
         noted.untold.push(line.clone());
         let watcher = noted.watcher.clone();
-        // Whoever watches may take their time.
+        // Unlock first: the callback may be slow.
         drop(noted);
         if let Some(watcher) = watcher {
             watcher(&format!("{line}\n"));

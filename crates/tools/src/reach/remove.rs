@@ -41,7 +41,7 @@ impl OpenDirectory {
         let inner = self.enter(name, depth)?;
         for entry in inner.names()? {
             match inner.remove_below(&entry, depth - 1) {
-                // Somebody else was faster.
+                // Another process has already removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed?,
             }

@@ -1,4 +1,4 @@
-//! Finds what rules keep from being read, so that it can be hidden from programs too.
+//! Finds the files that deny rules exclude from reading, so that the sandbox hides them from programs too.
 //!
 //! A tool asks about each path it meets. A program does not ask, so what it must not read has to be
 //! found before it starts: plain names where they are, all others by a bounded look.

@@ -1,4 +1,4 @@
-//! What was found on the disk for the sandboxes of a session, so that not every command looks again.
+//! Cache of disk scans for the sandboxes of a session, so that not every command scans again.
 
 use std::{
     collections::HashMap,

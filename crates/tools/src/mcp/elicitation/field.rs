@@ -1,11 +1,11 @@
-//! One thing a server wants to know: as a question, and what was answered as a value that fits.
+//! One field of an elicitation form: as a question, and its answer parsed and validated as a value.
 
 use rooftree_protocol::{Choice, Question};
 use serde_json::{Number, Value};
 
 use crate::mcp::sanitize::sanitize_text;
 
-/// More than that nobody can choose from.
+/// Maximum number of choices.
 const MOST_CHOICES: usize = 64;
 /// Characters of a label or a name.
 const SHORT: usize = 100;

@@ -1,6 +1,7 @@
-//! Whether a line may read or write a path that a deny rule for files names.
+//! Checks whether a shell line may read or write a path that a deny rule for files names.
 //!
-//! This catches what is written out. A program can name files by itself: the sandbox is what stops that.
+//! This catches paths that are written in the line. A program can open other files by itself: the sandbox prevents
+//! that.
 
 use std::path::{Path, PathBuf};
 
