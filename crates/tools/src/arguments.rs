@@ -1,4 +1,4 @@
-//! Arguments as a table: what a model is told, what is accepted, what is canonical.
+//! Tool arguments as a table: JSON schema for the model, accepted aliases, canonical names.
 //!
 //! A tool lists its arguments once. From that list come the JSON Schema the model reads and
 //! the normaliser that renames aliases, forgives harmless mistakes and names the others.

@@ -1,4 +1,4 @@
-//! A change of one file: planned, shown as a diff, then made.
+//! Plans a change of one file, shows it as a diff, then applies it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Something that is not as one would expect, for people to know.
+//! Notices for the user about something unexpected.
 
 use serde::Serialize;
 

@@ -24,9 +24,9 @@ use crate::{
 
 /// Something an agent can do.
 ///
-/// Contract: `act.rs` in the runtime is the only caller. For each call it asks, in this
+/// Contract: `agent/act.rs` in the runtime is the only caller. For each call it asks, in this
 /// order, `normalise`, `effect`, `title` (all pure, no I/O), then the policy, then, if a person
-/// must be asked, `foresee` and `preview`, then `run`.
+/// must be asked, `preflight` and `preview`, then `run`.
 /// `run` never panics and never returns an error type: what went wrong is content for the
 /// model, with [`ToolOutput::failed`]. When `context.cancel` fires, `run` stops whatever it
 /// started and returns soon with what it has.
@@ -90,8 +90,8 @@ pub trait Tool: Send + Sync {
     /// This call in a few words for people: the path, the command.
     fn title(&self, input: &Value) -> String;
 
-    /// The name that rules and hooks know a call by. It is the tool's own, unless what is done belongs
-    /// to somebody whom people have rules about: a server whose resource is read.
+    /// The name that rules and hooks know a call by. It is the tool's own, unless the call belongs to another subject
+    /// of rules: the MCP server whose resource is read.
     fn ruled_as(&self, input: &Value) -> String {
         let _ = input;
         self.spec().name.clone()
@@ -110,8 +110,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Why the call must fail whatever anybody says, if that is plain already: nobody is asked about
-    /// what cannot be done. May read files, and changes nothing.
+    /// Pre-flight check. An error here means the user is not asked to approve a call that cannot succeed. May read
+    /// files, and changes nothing.
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
         let _ = (input, context);
         Ok(())
@@ -158,9 +158,9 @@ pub struct ToolContext {
     pub todos: Arc<[Todo]>,
     /// How what it runs is confined; none: not at all.
     pub sandbox: Option<SandboxConfig>,
-    /// Tells whoever watches what is going on, as it goes on.
+    /// Reports progress to subscribers of the session.
     pub progress: ProgressCallback,
-    /// Asks whoever the work is for; waits until they answer, which survives a restart.
+    /// Asks the user and waits for the answer; the question survives a restart.
     pub ask: Inquirer,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
@@ -170,13 +170,13 @@ pub struct ToolContext {
     pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Says something about a running call to whoever watches.
+/// Callback that reports progress of a running call.
 pub type ProgressCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Asks people something during a call. Where nobody can be asked, it is declined at once.
+/// Callback that asks the user during a call. Without a user to ask, the question is declined at once.
 pub type Inquirer = Arc<dyn Fn(Vec<Question>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
 
-/// An inquirer where nobody can be asked.
+/// An inquirer that declines every question.
 pub fn no_inquirer() -> Inquirer {
     Arc::new(|_| {
         Box::pin(async {
@@ -191,7 +191,7 @@ pub fn no_inquirer() -> Inquirer {
 pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;
 
 impl ToolContext {
-    /// What a tool is given that no agent calls: nobody watches, nobody can be asked, nothing is confined.
+    /// Context for a call outside of any agent: no progress reports, questions are declined, no sandbox.
     pub fn detached(session: SessionId, call: CallId, cwd: &Path) -> Self {
         Self {
             session,

@@ -1,7 +1,7 @@
-//! What the tools that reach out to the network have in common: who may be reached, and how.
+//! Network access of the web tools: configuration, limits, name resolution.
 //!
-//! `guard` decides which URLs and addresses, `exchange` speaks HTTP to a checked address and to
-//! no other, `body` reads an answer without trusting its length.
+//! `guard` decides which URLs and addresses are allowed, `exchange` sends HTTP requests to a checked address only,
+//! `body` reads a response without trusting its length.
 
 pub(crate) mod address;
 pub(crate) mod body;
@@ -30,7 +30,7 @@ pub struct WebConfig {
     pub allow_private: Vec<PrivateHost>,
     /// How much of an answer is read, and for how long.
     pub bounds: WebBounds,
-    /// Who finds addresses.
+    /// DNS resolver.
     pub resolver: HostResolver,
 }
 

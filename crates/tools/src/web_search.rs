@@ -1,4 +1,4 @@
-//! WebSearch: what a search service finds, as a list of titles, URLs and a few lines each.
+//! WebSearch: results of a search service, as a list of titles, URLs and a few lines each.
 
 mod answer;
 mod anthropic;
@@ -139,7 +139,7 @@ impl Tool for WebSearchTool {
         Ok(input)
     }
 
-    /// A question tells somebody else what one works on.
+    /// A query tells a third party what the user works on.
     fn effect(&self, _input: &Value) -> Effect {
         Effect::RemoteAction
     }

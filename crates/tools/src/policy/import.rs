@@ -1,7 +1,7 @@
-//! Rules of other programs in our normal form, and a remark for each that cannot be taken over.
+//! Imports permission rules of other programs into our normal form, with a remark for each that cannot be imported.
 //!
-//! Pure: text in, rules out. Taking over never allows more than the other program did; where it has to
-//! allow less, a remark says so.
+//! Pure: text in, rules out. An import never allows more than the other program did; where it has to allow less, a
+//! remark says so.
 
 mod claude;
 mod opencode;

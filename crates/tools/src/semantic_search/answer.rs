@@ -1,4 +1,4 @@
-//! What the model reads: places with a few lines each, the best first.
+//! Formats search results for the model: locations with a few lines each, the best first.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! Adds meaning to words: learns the vectors of pieces, a few with each search, and fuses both orders.
+//! Embedding search: embeds a few more chunks with each search, and fuses the ranking by embeddings with the one by
+//! keywords.
 //!
-//! A search never waits for a whole repository to be embedded. What the words found is learnt
-//! first, then what comes next; the share that is known grows with each search.
+//! A search never waits for a whole repository to be embedded. Chunks that the keywords found are embedded first,
+//! then others; the embedded share grows with each search.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,4 +1,4 @@
-//! Looks at which files there are and when they changed, without opening any.
+//! Scans which files exist and when they changed, without opening any.
 
 use std::{
     fs::Metadata,

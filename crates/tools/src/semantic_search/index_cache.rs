@@ -1,4 +1,4 @@
-//! Keeps the indexes of a few roots in memory, and what is worth it on disk.
+//! Cache of indexes: a few roots in memory, and larger ones on disk too.
 
 use std::{
     fs,
@@ -15,8 +15,8 @@ use crate::tool::ProgressCallback;
 /// Roots kept in memory: a project, a worktree or two, a library that is looked up.
 const ROOTS: usize = 4;
 
-/// An index is written again when one in so many of its files has changed. What changed since is
-/// found again by whoever reads it.
+/// An index is saved again when one in so many of its files has changed. Later changes are found by the refresh after
+/// the file is loaded.
 const SHARE: usize = 50;
 
 /// Files in the cache directory; those not used for longest are removed.
@@ -44,7 +44,7 @@ struct CachedIndexState {
 }
 
 impl IndexCache {
-    /// A shelf that keeps files in a directory, or none.
+    /// A cache that keeps index files in a directory; none: in memory only.
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory,

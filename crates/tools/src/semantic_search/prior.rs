@@ -1,4 +1,4 @@
-//! How likely a piece is what is meant, whatever the words: by where it is and what it is.
+//! Query-independent weight of a chunk, from its path and kind.
 
 use super::{
     definition::ChunkKind,
@@ -7,10 +7,10 @@ use super::{
     tokenizer::{Term, term},
 };
 
-/// How likely a test is what is meant, if the question is not about tests.
+/// Weight of a test, if the query is not about tests.
 const TEST: f32 = 0.65;
 
-/// The same for what was copied from elsewhere or made by programs, and for data.
+/// Weight of vendored or generated code, and of data.
 const FOREIGN: f32 = 0.6;
 const DATA: f32 = 0.6;
 
@@ -18,7 +18,7 @@ const DATA: f32 = 0.6;
 const BARE: u16 = 8;
 const OPENING: f32 = 0.6;
 
-/// What a question is about, as far as it matters here.
+/// Properties of the query that the weights depend on.
 pub(super) struct ChunkPrior {
     is_about_tests: bool,
     /// Words that are in the paths of tests.

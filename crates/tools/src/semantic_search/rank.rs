@@ -1,8 +1,8 @@
-//! Orders pieces by how well they answer a question, from the index alone.
+//! Ranks chunks by how well they match a query, from the index alone (BM25).
 //!
-//! BM25 with a few beliefs about code: a word in a name or a path counts more, a piece that has
-//! many of the words beats one that has one of them often, and tests come after what they test.
-//! How rare a word is is counted while it is looked up, so there are no statistics to keep.
+//! BM25 with a few heuristics for code: a word in a name or a path counts more, a chunk that has many of the words
+//! beats one that has one of them often, and tests come after the code they test. Document frequencies are counted
+//! during look-up, so no statistics are stored.
 
 use std::path::Path;
 
@@ -204,7 +204,7 @@ impl Bm25Weights {
             .map(|names| names.iter().map(|count| rarity(*count)).collect())
             .collect();
         let importance = query.words.iter().map(|word| word.importance);
-        // A word nobody uses is as rare as its other names are; by itself it would outweigh the rest.
+        // A word that no chunk contains gets the rarity of its synonyms; on its own it would outweigh the rest.
         let commonest = |counts: &Vec<usize>| match counts.iter().take(2).max() {
             Some(count) if *count > 0 => rarity(*count),
             _ => rarity(counts.iter().copied().max().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! What is searched for and where, checked before the search begins.
+//! Parses and validates the arguments of SemanticSearch: query, path, filters, limit.
 
 use std::path::{Path, PathBuf};
 

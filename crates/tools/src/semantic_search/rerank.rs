@@ -1,7 +1,7 @@
-//! Looks at the pieces that may be shown: words side by side, names, and the lines worth showing.
+//! Reranks the best chunks from their text: adjacent words, names, and the lines worth showing.
 //!
-//! The index does not know where in a piece a word stands. The best few dozen pieces are read
-//! again for that, and what is shown is what is there now.
+//! The index does not store word positions. The best few dozen chunks are read again for that, so the lines shown are
+//! those on disk now.
 
 use std::collections::{BTreeMap, HashMap};
 

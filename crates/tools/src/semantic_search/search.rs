@@ -1,4 +1,4 @@
-//! One search from question to answer: by words, and by meaning if somebody knows meanings.
+//! Runs one search from query to answer: by keywords, and by embeddings if there is an embedder.
 
 use std::{
     path::PathBuf,
@@ -30,7 +30,7 @@ pub(super) struct SemanticSearcher {
     meaning: Option<EmbeddingSearch>,
 }
 
-/// What the words alone found.
+/// Results of the keyword search.
 struct KeywordResults {
     request: SemanticSearchRequest,
     index: Arc<SearchIndex>,
@@ -82,7 +82,7 @@ impl SemanticSearcher {
         })
     }
 
-    /// The same in three steps, because in the middle one somebody else is asked.
+    /// The same in three steps; the middle one is async, because it calls the embedder.
     async fn with_meaning(
         self: Arc<Self>,
         input: Value,

@@ -1,6 +1,6 @@
-//! What is known about one simple command: whether it only looks, acts by itself, or may run anything.
+//! Classifies one simple command: read-only, acting by itself, or able to run anything.
 //!
-//! Known programs only look if nothing about the call says otherwise; unknown ones act. What may run
+//! Known programs are read-only if nothing about the call says otherwise; unknown ones act. A call that may run
 //! another program or write a file by an option is never covered by a rule for its first words.
 
 mod builtins;

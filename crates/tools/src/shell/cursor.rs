@@ -1,4 +1,4 @@
-//! A place in shell text, seen as the shell sees it: a line that ends in a backslash goes on.
+//! Cursor over shell text: reads characters as the shell does, with backslash line continuations.
 
 use super::ShellParseError;
 

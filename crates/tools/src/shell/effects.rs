@@ -1,4 +1,4 @@
-//! What a command line does: every simple command in it, and the files that it opens by itself.
+//! Effects of a command line: every simple command in it, and the files that its redirections open.
 
 use super::{
     ParsedScript, ShellParseError, innermost, parse,

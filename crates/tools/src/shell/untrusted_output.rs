@@ -1,7 +1,8 @@
-//! Which command lines return text from outside: from the network, or from a ref that git fetched.
+//! Detects command lines that return untrusted text: from the network, or from a ref that git fetched.
 //!
-//! What such a line prints may hold instructions for the model. Lines that are not understood count if one of the
-//! programs is named in them. Text that a program fetches without a word about it in the line is not found.
+//! The output of such a line may hold instructions for the model (prompt injection). A line that cannot be parsed
+//! counts if it names one of the programs. Text that a program fetches without any sign of it in the line is not
+//! detected.
 
 use super::{CommandClass, ShellCall, ShellEffects, ShellWord, classify, named_files::inner};
 

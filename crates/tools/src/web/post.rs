@@ -1,4 +1,4 @@
-//! Sends JSON somewhere and reads what comes back, for what is no tool and reaches out all the same.
+//! Sends JSON with HTTP POST through the network guard, for callers that are not tools.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -57,7 +57,7 @@ pub async fn post(web: &WebConfig, post: JsonPost) -> Result<PostResponse, WebEr
     })
 }
 
-/// The word of whoever owns this machine for a URL that stays on it; none if it leads elsewhere.
+/// The exception that allows a loopback URL; none if the URL leads to another machine.
 pub fn loopback(url: &str) -> Option<PrivateHost> {
     let target = UrlTarget::parse(url).ok()?;
     let address: Option<std::net::IpAddr> = target.host().trim_matches(['[', ']']).parse().ok();

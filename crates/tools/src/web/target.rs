@@ -1,4 +1,4 @@
-//! What a URL really means: its host in one spelling, its port, nothing hidden. Pure.
+//! Parses and normalizes a URL: one spelling of its host, its port, no credentials. Pure.
 //!
 //! The WHATWG parser turns every odd spelling of an address (decimal, octal, hexadecimal, short,
 //! percent-encoded, full-width) into the address, so that what is judged, shown and connected to

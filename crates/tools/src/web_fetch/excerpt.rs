@@ -1,4 +1,4 @@
-//! The parts of a long text that say something about a question. Pure.
+//! Selects the parts of a long text that are relevant to a question. Pure.
 //!
 //! Blocks (paragraphs, with the heading above them) are ordered by the rare words of the question
 //! they contain; the best ones that fit are shown in the order of the text.

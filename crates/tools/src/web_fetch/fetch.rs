@@ -1,4 +1,4 @@
-//! Fetches a page: from memory while it is fresh, else from its server, through redirects of one host.
+//! Fetches a page: from the cache while it is fresh, else from its server, following redirects within one host.
 //!
 //! Permission was given for a host. A redirect to another one is therefore told and not followed:
 //! asking for that URL is a call of its own, with a permission of its own.

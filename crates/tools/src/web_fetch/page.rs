@@ -1,4 +1,4 @@
-//! What a server gave: the bytes, what it says they are, and how to ask whether they have changed.
+//! A fetched page: its bytes, media type and charset, and the validators to revalidate it.
 
 use std::{sync::Arc, time::Instant};
 

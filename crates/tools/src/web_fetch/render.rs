@@ -1,4 +1,4 @@
-//! A page as what a model can read: Markdown, text, a picture, or a word about why not.
+//! Renders a page for the model: Markdown, text, an image, or the reason why not.
 
 use std::borrow::Cow;
 
@@ -142,7 +142,7 @@ fn text_of(page: &WebPage) -> String {
     charset::text(&page.bytes, page.charset.as_deref())
 }
 
-/// JSON on one line is for machines; JSON somebody has laid out stays as it is.
+/// Pretty-prints JSON on one line; JSON that is already formatted stays as it is.
 fn pretty(text: &str) -> String {
     let is_laid_out = text.trim().lines().nth(1).is_some();
     let value = serde_json::from_str::<serde_json::Value>(text)

@@ -1,4 +1,4 @@
-//! One question to a search service.
+//! Sends one query to a search service.
 
 use std::{fmt, sync::Arc};
 
@@ -43,7 +43,7 @@ pub struct SearchService {
     pub model: String,
     /// Its key.
     pub key: KeyLookup,
-    /// What it costs, for those that are models; nobody knows if absent.
+    /// Price of a query, for services that are models; none: unknown.
     pub charge: Option<UsagePricer>,
 }
 

@@ -1,4 +1,4 @@
-//! What the formats of all services have in common: a request, and fields of an answer.
+//! Wire format helpers shared by all search services: a request, and fields of a response.
 
 use reqwest::header::HeaderName;
 use serde_json::Value;

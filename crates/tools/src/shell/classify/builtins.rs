@@ -1,4 +1,4 @@
-//! What the shell does by itself, and `hostname`, which looks or sets.
+//! Classifies shell builtins, and `hostname`, which reads or sets the name.
 //!
 //! A builtin can assign variables, `PATH` among them, and can calculate, which runs `a[$(…)]`. Those that are
 //! not listed, and all forms that are not, count as doing that: `let`, `mapfile`, `getopts`, `unset`, `printf -v`.
