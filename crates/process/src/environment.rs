@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-/// What a child finds in its environment.
+/// The environment of a child.
 #[derive(Clone, Debug, Default)]
 pub struct ChildEnvironment {
     /// Which variables of this process a child may inherit at all.
@@ -171,7 +171,7 @@ impl ChildEnvironment {
         self
     }
 
-    /// What is left of `inherited`, and what is set.
+    /// The variables of the child: `inherited` after filtering, and those set.
     pub(crate) fn resolve(
         &self,
         inherited: impl Iterator<Item = (OsString, OsString)>,

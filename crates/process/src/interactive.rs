@@ -20,9 +20,9 @@ use crate::{
 pub struct InteractiveProcess {
     /// The program; what it writes to its standard error is its output. Dropping it kills it.
     pub process: Process,
-    /// What it reads. Dropping it ends its standard input.
+    /// Its standard input. Dropping it closes the input.
     pub input: pipe::Sender,
-    /// What it writes to its standard output.
+    /// Its standard output.
     pub output: pipe::Receiver,
 }
 

@@ -42,34 +42,34 @@ pub(crate) use landlock_scope::{
 };
 pub(crate) use seccomp::{bpf_bytes, seccomp_programs};
 
-/// What a confined program may see and touch.
+/// Sandbox of a program: file and network access, and limits.
 ///
 /// Where several of the lists name a path or one above it, the longest name decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sandbox {
-    /// What it may change, with everything below.
+    /// Writable paths, with everything below.
     pub writable: Vec<PathBuf>,
-    /// What it may only read although it lies in something writable.
+    /// Read-only paths inside writable ones.
     pub protected: Vec<PathBuf>,
-    /// What is not there for it.
+    /// Hidden paths: they do not exist for the program.
     pub hidden: Vec<PathBuf>,
-    /// What it may read although it lies in something hidden.
+    /// Readable paths inside hidden ones.
     pub readable: Vec<PathBuf>,
-    /// What it may neither read nor change, with everything below, whatever the other lists say.
+    /// Paths it may neither read nor write, with everything below; overrides the other lists.
     pub denied: Vec<PathBuf>,
-    /// The directory it has as `/tmp`; none: an empty one of its own.
+    /// Its `/tmp` directory; none: an empty one of its own.
     pub temporary: Option<PathBuf>,
     /// Network access.
     pub network: SandboxNetwork,
     /// The proxy that answers for it where it has no network; none: no proxy. Needs bubblewrap and a helper.
     pub gate: Option<SandboxGate>,
-    /// How much it may use.
+    /// Resource limits.
     pub limits: SandboxLimits,
     /// The variables it inherits; `*` at the end stands for any ending.
     pub environment: Vec<String>,
-    /// Which repositories must not make git run something when the program has ended.
+    /// Repositories that are checked after the program has ended, so that git runs nothing it has planted there.
     pub git: GitGuard,
-    /// How it is to be confined; none: however works best here.
+    /// Sandbox backend; none: the best that works here.
     pub backend: Option<SandboxBackend>,
 }
 
@@ -83,7 +83,7 @@ pub enum SandboxNetwork {
     On,
 }
 
-/// How much a confined program may use.
+/// Resource limits of a confined program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
     /// Bytes of memory of its own, per process.

@@ -20,7 +20,7 @@ use crate::{
 
 const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
 
-/// What is really started.
+/// The command that is really started.
 pub(crate) struct SandboxedCommand {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,

@@ -84,7 +84,7 @@ impl FileScope {
         }
     }
 
-    /// What holds for a real path. The longest place that contains it decides; at the same place a grant does.
+    /// Access to a real path. The longest entry that contains it decides; on a tie, a grant wins.
     pub fn access(&self, path: &Path) -> FileAccess {
         let Some(known) = &self.known else {
             return FileAccess::Free;

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 /// The fingerprint of a path that does not exist.
 pub const ABSENT: &str = "absent";
 
-/// How deep a directory goes, and what it holds at most.
+/// Limits for a directory: depth, files, bytes.
 const DEEPEST: usize = 8;
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
     }
 }
 
-/// What may still be looked at.
+/// Remaining budget of files and bytes.
 struct FingerprintBudget {
     files: usize,
     bytes: u64,

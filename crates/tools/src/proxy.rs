@@ -45,7 +45,7 @@ const UNREAD_TIME: Duration = Duration::from_secs(2);
 /// How long to wait when no connection can be taken: this process has too many files open.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Where web servers are. A list names hosts, not whatever else runs on them.
+/// Ports of web servers. A list names hosts, and allows no other services on them.
 const PORTS: [u16; 2] = [80, 443];
 
 /// Reaches the hosts of a list for one program.

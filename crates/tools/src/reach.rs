@@ -136,7 +136,7 @@ impl CallReach {
         self.0.left_out.load(Ordering::Relaxed)
     }
 
-    /// That something was left out, without saying what; none if nothing was.
+    /// Notice that something was left out, without naming it; none if nothing was.
     pub(crate) fn notice(&self) -> Option<String> {
         match self.left_out() {
             0 => None,

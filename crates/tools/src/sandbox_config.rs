@@ -25,13 +25,13 @@ use denied_files::DeniedGlobs;
 
 pub use scan_cache::SandboxScanCache;
 
-/// How long what a session left in its `/tmp` is kept after it was last used.
+/// How long a session's `/tmp` is kept after its last use.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// How programs are confined, whichever session they are for. Cheap to clone.
+/// Sandbox configuration of programs. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxConfig {
-    /// What they may see, touch and reach.
+    /// File and network access of programs.
     pub confinement: Confinement,
     /// Our own directories: the database, the settings, the keys. Never visible.
     pub private: Arc<[PathBuf]>,
@@ -39,13 +39,13 @@ pub struct SandboxConfig {
     pub protected: Arc<[PathBuf]>,
     /// Where sessions have the directory that is their `/tmp`; none: an empty one for each program.
     pub scratch: Option<PathBuf>,
-    /// What rules keep from being read, as [`crate::Policy::unreadable`] says it.
+    /// Globs that deny rules exclude from reading; see [`crate::Policy::unreadable`].
     pub unreadable: Arc<[String]>,
     /// Directories of our own that the session's file tools may read: skills, memory, working copies.
     pub shared: Arc<[PathBuf]>,
     /// The directory tree that the session's directory is a copy of, and the root of the copy.
     pub copy: Option<(PathBuf, PathBuf)>,
-    /// What was found on the disk; copies share it.
+    /// Cache of disk scans; clones share it.
     pub survey: SandboxScanCache,
     /// Where private places really are; copies share it.
     pub known: LazyPrivatePlaces,

@@ -22,10 +22,10 @@ pub use syntax_tree::{
 };
 pub use untrusted_output::reads_outside;
 
-/// Longer lines are not understood.
+/// Maximum length of a line; longer lines are not parsed.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Why a line is not understood, and where.
+/// Parse error: the reason and the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShellParseError {
     /// In words.
@@ -34,16 +34,16 @@ pub struct ShellParseError {
     pub at: usize,
 }
 
-/// A line that is understood.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedScript {
     /// Its tree.
     pub script: ShellScript,
-    /// What in it has an outcome that its text does not tell.
+    /// Parts whose outcome its text does not determine.
     pub doubts: Vec<&'static str>,
 }
 
-/// Reads a command line as bash does. Never panics; takes time linear in its length.
+/// Parses a command line as bash does. Never panics; takes time linear in its length.
 pub fn parse(text: &str) -> Result<ParsedScript, ShellParseError> {
     if text.len() > LONGEST {
         return Err(ShellParseError {

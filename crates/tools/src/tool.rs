@@ -48,8 +48,8 @@ pub trait Tool: Send + Sync {
     /// Its family.
     fn kind(&self) -> ToolKind;
 
-    /// What it can do at all, for definitions that allow or deny that: `file.read`, `net`. Nothing said
-    /// counts as `unknown`, which a list allows only if it says so. The built-in tools are in a table.
+    /// Its capabilities, which definitions allow or deny: `file.read`, `net`. An empty list counts as `unknown`,
+    /// which an allow list must name. The built-in tools are in a table.
     fn capabilities(&self) -> &'static [&'static str] {
         &[]
     }
@@ -142,7 +142,7 @@ pub fn returns_outside_text(kind: ToolKind, tool: &str, input: &Value) -> bool {
 /// What a tool is given besides its arguments. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Whose work this is: background processes belong to it.
+    /// The session of the call; background processes belong to it.
     pub session: SessionId,
     /// The call being made.
     pub call: CallId,
@@ -166,7 +166,7 @@ pub struct ToolContext {
     pub blobs: BlobReader,
     /// How commands it starts can call tools of the agent; none: not at all.
     pub way_back: Option<CallSocketEnv>,
-    /// Who calls, for tools that ask other agents; what it is only the runtime knows.
+    /// The calling agent, for tools that ask other agents; an opaque value of the runtime.
     pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -294,16 +294,16 @@ pub struct ToolOutput {
     pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<ToolMedia>,
-    /// What people should know too, not only the model.
+    /// Notices for the user, not only for the model.
     pub notices: Vec<Notice>,
 }
 
-/// A change of how much may happen in a session without asking.
+/// A change of the permission mode of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModeChange {
     /// The mode from now on; none for the one the session was started with.
     pub mode: Option<PermissionMode>,
-    /// Who wants it: `user` or `agent`. An agent can only narrow.
+    /// Requested by `user` or `agent`. An agent can only narrow.
     pub by: &'static str,
 }
 

@@ -47,7 +47,7 @@ impl Default for WebConfig {
 /// How much of an answer is read, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebBounds {
-    /// For everything: names, connections, redirects, all bytes.
+    /// Timeout for everything: name resolution, connections, redirects, all bytes.
     pub time: Duration,
     /// Redirects that are followed.
     pub redirects: usize,
@@ -57,9 +57,9 @@ pub struct WebBounds {
     pub unpacked_bytes: usize,
     /// How many times longer than its packed form a text may be.
     pub unpacked_ratio: usize,
-    /// How long a page is given again without asking its server.
+    /// How long a cached page is fresh.
     pub fresh: Duration,
-    /// Bytes of pages that are kept.
+    /// Maximum bytes of cached pages.
     pub kept_bytes: usize,
 }
 
@@ -77,7 +77,7 @@ impl Default for WebBounds {
     }
 }
 
-/// Asks the machine, as every program does.
+/// The resolver of the system.
 async fn system(host: String) -> io::Result<Vec<IpAddr>> {
     Ok(tokio::net::lookup_host((host.as_str(), 0))
         .await?

@@ -54,7 +54,7 @@ const NOT_SET_UP: &str = "No search service is set up. The user can choose one: 
     exa), or write backend and url below [search] in config.toml. Until then WebFetch can read pages whose \
     URL is known.";
 
-/// What is looked for.
+/// A search query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WebSearchRequest {
     pub query: String,

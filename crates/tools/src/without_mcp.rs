@@ -23,7 +23,7 @@ pub use setup::McpSetup;
 
 pub use crate::notice::Notice;
 
-/// What agents call the tools that read what servers have.
+/// Names of the tools that list and read resources of servers.
 pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
 
 /// The servers of one runtime, none of which can be used.

@@ -99,7 +99,7 @@ const VARIABLES: &[&str] = &[
     "NO_PROXY",
 ];
 
-/// What is hidden on this machine, and what of it programs need.
+/// Hidden paths of this machine, and those among them that programs need to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachinePaths {
     /// Home directories.

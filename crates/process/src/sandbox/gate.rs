@@ -44,14 +44,14 @@ const PROXY: [&str; 6] = [
     "ALL_PROXY",
 ];
 
-/// Whom they reach without it: a program's own servers are inside.
+/// Variables for hosts that are reached without the proxy: a program's own servers are inside.
 const INSIDE: [&str; 2] = ["no_proxy", "NO_PROXY"];
 const OWN_HOSTS: &str = "localhost,127.0.0.1,::1";
 
-/// Node asks its environment only if it is told to.
+/// Node reads the proxy variables only if this is set.
 const NODE: &str = "NODE_USE_ENV_PROXY";
 
-/// The inner end, for one program. When all copies are gone the [`Gatekeeper`] is told.
+/// The inner end, for one program. When all clones are dropped, the [`GateReceiver`] is closed.
 #[derive(Clone, Debug)]
 pub struct SandboxGate(Arc<Pair>);
 

@@ -8,7 +8,7 @@ use std::{
 
 use super::git_named_files::named_files_within as named_by_settings;
 
-/// What holds in a repository.
+/// Paths of a repository that stay writable, and those that are protected.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RepositoryPaths {
     pub(super) writable: Vec<PathBuf>,
@@ -27,7 +27,7 @@ const DECIDING: [&str; 8] = [
     "branches",
 ];
 
-/// The same in the directory of a second place to work.
+/// The same in the directory of an additional worktree.
 const DECIDING_WORKTREE: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
 
 /// How deep names of submodules are looked into, and how many of these are protected.

@@ -29,18 +29,18 @@ const SPOOL_BYTES: usize = 1024 * 1024;
 /// Bytes of unrecorded output that are buffered; of more, only the head and the tail are kept.
 const NEWS_BYTES: usize = 32 * 1024;
 
-/// What happened to a process; the runtime writes it down.
+/// An event of a process; the runtime records it in the journal.
 #[derive(Clone, Debug)]
 pub enum ProcessEvent {
     /// One was started.
     Started {
         /// Its task id.
         id: ProcessId,
-        /// Whose it is.
+        /// The session it belongs to.
         session: SessionId,
         /// The call that started it.
         call: CallId,
-        /// What it runs.
+        /// Its command.
         command: String,
         /// With this, `rooftree_process::kill_group` can clean up after a crash.
         identity: ProcessIdentity,
@@ -49,16 +49,16 @@ pub enum ProcessEvent {
     Ended {
         /// Its task id.
         id: ProcessId,
-        /// Whose it was.
+        /// The session it belonged to.
         session: SessionId,
-        /// How.
+        /// The exit reason.
         ending: ExitReason,
         /// Whether a tool call waits for it, whose result tells the agent.
         is_told: bool,
     },
 }
 
-/// Who asks for a process, and for which command.
+/// Request to start a background process.
 pub(crate) struct BackgroundRequest {
     pub session: SessionId,
     pub call: CallId,
@@ -66,9 +66,9 @@ pub(crate) struct BackgroundRequest {
     pub refused: ProxyRefusals,
 }
 
-/// What is new about a process.
+/// News about a process.
 pub(crate) struct ProcessUpdate {
-    /// What it wrote since the last look, and whom it was not let reach.
+    /// Output since the last look, and hosts that the proxy refused.
     pub text: String,
     /// How it ended, if it did.
     pub ending: Option<ExitReason>,

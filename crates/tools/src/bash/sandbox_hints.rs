@@ -81,7 +81,7 @@ pub(super) fn weak_sandbox_warning(context: &ToolContext) -> Option<&'static str
     )
 }
 
-/// That commands are not confined, for people.
+/// Notice for the user that commands are not confined.
 pub(super) fn unconfined_notice(remark: &str) -> Notice {
     let message = remark.trim_matches(['[', ']']).to_owned();
     Notice {
@@ -91,7 +91,7 @@ pub(super) fn unconfined_notice(remark: &str) -> Notice {
     }
 }
 
-/// What was undone after a command, for people.
+/// Notice for the user about changes that were undone after a command.
 pub(super) fn reverted_notice(words: &[String]) -> Option<Notice> {
     (!words.is_empty()).then(|| Notice {
         code: "git_guard",

@@ -24,11 +24,11 @@ use crate::{
 pub(super) struct StartedCommand {
     pub(super) process: Process,
     pub(super) remark: Option<String>,
-    /// Whom it was not let reach.
+    /// Hosts that the proxy refused.
     pub(super) refused: ProxyRefusals,
-    /// What people should know about how it runs.
+    /// Notices for the user about the run.
     pub(super) notices: Vec<Notice>,
-    /// What to say if it meets the sandbox.
+    /// Hint for the case that the sandbox refuses something.
     pub(super) told: SandboxHint,
 }
 
@@ -115,7 +115,7 @@ async fn confined(context: &ToolContext) -> Result<Option<SessionSandbox>, ToolO
     })
 }
 
-/// What rules keep from being read and this command could read all the same, in words.
+/// Warning about files that deny rules exclude and this command could still read.
 async fn unkept(confined: &SessionSandbox) -> Option<String> {
     let open = confined.sandbox.beyond_landlock();
     if let (Ok(SandboxBackend::Landlock), Some(first)) = (available_backend().await, open.first()) {

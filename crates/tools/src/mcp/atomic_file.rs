@@ -37,7 +37,7 @@ impl Drop for PrivateFileLock {
     }
 }
 
-/// What is in the file; nothing if there is none. What cannot be read is not taken for nothing.
+/// Parses the file; the default value if it does not exist. An unreadable file is an error, not the default.
 pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,

@@ -20,7 +20,7 @@ use super::{
 const MOST_FIELDS: usize = 12;
 /// How often a question with invalid answers is asked.
 const ATTEMPTS: usize = 3;
-/// What a question is called that only wants a yes.
+/// Name of a question that asks only for consent.
 const CONSENT: &str = "answer";
 
 /// What a server wants to know.
@@ -124,7 +124,7 @@ fn accepted(content: Map<String, Value>) -> ElicitResult {
     ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
 }
 
-/// What is asked for, in the server's order; none if it cannot be asked.
+/// The fields of a schema, in the server's order; none if it is not supported.
 fn fields(schema: ElicitationSchema) -> Option<Vec<ElicitationField>> {
     let order = schema.property_order.clone();
     let order = order.unwrap_or_else(|| schema.properties.keys().cloned().collect());

@@ -19,7 +19,7 @@ tokio::task_local! {
 /// One call that is being worked on.
 pub(super) struct InFlightCall {
     context: ToolContext,
-    /// What it is called between us and the server, once it is sent.
+    /// Its request id, once it is sent.
     request: OnceLock<RequestId>,
     /// How many questions of it wait for people.
     asking: watch::Sender<usize>,
@@ -88,12 +88,12 @@ impl InFlightCall {
         (self.context.ask)(questions).await
     }
 
-    /// The server knows it by this from now on.
+    /// Sets its request id.
     pub(super) fn set_request_id(&self, id: RequestId) {
         let _ = self.request.set(id);
     }
 
-    /// Does something in the name of this call.
+    /// Runs work in the task-local scope of this call.
     pub(super) async fn scope<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
         CURRENT.scope(self, work).await
     }

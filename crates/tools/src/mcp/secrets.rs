@@ -33,7 +33,7 @@ pub fn server_secrets(server: &McpServer) -> Vec<(String, String)> {
 }
 
 impl ServerSecrets {
-    /// What it is given, and what is sent to it from a file of tokens.
+    /// The secrets of its configuration, and its tokens in a token file.
     pub(super) fn of(server: &McpServer, tokens: Option<&Path>) -> Self {
         let tokens = tokens.filter(|_| server.url.is_some()).map(Path::to_owned);
         Self {

@@ -26,10 +26,10 @@ use super::{
 };
 use crate::{SandboxConfig, ToolContext, WebConfig};
 
-/// A server that failed again is left alone for at most so long.
+/// Maximum backoff after repeated failures.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// What all servers of one runtime have in common.
+/// Context shared by all servers of one runtime.
 pub(super) struct McpServerContext {
     /// How programs are confined.
     pub(super) confining: SandboxConfig,
@@ -37,14 +37,14 @@ pub(super) struct McpServerContext {
     pub(super) web: WebConfig,
     /// Where confined programs have their homes.
     pub(super) homes: Option<PathBuf>,
-    /// What people should know and have not been told.
+    /// Notices that were not shown yet.
     pub(super) remarks: Arc<PendingNotices>,
     /// How long a server may take to get ready.
     pub(super) startup: Duration,
     /// How long an unused server keeps running.
     pub(super) grace: Duration,
     pub(super) tokens: Option<PathBuf>,
-    /// Every task that sees to a server.
+    /// Tracker of all background tasks of servers.
     pub(super) crew: TaskTracker,
     /// Fires when no server is needed any more.
     pub(super) closing: CancellationToken,
@@ -72,7 +72,7 @@ struct State {
     rest_until: Option<Instant>,
 }
 
-/// What is known about a server that was just asked.
+/// Status of a server after a connection attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerStatus {
     /// It answers.
@@ -134,7 +134,7 @@ impl McpServerEntry {
         ))
     }
 
-    /// What it says about itself.
+    /// Its self-description.
     pub(super) async fn about(&self) -> Result<McpServerInfo, Error> {
         Ok(self.connection().await?.about())
     }

@@ -60,7 +60,7 @@ pub struct McpAgentTools {
     pub key: String,
 }
 
-/// What is remembered of tools.
+/// Remembered tools of servers.
 #[derive(Default)]
 pub struct RememberedTools {
     /// The tools, in the order of their servers.
@@ -69,7 +69,7 @@ pub struct RememberedTools {
     pub unseen: Vec<String>,
 }
 
-/// One server, looked at by a person.
+/// Result of an inspection of one server.
 pub struct McpInspection {
     /// Whether it answers.
     pub status: McpServerStatus,

@@ -53,11 +53,11 @@ pub(super) struct McpServerProcess {
     said: Arc<Mutex<BoundedOutput>>,
     ending: watch::Receiver<Option<ExitReason>>,
     fault: ReadFault,
-    /// Whom it was not let reach.
+    /// Hosts that the proxy refused.
     refused: ProxyRefusals,
 }
 
-/// What is read from a server and what is written to it.
+/// The pipes to a server: its output and its input.
 pub(super) type McpPipes = (BoundedLineReader<pipe::Receiver>, pipe::Sender);
 
 impl McpServerProcess {
@@ -91,7 +91,7 @@ impl McpServerProcess {
         ))
     }
 
-    /// Whom it was not let reach since this was asked last, a line each.
+    /// Hosts that the proxy refused since the last call, a line each.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.refused.news()
     }

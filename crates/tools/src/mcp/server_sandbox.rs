@@ -23,7 +23,7 @@ pub(super) fn mode(confining: &SandboxConfig, server: &McpServer) -> SandboxMode
     }
 }
 
-/// Whom a server's program can reach where it is confined.
+/// Network access of a server's program where it is confined.
 pub(super) fn network(server: &McpServer) -> Network {
     server.network.clone().unwrap_or(Network::On)
 }

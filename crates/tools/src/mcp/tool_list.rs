@@ -81,7 +81,7 @@ pub(super) fn server_tools(
     })
 }
 
-/// What is remembered of a server's tools, as tools. They would be asked for if they were called.
+/// The remembered tools of a server. A call of one connects to the server first.
 pub(super) fn remembered_tools(
     name: &str,
     slot: &Arc<McpServerEntry>,

@@ -15,7 +15,7 @@ use crate::shell::{CommandClass, ShellEffects, classify, innermost};
 pub use claude::claude;
 pub use opencode::opencode;
 
-/// What was taken over.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedRules {
     /// The mode, if one was named that we have.
@@ -28,11 +28,11 @@ pub struct ImportedRules {
     pub deny: Vec<PermissionRule>,
     /// Directories beside the working directory.
     pub directories: Vec<String>,
-    /// What could not be taken over, or only in part, and why.
+    /// Remarks on rules that were not imported, or only in part, and why.
     pub remarks: Vec<String>,
 }
 
-/// What a rule is for.
+/// Verdict of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RuleAction {
     Allow,

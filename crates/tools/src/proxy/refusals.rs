@@ -7,10 +7,10 @@ use std::{
 
 use crate::tool::ProgressCallback;
 
-/// Refusals of one program that are told apart. A scan of the whole internet needs no full account.
+/// Maximum number of distinct refusals that are reported for one program.
 const TOLD: usize = 20;
 
-/// What was refused. Copies are the same one.
+/// Log of refusals. Clones share it.
 #[derive(Clone, Default)]
 pub struct ProxyRefusals(Arc<Mutex<RefusalLog>>);
 
@@ -43,7 +43,7 @@ impl ProxyRefusals {
         }
     }
 
-    /// What was noted since this was asked last, a line each.
+    /// Takes the refusals since the last call, a line each.
     pub fn news(&self) -> Vec<String> {
         std::mem::take(&mut self.hold().untold)
     }

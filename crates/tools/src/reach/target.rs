@@ -202,7 +202,7 @@ impl FileTarget {
         }
     }
 
-    /// That there is nothing, and up to three names that may have been meant.
+    /// Error that nothing is there, with up to three similar names.
     fn missing(&self) -> String {
         let shown = &self.shown;
         if !self.cwd.exists() {

@@ -11,7 +11,7 @@ use std::{
 
 use crate::reach::{DeniedPaths, is_plain};
 
-/// How many entries are looked at, and how many paths are hidden, before it is said that there may be more.
+/// Limits of a scan: entries visited, and paths hidden. Beyond them the result is marked as partial.
 const ENTRIES: usize = 40_000;
 const PATHS: usize = 1_000;
 
@@ -28,7 +28,7 @@ const HEAPS: [&str; 6] = [
     "build",
 ];
 
-/// What was found.
+/// Result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeniedFiles {
     pub paths: Vec<PathBuf>,
@@ -70,7 +70,7 @@ impl DeniedGlobs {
         }
     }
 
-    /// What is there of what is named as it stands. Asked anew for every program: it costs nothing.
+    /// The denied paths without wildcards that exist. Not cached: the check is cheap.
     pub fn plain(&self) -> Vec<PathBuf> {
         self.plain
             .iter()
@@ -160,7 +160,7 @@ struct DeniedFileScan<'a> {
 }
 
 impl DeniedFileScan<'_> {
-    /// What is nearer comes first, and heaps come last: if it has to end early, it has seen what matters.
+    /// Breadth first, with large directories last: if the scan has to stop early, it has seen what matters.
     fn go(&mut self, depth: usize) {
         let mut next = VecDeque::from([(self.start.to_owned(), depth)]);
         let mut heaps = VecDeque::new();

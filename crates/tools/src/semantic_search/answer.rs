@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{index::SearchIndex, query::SearchQuery, rerank::SearchResult};
 use crate::walk;
 
-/// What was found and what should be said about it.
+/// Search results, and notices about them.
 pub(super) struct SearchAnswer<'a> {
     pub index: &'a SearchIndex,
     pub query: &'a SearchQuery,

@@ -25,13 +25,13 @@ const BATCH: usize = 64;
 /// Characters of a piece its meaning is taken from.
 const CHARS: usize = 2000;
 
-/// How long a search waits for meaning.
+/// How long a search waits for the embedder (timeout).
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The usual constant of reciprocal rank fusion: first places count, but not alone.
 const FUSION: f32 = 60.0;
 
-/// What knows meanings.
+/// Embedding search: the embedder and the vectors of chunks.
 pub(super) struct EmbeddingSearch {
     embedder: Arc<dyn Embedder>,
     /// The vectors of the root that was searched last.
@@ -40,12 +40,12 @@ pub(super) struct EmbeddingSearch {
 
 type SharedVectors = Arc<Mutex<ChunkVectors>>;
 
-/// What an embedder had to say.
+/// Result of an embedder.
 pub(super) struct EmbeddingBatch {
     /// The meaning of the question; none without an answer.
     pub question: Option<Vec<f32>>,
     pub pieces: Vec<(u64, Vec<f32>)>,
-    /// What went wrong, in words for the model.
+    /// Error message for the model.
     pub failure: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Cache of indexes: a few roots in memory, and larger ones on disk too.
+//! Cache of search indexes: a few roots in memory, and files on disk if there is a cache directory.
 
 use std::{
     fs,
@@ -76,7 +76,7 @@ impl IndexCache {
         Some(index)
     }
 
-    /// Where something about a root is kept, if anything is.
+    /// The cache file for a root; none without a cache directory.
     pub fn place(&self, root: &Path, ending: &str) -> Option<PathBuf> {
         Some(index_file::place(self.directory.as_deref()?, root, ending))
     }
@@ -103,7 +103,7 @@ impl IndexCache {
         index_file::load(&self.place(root, "index")?, root)
     }
 
-    /// A cache that cannot be written is no cache; the index in memory is as good.
+    /// Errors are ignored: without the file, the index in memory is still used.
     fn save(&self, index: &SearchIndex) {
         if let Some(place) = self.place(&index.root, "index")
             && index_file::save(&place, index).is_ok()
@@ -113,7 +113,7 @@ impl IndexCache {
     }
 }
 
-/// Removes what was not written for longest, and nothing that is not ours.
+/// Removes the oldest cache files, and only our own.
 fn tidy(directory: &Path) {
     let is_ours = |path: &PathBuf| {
         path.extension()

@@ -38,7 +38,7 @@ const USUAL_WORDS: [&str; 21] = [
     "used",
 ];
 
-/// How much an identifier that was typed as one counts.
+/// Weight of an identifier that was typed as one word.
 const TYPED: f32 = 1.5;
 
 /// A question.
@@ -50,9 +50,9 @@ pub(super) struct SearchQuery {
 pub(super) struct QueryWord {
     /// As it was typed.
     pub shown: String,
-    /// How much it counts among the others.
+    /// Its weight among the words.
     pub importance: f32,
-    /// What it is found by, and how much each of that counts.
+    /// Its search terms, each with its weight.
     pub terms: Vec<(Term, f32)>,
 }
 

@@ -18,10 +18,10 @@ const LENGTH: f32 = 0.5;
 /// No piece counts as shorter than this share of the usual one: a line is no better than a function.
 const SHORTEST: f32 = 0.5;
 
-/// How much a word in a path counts, beside one in the text.
+/// Weight of a word in a path, relative to one in the text.
 const PATH: f32 = 0.5;
 
-/// What is left of the score of a piece that has hardly any of the words.
+/// Share of the score that remains for a chunk with hardly any of the words.
 const UNCOVERED: f32 = 0.35;
 
 /// A piece that may be shown.
@@ -33,7 +33,7 @@ pub(super) struct ChunkHit {
     pub score: f32,
 }
 
-/// What may be found.
+/// Filter of search results.
 pub(super) struct SearchFilter<'a> {
     /// Only files here, from the root on.
     pub inside: &'a Path,

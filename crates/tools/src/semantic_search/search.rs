@@ -24,7 +24,7 @@ use crate::{ToolContext, ToolOutput, blocking};
 /// Pieces that get a closer look.
 const CANDIDATES: usize = 60;
 
-/// What all searches of one tool share.
+/// State shared by all searches of one tool.
 pub(super) struct SemanticSearcher {
     shelf: IndexCache,
     meaning: Option<EmbeddingSearch>,
@@ -35,7 +35,7 @@ struct KeywordResults {
     request: SemanticSearchRequest,
     index: Arc<SearchIndex>,
     ranked: RankedChunks,
-    /// That rules kept something back, if they did.
+    /// Notice that rules excluded something, if they did.
     notice: Option<String>,
 }
 

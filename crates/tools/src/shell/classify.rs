@@ -22,7 +22,7 @@ use options::CallOptions;
 use programs::ProgramClass;
 pub use wrappers::unwrapped;
 
-/// What a call may do, as far as its text tells.
+/// Class of a call: what it may do, as far as its text tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandClass {
     /// It changes nothing and runs nothing else.
@@ -39,7 +39,7 @@ pub enum CommandClass {
 /// A program that does its own work.
 const ACTS: CommandClass = CommandClass::Acts { least: 1 };
 
-/// What is known about a call.
+/// Classifies a call.
 pub fn classify(call: &ShellCall) -> CommandClass {
     if call.words.is_empty() {
         let is_private = call

@@ -109,7 +109,7 @@ impl<'t> ShellCursor<'t> {
         }
     }
 
-    /// That this place is not understood.
+    /// Parse error at this position.
     pub fn refuse<T>(&self, why: &'static str) -> Result<T, ShellParseError> {
         Err(ShellParseError { why, at: self.at })
     }

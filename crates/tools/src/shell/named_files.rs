@@ -1,7 +1,7 @@
 //! Lists the files that a shell line names: programs, arguments, inputs.
 //!
 //! Names are returned as written; the caller resolves which of them exist, and where. Files that the line only writes
-//! are not included. A line that cannot be parsed is split at whitespace.
+//! are not included. A line that cannot be parsed is split at whitespace and punctuation.
 
 use super::{
     RedirectKind, ShellCall, ShellCommand, ShellEffects, ShellScript, ShellWord, WordPiece,

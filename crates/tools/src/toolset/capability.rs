@@ -5,7 +5,7 @@ use rooftree_protocol::Scope;
 use super::is_match;
 use crate::Tool;
 
-/// Capability of a tool that declares none: allowed only by a list that names `unknown`.
+/// Capability of a tool that declares none; an allow list must allow `unknown`.
 const UNKNOWN: &[&str] = &["unknown"];
 
 /// The tools that come with Rooftree. Others say it themselves.
@@ -48,7 +48,7 @@ const KNOWN: [(&[&str], &[&str]); 12] = [
     ),
 ];
 
-/// What a tool can do.
+/// The capabilities of a tool.
 fn of(tool: &dyn Tool) -> &'static [&'static str] {
     let declared = tool.capabilities();
     let name = tool.spec().name.as_str();

@@ -18,7 +18,7 @@ use super::{
     target::UrlHost,
 };
 
-/// What is asked.
+/// An HTTP request.
 #[derive(Default)]
 pub(crate) struct WebRequest {
     pub headers: HeaderMap,
@@ -26,7 +26,7 @@ pub(crate) struct WebRequest {
     pub body: Option<Value>,
 }
 
-/// Asks. Follows nothing, unpacks nothing, uses no proxy.
+/// Sends it. Follows no redirects, decompresses nothing, uses no proxy.
 pub(crate) async fn send(
     admitted: &AdmittedUrl,
     question: WebRequest,

@@ -45,7 +45,7 @@ const OWN: [&str; 12] = [
     "onion",
 ];
 
-/// Who may be reached.
+/// Decides which hosts and addresses may be reached.
 #[derive(Clone)]
 pub struct NetworkGuard {
     exceptions: Vec<PrivateHost>,

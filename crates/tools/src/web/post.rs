@@ -10,18 +10,18 @@ use super::{
     target::UrlTarget,
 };
 
-/// What is sent, and where to.
+/// A POST request with JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPost {
-    /// Where to.
+    /// The URL.
     pub url: String,
     /// Headers besides the usual ones.
     pub headers: Vec<(String, String)>,
-    /// What.
+    /// The JSON body.
     pub body: Value,
 }
 
-/// What came back. Redirects are not followed: they are answers like others.
+/// The response. Redirects are not followed, but returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostResponse {
     /// The status.

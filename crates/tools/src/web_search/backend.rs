@@ -44,12 +44,12 @@ impl SearchBackend {
         !Self::SEARCHING.contains(&self)
     }
 
-    /// How long it may take: a model has to think as well.
+    /// Timeout: longer for models, which have to think as well.
     pub(super) fn patience(self, usual: Duration) -> Duration {
         if self.is_model() { usual * 6 } else { usual }
     }
 
-    /// What settings call it.
+    /// Name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::SearXng => "searxng",
@@ -62,7 +62,7 @@ impl SearchBackend {
         }
     }
 
-    /// What people call it.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::SearXng => "SearXNG",

@@ -35,9 +35,9 @@ pub(crate) struct WebSearchResults {
 /// A service that can be asked.
 #[derive(Clone)]
 pub struct SearchService {
-    /// Which one.
+    /// The backend.
     pub backend: SearchBackend,
-    /// Where it is. The user's word: it may be on this machine.
+    /// Its base URL. Set by the user, so it may be on this machine.
     pub base_url: String,
     /// The model that searches, for those that are models.
     pub model: String,
@@ -175,7 +175,7 @@ impl SearchService {
         serde_json::from_slice(&bytes).map_err(|_| self.failed("its answer is not JSON"))
     }
 
-    /// Where the service is, is the user's word; still no metadata service is asked.
+    /// The user sets the URL of the service, so a private host is allowed; a metadata service never is.
     fn guard(&self, web: &WebConfig) -> Result<NetworkGuard, WebError> {
         let authority = self
             .base_url
@@ -191,7 +191,7 @@ impl SearchService {
         Ok(NetworkGuard::new(&web))
     }
 
-    /// What a service says about what it does not like. It may repeat the key; we do not.
+    /// Error message of a service, with the key redacted: a service may repeat it.
     fn complaint(&self, status: StatusCode, bytes: &[u8], key: &str) -> WebError {
         let said = String::from_utf8_lossy(bytes);
         let said = if key.is_empty() {

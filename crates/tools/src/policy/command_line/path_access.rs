@@ -13,17 +13,17 @@ use crate::{
     },
 };
 
-/// Who goes to more places is not followed: then it is enough that the name stands in the line.
+/// Maximum number of directory changes that are tracked; beyond that, it is enough that the name occurs in the line.
 const PLACES: usize = 16;
 
-/// What a rule for files is about.
+/// The kind of access that a rule for files is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum FileRuleKind {
     Reading,
     Writing,
 }
 
-/// What must not be reached.
+/// A path that must not be accessed.
 pub(super) struct DeniedPathQuery<'a> {
     pub kind: FileRuleKind,
     pub glob: &'a str,

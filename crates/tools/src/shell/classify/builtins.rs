@@ -8,7 +8,7 @@ use crate::shell::{ShellCall, ShellWord, WordPiece, variables};
 
 const RUNS: CommandClass = CommandClass::Runs("it changes how the shell goes on, or runs text");
 
-/// What is known about a builtin.
+/// Classifies a builtin.
 pub(super) fn classify(call: &ShellCall, name: &str) -> CommandClass {
     let (words, options) = (call.arguments(), CallOptions::of(call.arguments()));
     let texts = options.texts();

@@ -2,7 +2,7 @@
 
 use super::read_only;
 
-/// What the table says about a program.
+/// Class of a program in the table.
 pub(super) enum ProgramClass {
     /// It only looks, if its options are known; see `read_only.rs`.
     Looks,
@@ -14,7 +14,7 @@ pub(super) enum ProgramClass {
     },
     /// It can run or write anything.
     Runs,
-    /// The shell does it.
+    /// A shell builtin.
     Builtin,
     /// Those that need a closer look.
     Find,
@@ -60,7 +60,7 @@ const BUILTINS: &str = "
     logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend test
     times trap type typeset ulimit umask unalias unset wait";
 
-/// What is known about a program by its last name.
+/// Looks up a program by its file name.
 pub(super) fn program_class(name: &str) -> ProgramClass {
     match name {
         "sort" | "rg" | "fd" | "fdfind" | "base32" | "base64" | "tree" | "file" | "diff"
