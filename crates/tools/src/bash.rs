@@ -25,7 +25,7 @@ use start::{StartedCommand, start};
 const DEFAULT_SECS: u64 = 120;
 const MAX_SECS: u64 = 600;
 
-/// What is held in memory of a command's output. The caller cuts further for the model.
+/// Maximum bytes of a command's output in memory. The caller truncates further for the model.
 const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
 const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \

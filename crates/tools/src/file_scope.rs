@@ -17,7 +17,7 @@ pub(crate) use private_places::PrivatePlaces;
 
 use crate::resolved_path;
 
-/// What the scope says about one path. The order is the one of trust needed.
+/// Access level of a path in the scope, ordered by the trust needed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileAccess {
     /// Reading needs no rule.

@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// How many each thread keeps. Rules are few; a flood of new ones begins anew.
+/// Maximum number of cached globs per thread. Rules are few; when it is exceeded, the cache is cleared.
 const KEPT: usize = 128;
 
 /// What `*` means in a glob.

@@ -7,7 +7,7 @@ pub(crate) struct TextReplacement {
     pub matches: MatchMode,
 }
 
-/// How often a piece may occur.
+/// Match mode: how often a piece may occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MatchMode {
     /// Exactly once.

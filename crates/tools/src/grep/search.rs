@@ -23,7 +23,7 @@ use crate::{ToolContext, reach};
 /// is the beginning in order of path, and files are found in any order.
 const COLLECTED: usize = 50_000;
 
-/// What a search found.
+/// Results of a search.
 pub(super) struct GrepResults {
     files: Vec<(PathBuf, MatchCollector)>,
     is_complete: bool,
@@ -109,7 +109,7 @@ impl<R: Read> Read for CancellableReader<'_, R> {
 }
 
 impl GrepResults {
-    /// What the model reads.
+    /// Text for the model.
     pub fn describe(&self, query: &GrepQuery, context: &ToolContext) -> String {
         let mut text = match self.files.as_slice() {
             [] => format!("No matches for `{}`.", query.pattern),

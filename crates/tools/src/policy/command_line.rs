@@ -28,7 +28,7 @@ pub(super) struct UncoveredPart {
     pub why: &'static str,
 }
 
-/// What allows a line.
+/// The reason why a line is allowed.
 pub(super) enum RuleCoverage<R> {
     /// This rule and perhaps others.
     Rule(R),

@@ -22,7 +22,7 @@ pub struct ImportedRules {
     pub mode: Option<PermissionMode>,
     /// Rules that allow.
     pub allow: Vec<PermissionRule>,
-    /// Rules that have a person asked.
+    /// Rules that ask the user.
     pub ask: Vec<PermissionRule>,
     /// Rules that refuse.
     pub deny: Vec<PermissionRule>,

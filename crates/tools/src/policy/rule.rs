@@ -29,7 +29,7 @@ pub struct PermissionRule {
     pub subject: Option<String>,
 }
 
-/// Which way an error of matching must fall.
+/// Strictness of matching: which way an error must fall.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchStrictness {
     /// Match only what was surely meant.

@@ -17,7 +17,7 @@ use super::{
     nofollow_open::{ENTER, step},
 };
 
-/// How deep a tree may be: each level keeps a directory open.
+/// Maximum depth of a tree: each level keeps a directory open.
 const DEPTH: usize = 200;
 
 impl OpenDirectory {

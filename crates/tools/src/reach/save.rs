@@ -15,7 +15,7 @@ use rustix::{
 
 use super::directory::OpenDirectory;
 
-/// How often another name is tried for a temporary file.
+/// Retries with another name for a temporary file.
 const TRIES: usize = 16;
 
 impl OpenDirectory {

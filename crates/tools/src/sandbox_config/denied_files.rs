@@ -15,10 +15,10 @@ use crate::reach::{DeniedPaths, is_plain};
 const ENTRIES: usize = 40_000;
 const PATHS: usize = 1_000;
 
-/// How deep below where a look begins.
+/// Maximum depth of a scan.
 const DEPTH: usize = 24;
 
-/// Directories in which others wrote more than people do. They come last.
+/// Directories full of generated files. They are scanned last.
 const HEAPS: [&str; 6] = [
     "node_modules",
     "target",
@@ -32,11 +32,11 @@ const HEAPS: [&str; 6] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeniedFiles {
     pub paths: Vec<PathBuf>,
-    /// Whether there was more to look at than is looked at.
+    /// Whether a limit was reached.
     pub is_partial: bool,
 }
 
-/// Where a look begins, and how deep it goes.
+/// Start directories of a scan, with its depth.
 type ScanRoots = BTreeMap<PathBuf, usize>;
 
 /// Rules that deny reading, as absolute globs, from the places a program can look into.

@@ -3,7 +3,7 @@
 //! No grammar: a keyword after modifiers, or the shape `type name(…) {` of the C family. A missed definition is still
 //! found as text; a false one only moves a boundary between two chunks.
 
-/// What a piece of a file is.
+/// Kind of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkKind {
     /// A function or method.

@@ -25,7 +25,7 @@ use super::{
 /// weighed differently, or files cut differently.
 const FORMAT: &[u8] = b"rooftree search index 1\n";
 
-/// Where the index of a root is kept.
+/// Path of the index file of a root.
 pub(super) fn place(directory: &Path, root: &Path, ending: &str) -> PathBuf {
     let digest = Sha256::digest(root.as_os_str().as_bytes());
     let name: String = digest

@@ -20,13 +20,13 @@ const LINE_BYTES: usize = 1000;
 /// A file with a zero byte this early is no text.
 const BINARY_BYTES: usize = 8000;
 
-/// How much a word counts, by where it stands. Two units are one occurrence.
+/// Weights of a word by where it occurs: body, comment, lines around a definition, name. Two units are one occurrence.
 const BODY: u8 = 2;
 const COMMENT: u8 = 3;
 const AROUND: u8 = 4;
 const NAME: u8 = 8;
 
-/// What the file system says about a file without opening it.
+/// File metadata, read without opening the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFileStamp {
     pub bytes: u64,

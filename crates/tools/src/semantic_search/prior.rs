@@ -40,7 +40,7 @@ impl ChunkPrior {
         }
     }
 
-    /// What a path says.
+    /// Weight of a file, from its path.
     pub fn of_file(&self, entry: &IndexedFile) -> FilePrior {
         let path = entry.path.to_string_lossy().to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
@@ -65,7 +65,7 @@ impl ChunkPrior {
         FilePrior { weight, is_test }
     }
 
-    /// What a piece of that file is worth beside others with the same words.
+    /// Weight of a chunk of that file, relative to others with the same words.
     pub fn of_piece(&self, file: &FilePrior, piece: &IndexedChunk) -> f32 {
         let kind = match piece.kind {
             ChunkKind::Type if piece.words < BARE => OPENING,

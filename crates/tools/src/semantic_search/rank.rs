@@ -159,7 +159,7 @@ fn is_on_any_path(index: &SearchIndex, query: &SearchQuery, word: usize) -> bool
     index.files.iter().any(|entry| is_there(entry))
 }
 
-/// How rare words are, and how long pieces.
+/// Rarity of words (inverse document frequency), and length of chunks.
 struct Bm25Weights {
     /// Per word and name.
     names: Vec<Vec<f32>>,

@@ -17,7 +17,7 @@ use super::{
 /// Words this far apart count as side by side.
 const NEAR: usize = 3;
 
-/// How much more a piece counts whose words all stand side by side, or in its name.
+/// Bonus of a chunk whose words are all adjacent, or in its name.
 const ADJACENT: f32 = 0.35;
 const NAMED: f32 = 0.6;
 

@@ -60,7 +60,7 @@ pub enum PathStart {
     Home,
 }
 
-/// What a line does with a file it names.
+/// Role of a named file in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedFileRole {
     /// It runs it, so it matters even if it is not there yet.

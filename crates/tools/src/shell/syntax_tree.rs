@@ -60,7 +60,7 @@ pub struct ShellRedirect {
     pub target: ShellWord,
 }
 
-/// Which way a redirection goes.
+/// Direction of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectKind {
     /// `<`: a file is read.

@@ -6,7 +6,7 @@
 
 use super::{CommandClass, ShellCall, ShellEffects, ShellWord, classify, named_files::inner};
 
-/// How deep lines are looked for in the arguments of lines.
+/// Maximum nesting of lines in arguments of lines.
 const DEEPEST: usize = 3;
 
 /// Programs that print what another machine says.
@@ -27,7 +27,7 @@ const BY_COMMAND: [(&str, &str); 9] = [
     ("yarn", "info"),
 ];
 
-/// What names a ref that was fetched.
+/// Patterns of refs that were fetched.
 const FETCHED: [&str; 8] = [
     "FETCH_HEAD",
     "origin/",

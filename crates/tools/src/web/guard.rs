@@ -29,7 +29,7 @@ const METADATA: [&str; 8] = [
     "metadata.tencentyun.com",
 ];
 
-/// What names of one's own network end in.
+/// Suffixes of host names in private networks.
 const OWN: [&str; 12] = [
     "localhost",
     "local",

@@ -21,12 +21,12 @@ pub(crate) struct UrlTarget {
     port: u16,
 }
 
-/// Where a URL leads.
+/// Host of a URL: a name or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UrlHost {
-    /// To whatever this name has as addresses: lower case, ASCII, without a dot at its end.
+    /// A host name: lower case, ASCII, without a dot at its end.
     Name(String),
-    /// To this address.
+    /// An IP address.
     Address(IpAddr),
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use super::page::WebPage;
 
-/// What a page costs besides its bytes.
+/// Overhead of a cached page besides its bytes.
 const OVERHEAD: usize = 1_000;
 
 /// The pages that are kept, by the URL that was asked for.

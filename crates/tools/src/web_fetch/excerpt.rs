@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::semantic_search::terms;
 
-/// What stands for what was left out.
+/// Marker for omitted text.
 const GAP: &str = "[…]";
 
 /// At most so many characters of a text, chosen by a question; the start of it if there is none.

@@ -31,7 +31,7 @@ pub(super) struct PageFetcher {
     cache: PageCache,
 }
 
-/// What asking for a page led to.
+/// Outcome of a fetch.
 #[derive(Debug)]
 pub(super) enum FetchOutcome {
     /// This page.
@@ -40,7 +40,7 @@ pub(super) enum FetchOutcome {
     Elsewhere(String),
 }
 
-/// What one answer means.
+/// Result of one request: the page, or a redirect.
 enum Step {
     Arrived(Arc<WebPage>),
     Moved(UrlTarget),
@@ -106,7 +106,7 @@ impl PageFetcher {
         )))
     }
 
-    /// Where a redirect leads, if that may be reached at all.
+    /// Target of a redirect, if it may be reached at all.
     fn moved(&self, here: &UrlTarget, location: &str) -> Result<UrlTarget, WebError> {
         let refused = |why: &dyn std::fmt::Display| {
             let shown: String = location

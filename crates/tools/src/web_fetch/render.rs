@@ -25,7 +25,7 @@ const TEXTS: [&str; 9] = [
     "x-www-form-urlencoded",
 ];
 
-/// How a page is wanted.
+/// Requested form of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageFormat {
     /// As something to read.
@@ -34,7 +34,7 @@ pub(super) enum PageFormat {
     Raw,
 }
 
-/// What can be made of a page.
+/// A rendered page.
 #[derive(Debug, Default)]
 pub(super) struct RenderedPage {
     pub title: String,
@@ -78,7 +78,7 @@ enum Kind {
     Binary(String),
 }
 
-/// What the bytes are. A server's word counts for text; what is no text, the bytes tell.
+/// Detects the media type. The server's header decides for text; other types are detected from the bytes.
 fn kind(page: &WebPage) -> Kind {
     let bytes: &[u8] = &page.bytes;
     let found = infer::get(bytes).map(|found| found.mime_type());

@@ -26,7 +26,7 @@ pub type KeyLookup = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 /// Says what a model's work costs, as far as prices are known.
 pub type UsagePricer = Arc<dyn Fn(Usage) -> Usage + Send + Sync>;
 
-/// What a service found, and what a model used up to find it.
+/// Results of a service, and the token usage of a model that searched.
 pub(crate) struct WebSearchResults {
     pub hits: Vec<WebSearchHit>,
     pub usage: Option<Usage>,
@@ -126,7 +126,7 @@ impl SearchService {
         })
     }
 
-    /// What a model used up and what that costs; none where no model searches.
+    /// Token usage and cost of a model; none where no model searches.
     fn used(&self, answer: &Value) -> Option<Usage> {
         let used = match self.backend {
             SearchBackend::Anthropic => anthropic::usage(answer),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::WebSearchHit;
 
-/// How a service is asked.
+/// Request to a search service.
 pub(super) struct BackendRequest {
     /// Path and query, behind the base URL.
     pub path: String,
