@@ -20,7 +20,7 @@ const LINE_BYTES: usize = 1000;
 /// A file with a zero byte this early is no text.
 const BINARY_BYTES: usize = 8000;
 
-/// Weights of a word by where it occurs: body, comment, lines around a definition, name. Two units are one occurrence.
+/// Weights of a word by where it occurs: body, comment, enclosing name, own name. Two units are one occurrence.
 const BODY: u8 = 2;
 const COMMENT: u8 = 3;
 const AROUND: u8 = 4;
