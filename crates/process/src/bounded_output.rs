@@ -1,4 +1,4 @@
-//! The bounded memory of what a program wrote: its head and its tail, the rest counted.
+//! Bounded buffer for the output of a program: keeps its head and its tail and counts the rest.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! The leader of a program's group as its parent holds it: waited for, and reaped for certain.
+//! The group leader of a started program as a child process: waits for it, and always reaps it.
 
 use std::{io, os::fd::OwnedFd, thread};
 
@@ -38,7 +38,7 @@ impl GroupLeader {
                     Some(ExitReason::Signalled(signal as i32))
                 }
                 Ok(_) => None,
-                // There is no such child: somebody else has reaped it, and knows how it ended.
+                // There is no such child: other code in this process has reaped it, and its exit status is lost.
                 Err(_) => Some(ExitReason::Signalled(0)),
             };
         }
@@ -53,7 +53,7 @@ impl Drop for GroupLeader {
         }
         let pid = self.pid;
         let _ = kill(pid, Signal::SIGKILL);
-        // It dies in its own time, which nobody here should have to wait for.
+        // Reap it on a thread of its own: its death may take a while, and a drop must not block.
         let reaping = move || waitpid(pid, None);
         let _ = thread::Builder::new()
             .name("reaper".to_owned())

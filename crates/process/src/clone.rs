@@ -1,10 +1,9 @@
-//! The large unsafe place: starts a program without copying the memory of this process.
+//! Starts a program with `clone(CLONE_VM | CLONE_VFORK)`, without copying the memory of this process (unsafe code).
 //!
-//! A fork copies the page tables of this process, so it costs more the more this process
-//! remembers. What the system library has instead copies nothing, but has no room for the call
-//! that ties a child's life to ours. So this does the same with that call: the child borrows
-//! our memory, the thread that started it stands still meanwhile, and the loan ends when the
-//! child becomes its program or gives up.
+//! A fork copies the page tables of this process, so it gets slower the more memory this process uses.
+//! `posix_spawn` copies nothing, but cannot make the call that ties a child's life to its parent
+//! (`PR_SET_PDEATHSIG`). So this does the same as `posix_spawn`, with that call: the child shares our
+//! memory, and the thread that started it is suspended until the child calls exec or gives up.
 #![expect(
     unsafe_code,
     reason = "between clone and exec there are only plain system calls, and a watched descriptor stays open"
@@ -96,9 +95,9 @@ fn clone(errand: &ExecRequest<'_>) -> io::Result<(Pid, OwnedFd)> {
     let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD | libc::SIGCHLD;
     let mut watch: c_int = -1;
-    // SAFETY: the stack and the errand outlive the child's use of them, because this thread goes
+    // SAFETY: the stack and the request outlive the child's use of them, because this thread goes
     // on only after the child has become its program or ended. The stack grows downwards from an
-    // aligned end. The kernel fills in `watch`, which is nobody else's.
+    // aligned end. The kernel fills in `watch`, which nothing else refers to.
     unsafe {
         let errand = ptr::from_ref(errand).cast_mut().cast::<c_void>();
         let pid = libc::clone(run, top.cast(), flags, errand, ptr::from_mut(&mut watch));
@@ -110,7 +109,7 @@ fn clone(errand: &ExecRequest<'_>) -> io::Result<(Pid, OwnedFd)> {
 }
 
 extern "C" fn run(errand: *mut c_void) -> c_int {
-    // SAFETY: `clone` passes an errand, and its thread stands still as long as this runs.
+    // SAFETY: `clone` passes an `ExecRequest`, and its thread is suspended as long as this runs.
     let errand = unsafe { &*errand.cast::<ExecRequest<'_>>() };
     let Err(reason) = become_program(errand);
     errand.failure.store(reason as i32, Ordering::Release);
@@ -118,7 +117,7 @@ extern "C" fn run(errand: *mut c_void) -> c_int {
     unsafe { libc::_exit(127) }
 }
 
-/// Runs in the child. Allocates nothing and takes no lock: whoever holds one may never go on.
+/// Runs in the child. Allocates nothing and takes no lock: the thread that holds a lock may never continue.
 fn become_program(errand: &ExecRequest<'_>) -> Result<Infallible, Errno> {
     let plan = errand.plan;
     let own = Pid::from_raw(0);
@@ -159,8 +158,8 @@ fn close_others() {
     };
 }
 
-/// Lets every signal do what it does by default, except those this process was told to ignore by
-/// whoever started it. Rust ignores broken pipes; programs do not expect that.
+/// Resets every signal handler to the default, except for signals that the parent of this process told it
+/// to ignore. Rust ignores broken pipes (SIGPIPE); programs do not expect that.
 fn forget_handlers() {
     for number in 1..=LAST_SIGNAL {
         // SAFETY: reads and writes only what is here; an empty action is the default one. The

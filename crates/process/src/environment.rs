@@ -1,8 +1,8 @@
-//! The environment a program gets: this process's own, without what is or holds a secret.
+//! The environment variables a program gets: this process's own, without those that are or hold a secret.
 //!
-//! By default everything is passed on whose name does not look secret: builds and tests need variables
-//! nobody can list. Whoever starts the program adds what holds a secret whatever it is called, and can
-//! turn it around: nothing but what programs commonly need.
+//! By default every variable is passed on whose name does not look like a secret: the variables that builds and tests
+//! need cannot be listed. The caller adds the names of variables that hold a secret whatever they are called, and can
+//! switch to an allow list: only what programs commonly need.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,10 +10,10 @@ use std::{
     sync::Arc,
 };
 
-/// What a child finds in its environment.
+/// The environment of a child.
 #[derive(Clone, Debug, Default)]
 pub struct ChildEnvironment {
-    /// What children of whoever starts it may inherit at all.
+    /// Which variables of this process a child may inherit at all.
     pub inheritance: Arc<EnvironmentFilter>,
     /// If given, nothing is inherited but these names and those that begin like one ending in `*`.
     pub only: Option<Vec<String>>,
@@ -23,8 +23,8 @@ pub struct ChildEnvironment {
     pub set: BTreeMap<String, String>,
 }
 
-/// What programs may inherit of this process's variables. A value like any other: two runtimes in one process
-/// each have their own, so none decides for the other.
+/// Filter for the variables of this process that programs may inherit. Not a global: two runtimes in one process
+/// each have their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvironmentFilter {
     /// Names that are passed on although they look like secrets or hold one.
@@ -35,8 +35,8 @@ pub struct EnvironmentFilter {
     pub only_listed: bool,
 }
 
-/// What every program needs to find its way and to speak; nothing of it says who somebody is. Names, and
-/// beginnings of names that end with `*`.
+/// Variables that every program needs: search path, home, user name, locale. None is a credential. Names, or
+/// prefixes that end with `*`.
 pub(crate) const PLAIN: [&str; 9] = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ",
 ];
@@ -171,7 +171,7 @@ impl ChildEnvironment {
         self
     }
 
-    /// What is left of `inherited`, and what is set.
+    /// The variables of the child: `inherited` after filtering, and those set.
     pub(crate) fn resolve(
         &self,
         inherited: impl Iterator<Item = (OsString, OsString)>,

@@ -1,4 +1,4 @@
-//! How a program can end.
+//! Exit reasons of a program: exit code, signal, timeout or cancellation.
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What this program was started with beyond its input and output: the other unsafe place, of one line.
+//! File descriptors inherited from the parent process, beyond standard input and output (unsafe code, one line).
 #![expect(
     unsafe_code,
     reason = "a number becomes a descriptor, which whoever started this program left to it"
@@ -17,6 +17,6 @@ pub(crate) fn inherited_fd(number: RawFd) -> Option<OwnedFd> {
     }
     // SAFETY: only looks whether there is such a descriptor.
     let is_open = unsafe { libc::fcntl(number, libc::F_GETFD) } >= 0;
-    // SAFETY: it is open, and nobody else in this program knows of it.
+    // SAFETY: it is open, and nothing else in this program owns it.
     is_open.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }

@@ -1,7 +1,7 @@
-//! Starts a program to talk with: it reads what is written to it as it is written, and is heard as it speaks.
+//! Starts an interactive program: its standard input stays open for writing, and its output is read as it comes.
 //!
-//! What it says on its standard error is the output of its [`Process`], so that somebody reads that
-//! too: a program whose complaints nobody hears stands still at a full pipe.
+//! Its standard error is the output of its [`Process`], so that it is read too: a program whose standard error is not
+//! read blocks on a full pipe.
 
 use std::{io, sync::Arc};
 
@@ -20,9 +20,9 @@ use crate::{
 pub struct InteractiveProcess {
     /// The program; what it writes to its standard error is its output. Dropping it kills it.
     pub process: Process,
-    /// What it reads. Dropping it ends its standard input.
+    /// Its standard input. Dropping it closes the input.
     pub input: pipe::Sender,
-    /// What it writes to its standard output.
+    /// Its standard output.
     pub output: pipe::Receiver,
 }
 
@@ -31,7 +31,8 @@ pub struct InteractiveProcess {
 pub async fn spawn_interactive(mut spawn: SpawnRequest) -> Result<InteractiveProcess, Error> {
     let (input, reader) = inlet().map_err(|source| start_error(&spawn, source))?;
     spawn.input = ProcessInput::From(Arc::new(reader));
-    // A server lives for hours while the user changes repositories too: a comparison could not tell whose change it was.
+    // A server lives for hours while the user changes repositories too: a comparison could not tell whose change it
+    // was.
     spawn.sandbox = spawn.sandbox.map(|sandbox| {
         Sandbox {
             git: GitGuard::default(),

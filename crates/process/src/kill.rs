@@ -1,4 +1,4 @@
-//! Ends process trees: a polite signal, a short while, then the one nobody survives.
+//! Kills process trees: SIGTERM, a short grace period, then SIGKILL.
 
 use std::{thread, time::Duration};
 
@@ -131,7 +131,7 @@ fn signal(family: &mut TreeMembers<'_>, signal: Signal) -> usize {
     let ProcessTree {
         leader, is_kept, ..
     } = family.tree();
-    // Looked at before anyone dies: afterwards nobody can tell whose children they were.
+    // List the members before any of them dies: afterwards it is unknown whose children they were.
     let found = family.living();
     // With a keeper everything inside dies at once, so it is spared as long as one is polite.
     let is_spared = *is_kept && signal != Signal::SIGKILL;

@@ -85,7 +85,7 @@ pub(crate) async fn start_process(
     let (leader, watch) = start(plan)
         .await?
         .map_err(|source| start_error(spawn, source))?;
-    // Nobody has reaped it yet, so it can be looked at even if it has ended already.
+    // It has not been reaped yet, so `/proc` shows it even if it has ended already.
     let identity = ProcessIdentity::of(leader.pid()).unwrap_or(ProcessIdentity {
         group: leader.pid(),
         start: 0,
@@ -142,9 +142,9 @@ async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Er
     let (tx, rx) = oneshot::channel();
     let job = move || {
         let started = clone::start(&plan).map(|(pid, watch)| (GroupLeader::new(pid), watch));
-        // Before anybody hears of it: its output ends when the program's own ends are closed.
+        // Drop the plan, and our write ends with it, before sending: the output ends once no process holds a write end.
         drop(plan);
-        // If nobody waits any more, dropping the leader kills it.
+        // If the receiver is gone, dropping the leader kills the program.
         let _ = tx.send(started);
     };
     if !spawn_thread::run(job) {

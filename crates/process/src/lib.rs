@@ -1,6 +1,6 @@
 //! Starts programs in their own group, bounds them, and leaves nothing behind.
 //!
-//! [`spawn()`], [`spawn_streamed`] and [`converse()`] are the only ways to start a program. What they start dies
+//! [`spawn()`], [`spawn_streamed`] and [`spawn_interactive`] are the only ways to start a program. What they start dies
 //! with the [`Process`] value, with this process, or when it is told to: the whole tree, also what left its
 //! process group. [`kill_group`] and [`sweep`] clean up after a crash of an earlier process.
 //!

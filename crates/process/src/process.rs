@@ -1,4 +1,4 @@
-//! A running program: bounded in time and output, ended with all that belongs to it.
+//! A running program with a timeout and an output limit; ends together with its whole process tree.
 
 mod streamed;
 
@@ -49,11 +49,11 @@ pub struct ProcessBounds {
 /// A program that ended, and what it wrote.
 #[derive(Clone, Debug)]
 pub struct FinishedProcess {
-    /// How it ended.
+    /// Its exit reason.
     pub ending: ExitReason,
-    /// What it wrote.
+    /// Its output.
     pub output: BoundedOutput,
-    /// What it left that git would have run outside, and what was done about it, in words for people.
+    /// Files it left that git would have run outside the sandbox, and what was done about them, in words for users.
     pub kept_out: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
-//! Ends a tree of processes that has become too many.
+//! Kills a process tree that exceeds its process limit (fork-bomb guard).
 //!
-//! The kernel counts processes per user, which is too much for one program and nothing at all for
-//! root, and control groups are there on few machines. So somebody looks from time to time: cheaply
-//! at how many there are on the machine, and closely only when those have become many more.
+//! The kernel counts processes per user, which is too coarse for one program and has no effect for root, and control
+//! groups are available on few machines. So a task polls: cheaply the number of threads on the machine, and the tree
+//! itself only when that number has grown by more than the limit.
 
 use std::{fs, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
     process_tree::{ProcessTree, TreeMembers, is_alive},
 };
 
-/// How often it is looked.
+/// Polling interval.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Somebody who looks, until it is dropped.
+/// The polling task; stops when it is dropped.
 #[derive(Debug)]
 pub(crate) struct ProcessLimiter(JoinHandle<()>);
 
@@ -45,7 +45,7 @@ async fn enforce_limit(tree: ProcessTree, most: usize) {
     }
 }
 
-/// How many threads there are. Zero if nobody can tell, which is never many.
+/// Number of threads on this machine. Zero if `/proc/loadavg` cannot be parsed, so the limit never triggers then.
 fn on_this_machine() -> usize {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let counts = load

@@ -1,6 +1,6 @@
-//! Who belongs to whom, read from `/proc`.
+//! Finds the members of a process tree (children, descendants, parents) in `/proc`.
 //!
-//! A process is known by its number and the moment it started, because numbers are reused.
+//! A process is identified by its process ID and its start time, because process IDs are reused.
 
 use std::{fs, io::Read, path::Path};
 
@@ -75,7 +75,7 @@ pub(crate) fn read_stat(pid: i32) -> Option<ProcessStat> {
     })
 }
 
-/// What was started once: its leader, the mark of all that came from it, and what the leader is.
+/// A started process tree: its leader, the mark in the environment of its members, and the role of the leader.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcessTree {
     pub leader: ProcessIdentity,
@@ -86,7 +86,7 @@ pub(crate) struct ProcessTree {
 
 /// A leader and all that belong to it: its group, its descendants, and what bears its mark.
 ///
-/// Whom it has seen once it remembers: when a parent dies, its children look like strangers.
+/// Members once seen are remembered: when a parent dies, its children can no longer be traced to it.
 pub(crate) struct TreeMembers<'a> {
     tree: &'a ProcessTree,
     known: Vec<ProcessStat>,

@@ -1,9 +1,9 @@
-//! What a confined program may see and touch, as plain data, and how that is brought about.
+//! The sandbox of a program as plain data (paths, network, limits), and the backends that enforce it.
 //!
-//! Bubblewrap does it where it works: own namespaces, everything read-only, the rest not there.
-//! Where it does not, a helper of ours confines itself with Landlock and a system call filter
-//! and then becomes the program. Where neither works, nothing is started: who asks for a
-//! sandbox gets one or [`Error::Unconfined`](crate::Error::Unconfined).
+//! Bubblewrap is preferred: own namespaces, everything read-only, hidden paths absent. The fallback is a helper of
+//! ours that confines itself with Landlock and a system call filter (seccomp) and then becomes the program. Where
+//! neither works, the program is not started: a caller that asks for a sandbox gets one or
+//! [`Error::Unconfined`](crate::Error::Unconfined).
 
 mod backend;
 mod bubblewrap;
@@ -42,48 +42,48 @@ pub(crate) use landlock_scope::{
 };
 pub(crate) use seccomp::{bpf_bytes, seccomp_programs};
 
-/// What a confined program may see and touch.
+/// Sandbox of a program: file and network access, and limits.
 ///
 /// Where several of the lists name a path or one above it, the longest name decides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sandbox {
-    /// What it may change, with everything below.
+    /// Writable paths, with everything below.
     pub writable: Vec<PathBuf>,
-    /// What it may only read although it lies in something writable.
+    /// Read-only paths inside writable ones.
     pub protected: Vec<PathBuf>,
-    /// What is not there for it.
+    /// Hidden paths: they do not exist for the program.
     pub hidden: Vec<PathBuf>,
-    /// What it may read although it lies in something hidden.
+    /// Readable paths inside hidden ones.
     pub readable: Vec<PathBuf>,
-    /// What it may neither read nor change, with everything below, whatever the other lists say.
+    /// Paths it may neither read nor write, with everything below; overrides the other lists.
     pub denied: Vec<PathBuf>,
-    /// The directory it has as `/tmp`; none: an empty one of its own.
+    /// Its `/tmp` directory; none: an empty one of its own.
     pub temporary: Option<PathBuf>,
-    /// Whom it can reach.
+    /// Network access.
     pub network: SandboxNetwork,
-    /// Who answers for it where it has no network; none: nobody. Needs bubblewrap and a helper.
+    /// The proxy that answers for it where it has no network; none: no proxy. Needs bubblewrap and a helper.
     pub gate: Option<SandboxGate>,
-    /// How much it may use.
+    /// Resource limits.
     pub limits: SandboxLimits,
     /// The variables it inherits; `*` at the end stands for any ending.
     pub environment: Vec<String>,
-    /// Which repositories must not make git run something when the program has ended.
+    /// Repositories that are checked after the program has ended, so that git runs nothing it has planted there.
     pub git: GitGuard,
-    /// How it is to be confined; none: however works best here.
+    /// Sandbox backend; none: the best that works here.
     pub backend: Option<SandboxBackend>,
 }
 
-/// Whom a confined program can reach. The order is one of trust.
+/// Network access of a confined program, ordered by trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SandboxNetwork {
-    /// Nobody.
+    /// No network.
     #[default]
     Off,
-    /// Everybody this machine can reach.
+    /// The network of this machine.
     On,
 }
 
-/// How much a confined program may use.
+/// Resource limits of a confined program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SandboxLimits {
     /// Bytes of memory of its own, per process.

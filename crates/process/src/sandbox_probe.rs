@@ -1,4 +1,4 @@
-//! Which ways to confine a program work here, found out once, by trying.
+//! Probes once which sandbox backends (bubblewrap, Landlock) work on this machine, by trying them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     sandbox::{self, SandboxBackend, SandboxNetwork},
 };
 
-/// How it stands with both ways here: each works, or does not for a reason.
+/// Support for each backend on this machine: it works, or the reason why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxSupport {
     /// With bubblewrap.
@@ -45,7 +45,7 @@ impl SandboxSupport {
     }
 }
 
-/// How it stands here. Tries both the first time.
+/// Support on this machine. Probes both backends at the first call.
 pub async fn sandbox_support() -> SandboxSupport {
     SandboxSupport {
         bubblewrap: tried(SandboxBackend::Bubblewrap).await,
@@ -74,13 +74,13 @@ pub async fn available_backend() -> Result<SandboxBackend, String> {
 static BUBBLEWRAP: OnceCell<Result<(), String>> = OnceCell::const_new();
 static LANDLOCK: OnceCell<Result<(), String>> = OnceCell::const_new();
 
-/// Whether one way works, remembered for as long as this process lives.
+/// Whether a backend works; the result is cached for the lifetime of this process.
 async fn tried(backend: SandboxBackend) -> Result<(), String> {
     let cell = match backend {
         SandboxBackend::Bubblewrap if sandbox::bubblewrap().is_none() => {
             return Err("it is not installed (bwrap)".into());
         }
-        // Whoever names a helper later can still use it.
+        // Not cached: a helper that is set later can still be used.
         SandboxBackend::Landlock if sandbox::helper().is_none() => {
             return Err(
                 "this program is not made to be its own helper (sandbox::enter_if_asked)".into(),

@@ -1,4 +1,5 @@
-//! A start inside a sandbox, put in other words: what is really started, and what it needs for that.
+//! Translates a spawn request with a sandbox into the command that is really started, and the descriptors and limits
+//! it needs.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,7 +20,7 @@ use crate::{
 
 const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
 
-/// What is really started.
+/// The command that is really started.
 pub(crate) struct SandboxedCommand {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
@@ -66,7 +67,7 @@ pub(crate) fn sandboxed_command(
                 arguments.extend(words);
                 inherited.push(needed);
             }
-            // A network of its own needs nobody to answer for it.
+            // A program with network access needs no proxy.
             if let Some(gate) = sandbox
                 .gate
                 .as_ref()
@@ -124,7 +125,7 @@ pub(crate) fn check_program(cwd: &Path, files: &[&OsStr]) -> io::Result<()> {
     }
 }
 
-/// A filter as something to be read to its end. It fits into a pipe, so nobody has to wait.
+/// A filter as a readable descriptor. It fits into a pipe buffer, so the write does not block.
 fn readable(program: &seccompiler::BpfProgram) -> io::Result<OwnedFd> {
     let (reader, mut writer) = io::pipe()?;
     writer.write_all(&sandbox::bpf_bytes(program))?;
@@ -138,7 +139,7 @@ fn bounds(limits: SandboxLimits) -> Vec<ResourceLimit> {
         (Resource::RLIMIT_DATA, limits.memory),
         (Resource::RLIMIT_FSIZE, limits.file_size),
         (Resource::RLIMIT_CPU, limits.cpu_secs),
-        // A core holds what was in memory, and nobody looks for it.
+        // No core dumps: they contain memory, secrets included.
         (Resource::RLIMIT_CORE, Some(0)),
     ];
     let bound = |(resource, most): (Resource, Option<u64>)| {

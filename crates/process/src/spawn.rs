@@ -1,4 +1,5 @@
-//! The ways to start a program: bare, or in a sandbox, which is had or the program is not started.
+//! Entry points that start a program: without a sandbox, or in one; if the sandbox is not available, nothing is
+//! started.
 
 use crate::{
     Error, Process, SpawnRequest, StreamedProcess,

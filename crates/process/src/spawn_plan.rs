@@ -1,6 +1,6 @@
-//! All that is needed to start a program, spelled out before it is started.
+//! Everything needed to start a program (paths, arguments, environment, descriptors), prepared before the clone.
 //!
-//! Whoever becomes the program may not allocate any more, so nothing is left to be made then.
+//! After the clone the child may not allocate, so nothing is left to be built then.
 
 use std::{
     collections::BTreeMap,

@@ -1,27 +1,27 @@
-//! What is to be started, and what it gets.
+//! Describes a program to start: arguments, directory, environment, input and sandbox.
 
 use std::{ffi::OsString, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
 use crate::{ChildEnvironment, sandbox::Sandbox};
 
-/// What to start.
+/// A program to start.
 #[derive(Clone, Debug)]
 pub struct SpawnRequest {
     /// A path, or a name looked up in PATH.
     pub program: OsString,
     /// Its arguments.
     pub args: Vec<OsString>,
-    /// Where it runs.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// What it finds in its environment.
+    /// Its environment variables.
     pub environment: ChildEnvironment,
-    /// What it can read.
+    /// Its standard input.
     pub input: ProcessInput,
-    /// What it may see and touch; none: whatever this process may.
+    /// Its sandbox; none: the access of this process.
     pub sandbox: Option<Arc<Sandbox>>,
 }
 
-/// What a program reads from its standard input.
+/// Standard input of a program.
 #[derive(Clone, Debug, Default)]
 pub enum ProcessInput {
     /// Nothing: it ends at once.

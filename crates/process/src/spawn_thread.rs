@@ -1,7 +1,7 @@
-//! The one thread that starts programs.
+//! The one thread that starts all child processes.
 //!
-//! The kernel ends a child when the *thread* that started it ends, and a worker of an async
-//! runtime may end at any time. So one thread that lives as long as this process does it.
+//! The parent-death signal fires when the *thread* that started a child ends, and a worker of an async runtime may
+//! end at any time. So one thread that lives as long as this process starts them all.
 
 use std::{
     sync::{OnceLock, mpsc},

@@ -1,4 +1,4 @@
-//! Arguments as a table: what a model is told, what is accepted, what is canonical.
+//! Tool arguments as a table: JSON schema for the model, accepted aliases, canonical names.
 //!
 //! A tool lists its arguments once. From that list come the JSON Schema the model reads and
 //! the normaliser that renames aliases, forgives harmless mistakes and names the others.
@@ -16,7 +16,7 @@ pub struct ToolArgument {
     is_shown: bool,
 }
 
-/// What an argument can be.
+/// Type of an argument.
 pub enum ArgumentKind {
     /// Text.
     Text,
@@ -70,12 +70,12 @@ impl ToolArgument {
         Self { aliases, ..self }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What else it is called.
+    /// Its aliases.
     pub fn aliases(&self) -> &'static [&'static str] {
         self.aliases
     }
@@ -85,7 +85,7 @@ impl ToolArgument {
     }
 }
 
-/// What the model is told about a tool with these arguments. Byte-stable.
+/// Tool spec for the model: name, description, and JSON schema of these arguments. Byte-stable.
 pub fn spec(name: &str, description: &str, arguments: &[ToolArgument]) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),

@@ -25,7 +25,7 @@ use start::{StartedCommand, start};
 const DEFAULT_SECS: u64 = 120;
 const MAX_SECS: u64 = 600;
 
-/// What is held in memory of a command's output. The caller cuts further for the model.
+/// Maximum bytes of a command's output in memory. The caller truncates further for the model.
 const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
 const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \
@@ -61,7 +61,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
 pub(crate) struct BashTool {
     spec: ToolSpec,
     processes: Arc<BackgroundProcesses>,
-    /// Who of a list of hosts may be reached at all.
+    /// Network guard for hosts of an allow list.
     guard: NetworkGuard,
 }
 
@@ -221,7 +221,7 @@ async fn wait(started: StartedCommand, input: &Value, context: &ToolContext) -> 
     with_remark((!remarks.is_empty()).then(|| remarks.join("\n")), output)
 }
 
-/// What people and the model should know about how it ran stands above what it wrote.
+/// Prepends a remark about the run to the output.
 fn with_remark(remark: Option<String>, mut output: ToolOutput) -> ToolOutput {
     output
         .content

@@ -1,4 +1,4 @@
-//! Runs work that waits for a disk where it holds up nobody else.
+//! Runs blocking disk work on a blocking thread (`spawn_blocking`), off the async workers.
 
 use futures::future::BoxFuture;
 use rooftree_protocol::ErrorCode;

@@ -24,7 +24,7 @@ use crate::{
     write::WriteTool,
 };
 
-/// The built-in tools, with a search that keeps nothing on disk and a web without anybody's own hosts.
+/// The built-in tools, with a search index that is not cached on disk and no private hosts allowed.
 pub fn builtin(processes: Arc<BackgroundProcesses>) -> Toolset {
     builtin_with(
         processes,
@@ -34,7 +34,8 @@ pub fn builtin(processes: Arc<BackgroundProcesses>) -> Toolset {
     )
 }
 
-/// The built-in tools; `service` is who searches the web. Their order is part of a cached prompt: new ones go to the end.
+/// The built-in tools; `service` is who searches the web. Their order is part of a cached prompt: new ones go to the
+/// end.
 pub fn builtin_with(
     processes: Arc<BackgroundProcesses>,
     search: SemanticSearchTool,

@@ -1,7 +1,8 @@
-//! The way back from a command to the agent that runs it: how the command finds it, and what it may see for it.
+//! Call socket of a command: the environment variables by which it calls tools of its agent, and the paths it may see
+//! for that.
 //!
-//! Whoever has the token calls tools with the agent's rights for as long as the command's own call runs.
-//! Who answers, and what is permitted, only the runtime knows.
+//! A process that has the token calls tools with the agent's permissions for as long as the command's own call runs.
+//! The runtime listens on the socket and decides what is permitted.
 
 use std::{
     env, fmt,
@@ -15,12 +16,12 @@ pub const SOCKET: &str = "ROOFTREE_CALL_SOCKET";
 /// The variable that holds the token.
 pub const TOKEN: &str = "ROOFTREE_CALL_TOKEN";
 
-/// The way back to one running call.
+/// The call socket of one running call.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CallSocketEnv {
-    /// Where somebody listens.
+    /// The socket that the runtime listens on.
     pub socket: PathBuf,
-    /// Says which call it is. A secret.
+    /// Token that identifies the call. A secret.
     pub token: String,
     /// What must be visible to use it: the socket's directory, descriptions of tools, the program.
     pub visible: Vec<PathBuf>,
@@ -38,7 +39,7 @@ impl fmt::Debug for CallSocketEnv {
 }
 
 impl CallSocketEnv {
-    /// Tells a command about it.
+    /// Adds the variables to the environment of a command.
     pub(crate) fn told(&self, environment: ChildEnvironment) -> ChildEnvironment {
         let path = env::var_os("PATH").unwrap_or_default();
         let places = [self.programs.clone()]

@@ -1,4 +1,4 @@
-//! A change of one file: planned, shown as a diff, then made.
+//! Plans a change of one file, shows it as a diff, then applies it.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::{ToolContext, ToolOutput, reach::FileTarget, text_file};
 
-/// How long a good diff is looked for; after that a coarser one will do.
+/// Timeout of the diff algorithm; after that, a coarser diff is used.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
-/// What a file is to become. Nothing has happened yet.
+/// A planned change of a file, not applied yet.
 pub(crate) struct FileChange {
     /// What is changed.
     pub target: FileTarget,
@@ -102,7 +102,7 @@ pub(crate) fn plan_and_make(
     made.unwrap_or_else(|words| ToolOutput::failed(ErrorCode::ToolFailed, words))
 }
 
-/// What a person is shown before a change is made: its diff, or why it cannot be made.
+/// Preview of a change for the user: its diff, or why it cannot be made.
 pub(crate) fn preview(plan: Result<(FileChange, String), String>) -> String {
     plan.map_or_else(|words| words, |(change, _)| change.diff())
 }

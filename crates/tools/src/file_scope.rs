@@ -1,4 +1,4 @@
-//! Which files a session's file tools may touch without a rule: the file scope.
+//! The file scope: files that a session's file tools may access without a permission rule.
 //!
 //! File tools read what a confined command of the same session could read: the working directory, roots
 //! granted by settings, system directories, toolchains. Everything else is outside, and private places
@@ -17,7 +17,7 @@ pub(crate) use private_places::PrivatePlaces;
 
 use crate::resolved_path;
 
-/// What the scope says about one path. The order is the one of trust needed.
+/// Access level of a path in the scope, ordered by the trust needed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileAccess {
     /// Reading needs no rule.
@@ -84,7 +84,7 @@ impl FileScope {
         }
     }
 
-    /// What holds for a real path. The longest place that contains it decides; at the same place a grant does.
+    /// Access to a real path. The longest entry that contains it decides; on a tie, a grant wins.
     pub fn access(&self, path: &Path) -> FileAccess {
         let Some(known) = &self.known else {
             return FileAccess::Free;

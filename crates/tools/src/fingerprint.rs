@@ -1,4 +1,4 @@
-//! What a file or a directory holds, as one word that changes when it does.
+//! Content hash (SHA-256) of a file or a directory.
 
 use std::{
     collections::BTreeMap,
@@ -11,10 +11,10 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
-/// The word for nothing at all.
+/// The fingerprint of a path that does not exist.
 pub const ABSENT: &str = "absent";
 
-/// How deep a directory goes, and what it holds at most.
+/// Limits for a directory: depth, files, bytes.
 const DEEPEST: usize = 8;
 const MOST_FILES: usize = 2_000;
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub fn fingerprint(path: &Path) -> io::Result<String> {
     }
 }
 
-/// What may still be looked at.
+/// Remaining budget of files and bytes.
 struct FingerprintBudget {
     files: usize,
     bytes: u64,
@@ -50,7 +50,7 @@ struct FingerprintBudget {
 impl FingerprintBudget {
     fn file(&mut self, path: &Path) -> io::Result<String> {
         self.files = self.files.checked_sub(1).ok_or_else(too_much)?;
-        // Whoever puts a pipe there must not make us wait for its other end.
+        // Open without blocking: a named pipe at this path must not make us wait for its other end.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let mut file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
         if !file.metadata()?.is_file() {

@@ -1,12 +1,12 @@
-//! Globs, compiled once: rules are compared with every call, and compiling one costs more than the call.
+//! Cache of compiled globs: rules are matched against every call, and compiling a glob costs more than the call.
 //!
-//! What is kept follows from the glob alone, so nobody can tell whether it was kept.
+//! An entry depends on the glob alone, so a cache hit and a miss give the same result.
 
 use std::{cell::RefCell, collections::HashMap, sync::Arc};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-/// How many each thread keeps. Rules are few; a flood of new ones begins anew.
+/// Maximum number of cached globs per thread. Rules are few; when it is exceeded, the cache is cleared.
 const KEPT: usize = 128;
 
 /// What `*` means in a glob.

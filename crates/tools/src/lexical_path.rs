@@ -1,4 +1,4 @@
-//! Paths as they are written: tidied without asking the file system.
+//! Normalizes paths lexically (`.` and `..`), without access to the file system.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -1,9 +1,8 @@
-//! Tools that live in other programs: servers that speak the Model Context Protocol.
+//! MCP client: tools that live in other programs, servers that speak the Model Context Protocol.
 //!
-//! [`Servers`] is what a runtime has: the configured servers, and one connection for each distinct
-//! configuration, shared by all agents. What it gives an agent are tools like any other; that they
-//! are elsewhere shows only in their names. Everything a server says is data: it is bounded, cleaned
-//! and never believed.
+//! [`McpServerPool`] belongs to a runtime: the configured servers, and one connection for each distinct
+//! configuration, shared by all agents. An agent gets their tools like any other; only their names show that they are
+//! remote. Everything a server sends is untrusted data: it is limited and sanitized.
 
 mod argument_check;
 mod atomic_file;

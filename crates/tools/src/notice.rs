@@ -1,15 +1,15 @@
-//! Something that is not as one would expect, for people to know.
+//! Notices for the user about something unexpected.
 
 use serde::Serialize;
 
-/// What people should know.
+/// A notice for the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// A short name for it: `mcp_failed`, `mcp_changed`, `exposure`.
     pub code: &'static str,
-    /// What it is.
+    /// The message.
     pub message: String,
-    /// What can be done.
+    /// What the user can do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! Rules, modes and effects → allow, ask or deny, with the reason in words.
+//! Permission policy: rules, modes and effects → allow, ask or deny, with the reason in words.
 //!
-//! The layers are asked in the order of [`Layer`], and the first that has something to say decides;
+//! The layers are evaluated in the order of [`PolicyLayer`], and the first that has a verdict decides;
 //! `judge` and `explain` are one walk through them. A path is judged by where its links lead, so a link in
 //! the working directory is no way out of it; what is denied is denied under both names.
 

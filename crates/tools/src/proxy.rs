@@ -1,8 +1,8 @@
-//! What confined programs have instead of a network: a proxy that reaches the hosts of a list and nobody else.
+//! HTTP proxy for confined programs: their only network access, limited to an allow list of hosts.
 //!
-//! It lives in this process and answers at the gate of one program, so it ends with that program, and
-//! with this process. Names are looked up here, for hosts of the list only; every connection goes to
-//! an address that the guard has judged. What is said inside a tunnel is not looked at.
+//! It runs in this process and serves the gate of one program, so it ends with that program, and with this process.
+//! Names are resolved here, only for hosts of the list; every connection goes to an address that the network guard
+//! has admitted. The content of a tunnel is not inspected.
 
 mod refusals;
 mod request;
@@ -38,14 +38,14 @@ const REACH_TIME: Duration = Duration::from_secs(20);
 /// How long one connection may last.
 const CONNECTION_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// How much of what nobody wanted is taken in, and for how long.
+/// How much unread input is drained after a refusal, and for how long.
 const UNREAD_BYTES: u64 = 1024 * 1024;
 const UNREAD_TIME: Duration = Duration::from_secs(2);
 
 /// How long to wait when no connection can be taken: this process has too many files open.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Where web servers are. A list names hosts, not whatever else runs on them.
+/// Ports of web servers. A list names hosts, and allows no other services on them.
 const PORTS: [u16; 2] = [80, 443];
 
 /// Reaches the hosts of a list for one program.
@@ -77,14 +77,14 @@ impl SandboxProxy {
         }
     }
 
-    /// A gate for one program, at which this answers until nobody is left inside.
+    /// A gate for one program, served until no process is left inside the sandbox.
     pub fn gate(self) -> io::Result<SandboxGate> {
         let (gate, keeper) = gate()?;
         tokio::spawn(self.serve_gate(keeper));
         Ok(gate)
     }
 
-    /// Answers at a gate until nobody is left inside.
+    /// Serves a gate until no process is left inside the sandbox.
     pub async fn serve_gate(self, mut gate: GateReceiver) {
         let Ok(listener) = gate.listener().await else {
             return;
@@ -95,7 +95,7 @@ impl SandboxProxy {
         }
     }
 
-    /// Answers whoever connects, for as long as this is awaited.
+    /// Serves every client that connects, for as long as this is awaited.
     pub async fn answer(&self, listener: TcpListener) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         let mut connections = JoinSet::new();
@@ -110,7 +110,7 @@ impl SandboxProxy {
             };
             let proxy = self.clone();
             connections.spawn(async move {
-                // Whoever goes away in the middle needs no answer.
+                // A client that disconnects early needs no response.
                 let _ = timeout(CONNECTION_TIME, proxy.attend(client)).await;
                 drop(place);
             });
@@ -155,7 +155,7 @@ impl SandboxProxy {
     }
 
     async fn connect(&self, target: &UrlTarget) -> Result<TcpStream, WebError> {
-        // Before its name is looked up: a name is a message to whoever answers for it.
+        // Check before the name is resolved: a DNS query can itself leak data to the name server.
         self.check(target)?;
         let admitted = self.guard.admit_target(target.clone()).await?;
         TcpStream::connect(admitted.addresses.as_slice())

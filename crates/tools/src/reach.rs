@@ -1,9 +1,9 @@
-//! What one call may touch: the place it was judged by, less what rules keep from it.
+//! The reach of a call: the path it was judged by, minus what rules exclude.
 //!
-//! A policy judges a path, and a tool opens it some time later. Between the two somebody may put a
-//! link where a directory was. So the links are followed once, before the policy judges
-//! (`place::Pinned`), and what is opened afterwards is that very path, by calls that refuse every
-//! link on the way (`opened.rs`). A tool has no other way to files than a [`Target`] of its reach.
+//! A policy judges a path, and a tool opens it some time later. Between the two, another process may put a link where
+//! a directory was. So links are followed once, before the policy judges ([`ResolvedPath`]), and exactly that path is
+//! opened afterwards, by calls that refuse every link on the way (`nofollow_open.rs`). A tool accesses files only
+//! through a [`FileTarget`] of its reach.
 
 mod denied;
 mod directory;
@@ -33,7 +33,7 @@ pub(crate) use directory::{DirectoryStatCache, OpenDirectory, is_directory};
 pub(crate) use nofollow_open::{read, read_within};
 pub(crate) use target::FileTarget;
 
-/// What one call may touch. Nothing, until it is made of what was judged. Cheap to clone.
+/// The files that one call may access. The default is none. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct CallReach(Arc<CallReachInner>);
 
@@ -136,7 +136,7 @@ impl CallReach {
         self.0.left_out.load(Ordering::Relaxed)
     }
 
-    /// That something was left out, without saying what; none if nothing was.
+    /// Notice that something was left out, without naming it; none if nothing was.
     pub(crate) fn notice(&self) -> Option<String> {
         match self.left_out() {
             0 => None,

@@ -1,4 +1,4 @@
-//! Where a path leads and what is there, in words.
+//! Resolves the links of a path, and describes in words what is there.
 
 use std::{
     ffi::OsStr,
@@ -19,8 +19,7 @@ const LINKS: usize = 40;
 /// Where the links of a path led at one moment.
 ///
 /// Invariant: links are followed once per call. The policy judges `real`, and `real` is what is opened,
-/// without following any link again: whoever changes a link in between changes nothing but the outcome
-/// to a failure.
+/// without following any link again: if another process changes a link in between, the call can only fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
     /// The path as it was asked for: absolute, without `.` and `..`.
@@ -151,7 +150,7 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A name as one line: whoever names a file cannot make one look like two.
+/// Escapes a file name to one line: a line break in a name cannot make one file look like two.
 pub(crate) fn one_line(name: &str) -> String {
     if !name.chars().any(is_unseen) {
         return name.to_owned();

@@ -1,4 +1,4 @@
-//! How a session's programs are confined: what the settings say, as a sandbox around its directory.
+//! Sandbox of a session's programs: builds it from the settings, around the working directory.
 
 mod denied_files;
 mod scan_cache;
@@ -25,13 +25,13 @@ use denied_files::DeniedGlobs;
 
 pub use scan_cache::SandboxScanCache;
 
-/// How long what a session left in its `/tmp` is kept after it was last used.
+/// How long a session's `/tmp` is kept after its last use.
 const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
-/// How programs are confined, whichever session they are for. Cheap to clone.
+/// Sandbox configuration of programs. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxConfig {
-    /// What they may see, touch and reach.
+    /// File and network access of programs.
     pub confinement: Confinement,
     /// Our own directories: the database, the settings, the keys. Never visible.
     pub private: Arc<[PathBuf]>,
@@ -39,13 +39,13 @@ pub struct SandboxConfig {
     pub protected: Arc<[PathBuf]>,
     /// Where sessions have the directory that is their `/tmp`; none: an empty one for each program.
     pub scratch: Option<PathBuf>,
-    /// What rules keep from being read, as [`crate::Policy::unreadable`] says it.
+    /// Globs that deny rules exclude from reading; see [`crate::Policy::unreadable`].
     pub unreadable: Arc<[String]>,
     /// Directories of our own that the session's file tools may read: skills, memory, working copies.
     pub shared: Arc<[PathBuf]>,
     /// The directory tree that the session's directory is a copy of, and the root of the copy.
     pub copy: Option<(PathBuf, PathBuf)>,
-    /// What was found on the disk; copies share it.
+    /// Cache of disk scans; clones share it.
     pub survey: SandboxScanCache,
     /// Where private places really are; copies share it.
     pub known: LazyPrivatePlaces,
@@ -73,8 +73,8 @@ impl SandboxConfig {
         }
     }
 
-    /// Whether a path is in a directory of our own, where what is written decides what happens later. Whoever
-    /// works in such a directory may change what is in that one.
+    /// Whether a path is in a directory of our own, whose content decides what happens later. A session whose working
+    /// directory is inside such a directory may change files there.
     pub fn is_own_path(&self, path: &Path, cwd: &Path) -> bool {
         let (path, cwd) = (
             resolved_path::real_path(path),
@@ -151,7 +151,7 @@ impl SandboxConfig {
         if *mode == SandboxMode::Off {
             return None;
         }
-        // With a list of hosts somebody answers for it where it has no network of its own.
+        // With a list of hosts it has no network, and a proxy serves it.
         let reach = if *network == Network::On {
             Reach::On
         } else {
@@ -203,7 +203,7 @@ impl SandboxConfig {
     }
 }
 
-/// The directory that is a session's `/tmp`, which nobody else can look into.
+/// The directory that is a session's `/tmp`; other users cannot read it.
 fn prepared(scratch: &Path, session: &SessionId) -> io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     static SWEPT: Once = Once::new();
@@ -216,7 +216,7 @@ fn prepared(scratch: &Path, session: &SessionId) -> io::Result<PathBuf> {
     Ok(directory)
 }
 
-/// Removes what nobody has used for long. Whatever cannot be removed is tried again another time.
+/// Removes directories that have not been used for long. One that cannot be removed is tried again later.
 fn sweep(scratch: &Path) {
     let is_old = |path: &PathBuf| {
         let used = fs::metadata(path).and_then(|found| found.modified()).ok();

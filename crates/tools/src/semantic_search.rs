@@ -1,11 +1,11 @@
-//! SemanticSearch: pieces of code and text by what they are about, offline.
+//! SemanticSearch: finds chunks of code and text by topic, offline.
 //!
-//! The words of a question are looked up in an index of the working directory: identifiers split,
-//! forms of a word brought together, pieces ordered by BM25 (`rank.rs`) and a closer look
-//! (`look.rs`). With an [`Embedder`] a second order by meaning is fused in (`meaning.rs`).
+//! The words of a query are looked up in an index of the working directory: identifiers are split, words are stemmed,
+//! chunks are ranked by BM25 (`rank.rs`) and reranked (`rerank.rs`). With an [`Embedder`], a second ranking by
+//! embeddings is fused in (`embeddings.rs`).
 //!
-//! There is one index per root. The root is the working directory, or, for a path outside it, that
-//! path: what is read is never more than what the policy judged. It is refreshed by every search.
+//! There is one index per root. The root is the working directory, or, for a path outside it, that path: only files
+//! that the policy has judged are read. Every search refreshes the index.
 
 mod answer;
 mod chunk;

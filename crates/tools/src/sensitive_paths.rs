@@ -1,8 +1,8 @@
-//! Names that other programs obey without asking anybody: changing them is more than changing a file.
+//! Paths that other programs execute or trust (git hooks, editor tasks). Changing them always needs confirmation.
 //!
-//! What is here is obeyed by a program that starts by itself, or that people start for another reason: git,
-//! an editor that opens the project, an agent. What only runs when somebody builds or tests the project is
-//! its source, and no list could tell that apart.
+//! The programs meant here start by themselves, or the user starts them for another reason: git, an editor that opens
+//! the project, an agent. Files that run only when the user builds or tests the project are its source; no list could
+//! tell them apart.
 
 mod git;
 mod names;
@@ -52,7 +52,7 @@ pub(crate) fn sensitive_in_path(path: &Path) -> Vec<&'static SensitivePath> {
     OBEYED.iter().filter(is_there).collect()
 }
 
-/// Whether a glob says a name as it stands. What a wildcard stands for, nobody has named.
+/// Whether a glob contains a name literally. A name matched only by a wildcard does not count.
 pub(crate) fn is_named(glob: &str, obeyed: &SensitivePath) -> bool {
     // It has no name of its own: the rule must name the very file.
     if std::ptr::eq(obeyed, &NAMED_BY_GIT) {

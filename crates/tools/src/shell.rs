@@ -1,7 +1,7 @@
-//! Shell command lines: the grammar of bash, and what a line would do if it ran.
+//! Shell command lines: a bash parser, and the effects a line would have if it ran.
 //!
-//! `parse` gives the tree or says that it does not understand. `Deeds` is what a line does: every
-//! simple command in it, wherever it hides, and the files it writes. Nothing here knows rules.
+//! `parse` returns the syntax tree or an error. `ShellEffects` lists what a line does: every simple command in it,
+//! however nested, and the files it writes. Nothing here knows permission rules.
 
 mod classify;
 mod cursor;
@@ -22,10 +22,10 @@ pub use syntax_tree::{
 };
 pub use untrusted_output::reads_outside;
 
-/// Longer lines are not understood.
+/// Maximum length of a line; longer lines are not parsed.
 pub const LONGEST: usize = 64 * 1024;
 
-/// Why a line is not understood, and where.
+/// Parse error: the reason and the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShellParseError {
     /// In words.
@@ -34,16 +34,16 @@ pub struct ShellParseError {
     pub at: usize,
 }
 
-/// A line that is understood.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedScript {
     /// Its tree.
     pub script: ShellScript,
-    /// What in it has an outcome that its text does not tell.
+    /// Parts whose outcome its text does not determine.
     pub doubts: Vec<&'static str>,
 }
 
-/// Reads a command line as bash does. Never panics; takes time linear in its length.
+/// Parses a command line as bash does. Never panics; takes time linear in its length.
 pub fn parse(text: &str) -> Result<ParsedScript, ShellParseError> {
     if text.len() > LONGEST {
         return Err(ShellParseError {
@@ -68,8 +68,8 @@ pub fn parse(text: &str) -> Result<ParsedScript, ShellParseError> {
     })
 }
 
-/// Whether a line surely changes nothing and reaches nobody: every command in it only looks, and no
-/// file is written.
+/// Whether a line is certainly read-only and makes no connection: every command in it only looks, and no file is
+/// written.
 pub fn is_read_only_line(text: &str) -> bool {
     ShellEffects::of(text).is_ok_and(|deeds| {
         !deeds.calls.is_empty()
@@ -92,8 +92,8 @@ pub fn is_read_only_call(call: &ShellCall) -> bool {
     classify(&innermost(call)) == CommandClass::Looks
 }
 
-/// What is left when the wrappers that pass a command on are taken away. Who wraps more often than
-/// anybody needs is taken for a wrapper, which can run anything.
+/// Strips the wrappers that pass a command on (`env`, `nice`). After the maximum nesting depth the rest is left as a
+/// wrapper, which counts as able to run anything.
 pub fn innermost(call: &ShellCall) -> ShellCall {
     const WRAPPERS: usize = 8;
     let mut inner = call.clone();

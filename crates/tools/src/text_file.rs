@@ -1,4 +1,5 @@
-//! A text file as edits see it: checked, decoded, and encoded again as it was.
+//! Loads a text file for editing: validated, decoded, and encoded again with its original line ends and byte order
+//! mark.
 
 use std::io::Read;
 

@@ -24,9 +24,9 @@ use crate::{
 
 /// Something an agent can do.
 ///
-/// Contract: `act.rs` in the runtime is the only caller. For each call it asks, in this
+/// Contract: `agent/act.rs` in the runtime is the only caller. For each call it asks, in this
 /// order, `normalise`, `effect`, `title` (all pure, no I/O), then the policy, then, if a person
-/// must be asked, `foresee` and `preview`, then `run`.
+/// must be asked, `preflight` and `preview`, then `run`.
 /// `run` never panics and never returns an error type: what went wrong is content for the
 /// model, with [`ToolOutput::failed`]. When `context.cancel` fires, `run` stops whatever it
 /// started and returns soon with what it has.
@@ -48,8 +48,8 @@ pub trait Tool: Send + Sync {
     /// Its family.
     fn kind(&self) -> ToolKind;
 
-    /// What it can do at all, for definitions that allow or deny that: `file.read`, `net`. Nothing said
-    /// counts as `unknown`, which a list allows only if it says so. The built-in tools are in a table.
+    /// Its capabilities, which definitions allow or deny: `file.read`, `net`. An empty list counts as `unknown`,
+    /// which an allow list must name. The built-in tools are in a table.
     fn capabilities(&self) -> &'static [&'static str] {
         &[]
     }
@@ -90,8 +90,8 @@ pub trait Tool: Send + Sync {
     /// This call in a few words for people: the path, the command.
     fn title(&self, input: &Value) -> String;
 
-    /// The name that rules and hooks know a call by. It is the tool's own, unless what is done belongs
-    /// to somebody whom people have rules about: a server whose resource is read.
+    /// The name that rules and hooks know a call by. It is the tool's own, unless the call belongs to another subject
+    /// of rules: the MCP server whose resource is read.
     fn ruled_as(&self, input: &Value) -> String {
         let _ = input;
         self.spec().name.clone()
@@ -110,8 +110,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Why the call must fail whatever anybody says, if that is plain already: nobody is asked about
-    /// what cannot be done. May read files, and changes nothing.
+    /// Pre-flight check. An error here means the user is not asked to approve a call that cannot succeed. May read
+    /// files, and changes nothing.
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {
         let _ = (input, context);
         Ok(())
@@ -142,7 +142,7 @@ pub fn returns_outside_text(kind: ToolKind, tool: &str, input: &Value) -> bool {
 /// What a tool is given besides its arguments. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Whose work this is: background processes belong to it.
+    /// The session of the call; background processes belong to it.
     pub session: SessionId,
     /// The call being made.
     pub call: CallId,
@@ -158,25 +158,25 @@ pub struct ToolContext {
     pub todos: Arc<[Todo]>,
     /// How what it runs is confined; none: not at all.
     pub sandbox: Option<SandboxConfig>,
-    /// Tells whoever watches what is going on, as it goes on.
+    /// Reports progress to subscribers of the session.
     pub progress: ProgressCallback,
-    /// Asks whoever the work is for; waits until they answer, which survives a restart.
+    /// Asks the user and waits for the answer; the question survives a restart.
     pub ask: Inquirer,
     /// Reads a blob that an earlier result was spilled to.
     pub blobs: BlobReader,
     /// How commands it starts can call tools of the agent; none: not at all.
     pub way_back: Option<CallSocketEnv>,
-    /// Who calls, for tools that ask other agents; what it is only the runtime knows.
+    /// The calling agent, for tools that ask other agents; an opaque value of the runtime.
     pub caller: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Says something about a running call to whoever watches.
+/// Callback that reports progress of a running call.
 pub type ProgressCallback = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Asks people something during a call. Where nobody can be asked, it is declined at once.
+/// Callback that asks the user during a call. Without a user to ask, the question is declined at once.
 pub type Inquirer = Arc<dyn Fn(Vec<Question>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
 
-/// An inquirer where nobody can be asked.
+/// An inquirer that declines every question.
 pub fn no_inquirer() -> Inquirer {
     Arc::new(|_| {
         Box::pin(async {
@@ -191,7 +191,7 @@ pub fn no_inquirer() -> Inquirer {
 pub type BlobReader = Arc<dyn Fn(String) -> BoxFuture<'static, Option<Vec<u8>>> + Send + Sync>;
 
 impl ToolContext {
-    /// What a tool is given that no agent calls: nobody watches, nobody can be asked, nothing is confined.
+    /// Context for a call outside of any agent: no progress reports, questions are declined, no sandbox.
     pub fn detached(session: SessionId, call: CallId, cwd: &Path) -> Self {
         Self {
             session,
@@ -294,16 +294,16 @@ pub struct ToolOutput {
     pub usage: Option<Usage>,
     /// Bytes to keep, e.g. an image that was read: the caller stores them and adds the part.
     pub media: Vec<ToolMedia>,
-    /// What people should know too, not only the model.
+    /// Notices for the user, not only for the model.
     pub notices: Vec<Notice>,
 }
 
-/// A change of how much may happen in a session without asking.
+/// A change of the permission mode of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModeChange {
     /// The mode from now on; none for the one the session was started with.
     pub mode: Option<PermissionMode>,
-    /// Who wants it: `user` or `agent`. An agent can only narrow.
+    /// Requested by `user` or `agent`. An agent can only narrow.
     pub by: &'static str,
 }
 

@@ -18,7 +18,7 @@ pub struct Toolset {
     tools: Arc<[Arc<dyn Tool>]>,
 }
 
-/// What a name a model used turned out to be.
+/// Result of looking up a tool by the name that a model used.
 pub enum ToolLookup {
     /// A tool this agent has.
     Tool(Arc<dyn Tool>),
@@ -80,7 +80,7 @@ impl Toolset {
             .map_or(ToolLookup::Unknown, |tool| ToolLookup::Tool(tool.clone()))
     }
 
-    /// What the model is told, in order.
+    /// Tool specs for the model, in order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.tools.iter().map(|tool| tool.spec().clone()).collect()
     }

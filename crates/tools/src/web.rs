@@ -1,7 +1,7 @@
-//! What the tools that reach out to the network have in common: who may be reached, and how.
+//! Network access of the web tools: configuration, limits, name resolution.
 //!
-//! `guard` decides which URLs and addresses, `exchange` speaks HTTP to a checked address and to
-//! no other, `body` reads an answer without trusting its length.
+//! `guard` decides which URLs and addresses are allowed, `exchange` sends HTTP requests to a checked address only,
+//! `body` reads a response without trusting its length.
 
 pub(crate) mod address;
 pub(crate) mod body;
@@ -30,7 +30,7 @@ pub struct WebConfig {
     pub allow_private: Vec<PrivateHost>,
     /// How much of an answer is read, and for how long.
     pub bounds: WebBounds,
-    /// Who finds addresses.
+    /// DNS resolver.
     pub resolver: HostResolver,
 }
 
@@ -47,7 +47,7 @@ impl Default for WebConfig {
 /// How much of an answer is read, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WebBounds {
-    /// For everything: names, connections, redirects, all bytes.
+    /// Timeout for everything: name resolution, connections, redirects, all bytes.
     pub time: Duration,
     /// Redirects that are followed.
     pub redirects: usize,
@@ -57,9 +57,9 @@ pub struct WebBounds {
     pub unpacked_bytes: usize,
     /// How many times longer than its packed form a text may be.
     pub unpacked_ratio: usize,
-    /// How long a page is given again without asking its server.
+    /// How long a cached page is fresh.
     pub fresh: Duration,
-    /// Bytes of pages that are kept.
+    /// Maximum bytes of cached pages.
     pub kept_bytes: usize,
 }
 
@@ -77,7 +77,7 @@ impl Default for WebBounds {
     }
 }
 
-/// Asks the machine, as every program does.
+/// The resolver of the system.
 async fn system(host: String) -> io::Result<Vec<IpAddr>> {
     Ok(tokio::net::lookup_host((host.as_str(), 0))
         .await?

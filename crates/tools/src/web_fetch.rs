@@ -1,4 +1,4 @@
-//! WebFetch: a page of the web as something to read, from checked addresses only.
+//! WebFetch: fetches a web page as readable text, from checked addresses only.
 //!
 //! `fetch` gets it, `render` makes it readable, and what comes out is marked as coming from
 //! outside. A GET can carry something out as well as in, so it counts as an action elsewhere, and
@@ -52,7 +52,7 @@ const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("raw", ArgumentKind::Flag, ""),
 ];
 
-/// Characters shown of a long page to somebody who looks for something.
+/// Characters shown of a long page if the call asks a question about it.
 const LOOKED_FOR: usize = 20_000;
 
 /// Characters shown of a page that says that something went wrong.
@@ -87,8 +87,8 @@ impl Tool for WebFetchTool {
         ToolKind::Fetch
     }
 
-    /// The URL is spelled as it is understood, so that whoever is asked sees where it leads; one
-    /// that will never be fetched is refused before anybody is asked.
+    /// The URL is normalized, so that the user who is asked for permission sees where it leads; a URL that is never
+    /// allowed is refused before the user is asked.
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let mut input = arguments::normalise("WebFetch", &ARGUMENTS, input)?;
         let written = input.get("url").and_then(Value::as_str).unwrap_or_default();

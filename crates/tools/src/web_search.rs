@@ -1,4 +1,4 @@
-//! WebSearch: what a search service finds, as a list of titles, URLs and a few lines each.
+//! WebSearch: results of a search service, as a list of titles, URLs and a few lines each.
 
 mod answer;
 mod anthropic;
@@ -54,7 +54,7 @@ const NOT_SET_UP: &str = "No search service is set up. The user can choose one: 
     exa), or write backend and url below [search] in config.toml. Until then WebFetch can read pages whose \
     URL is known.";
 
-/// What is looked for.
+/// A search query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WebSearchRequest {
     pub query: String,
@@ -139,7 +139,7 @@ impl Tool for WebSearchTool {
         Ok(input)
     }
 
-    /// A question tells somebody else what one works on.
+    /// A query tells a third party what the user works on.
     fn effect(&self, _input: &Value) -> Effect {
         Effect::RemoteAction
     }

@@ -1,7 +1,7 @@
-//! What stands where servers of tools would be, in a program that is built without them.
+//! Stub of the MCP module for builds without MCP support.
 //!
-//! It has the words of `mcp.rs` that a runtime needs, so that nobody else has to know which of the two there
-//! is. Servers can be set up; whoever may use one is told that it cannot be used, and why.
+//! It has the items of `mcp.rs` that a runtime needs, so that no other code has to know which of the two is built in.
+//! Servers can be configured; an agent that may use one gets a notice that it cannot be used, and why.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -23,7 +23,7 @@ pub use setup::McpSetup;
 
 pub use crate::notice::Notice;
 
-/// What agents call the tools that read what servers have.
+/// Names of the tools that list and read resources of servers.
 pub const RESOURCE_TOOLS: [&str; 2] = ["ListMcpResources", "ReadMcpResource"];
 
 /// The servers of one runtime, none of which can be used.
@@ -45,7 +45,7 @@ pub struct McpAgentTools {
     pub key: String,
 }
 
-/// Somebody needs a server.
+/// A lease of a server; there is none here.
 #[derive(Debug)]
 pub struct McpServerLease;
 
@@ -57,7 +57,7 @@ impl McpServerPool {
         }
     }
 
-    /// The servers that everybody has who is not given others.
+    /// Default servers, for agents that have no list of their own.
     pub fn configured(&self) -> &BTreeMap<String, McpServer> {
         &self.configured
     }

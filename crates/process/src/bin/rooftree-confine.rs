@@ -1,4 +1,4 @@
-//! The helper as a program of its own, for programs that cannot be their own: see `sandbox::use_helper`.
+//! The sandbox helper as a separate program, for programs that cannot be their own helper: see `sandbox::use_helper`.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! A running program that is listened to: its standard output as it comes, its standard error apart.
+//! A running program whose standard output is streamed; its standard error is collected separately.
 //!
-//! Nothing is read ahead: a program that writes faster than it is heard waits at its full pipe.
+//! There is no read-ahead buffer: a program that writes faster than it is read blocks on its full pipe.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl StreamedProcess {
                 biased;
                 ending = self.process.child.wait() => self.ending = Some(ending),
                 () = sleep_until(deadline) => self.ending = Some(ExitReason::TimedOut),
-                // Nobody wants it any more, but it must be able to write it.
+                // This output is discarded, but it is read so that the program does not block on a full pipe.
                 read = self.process.output.read(&mut self.piece), if self.is_output_open => {
                     self.is_output_open = read.is_ok_and(|length| length > 0);
                 }

@@ -1,4 +1,4 @@
-//! The ways to confine a program.
+//! The sandbox backends: bubblewrap and Landlock.
 
 use std::fmt;
 

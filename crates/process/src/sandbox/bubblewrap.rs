@@ -1,4 +1,4 @@
-//! A sandbox as arguments for bubblewrap.
+//! Translates a sandbox into command-line arguments for bubblewrap.
 
 use std::{
     env,
@@ -31,7 +31,7 @@ pub(crate) fn arguments(sandbox: &Sandbox, cwd: &Path, filters: &[OwnedFd]) -> V
         "--cap-drop",
         "ALL",
     ]);
-    // A real change of user would lock the program out of files that belong to whoever started it.
+    // A real change of user would lock the program out of files that belong to the user who started it.
     arguments.add([
         "--unshare-user",
         "--uid",

@@ -1,7 +1,7 @@
-//! The usual sandbox around a directory to work in, on this machine.
+//! Default sandbox profile for a working directory on this machine.
 //!
-//! Programs and libraries are there to be read, tools that live in somebody's home too. Homes,
-//! keys and what other programs keep in `/run` and `/tmp` are not there.
+//! Programs and libraries can be read, and so can toolchains installed in a home directory. The rest of home
+//! directories, keys, and the files of other programs in `/run` and `/tmp` are hidden.
 
 use std::{
     env,
@@ -48,7 +48,7 @@ const TOOLCHAINS: &[&str] = &[
     ".local/share/fnm",
 ];
 
-/// Whoever commits has a name.
+/// The user's git configuration: author identity, ignore and attribute files.
 const IDENTITY: &[&str] = &[
     ".gitconfig",
     ".config/git/config",
@@ -56,7 +56,7 @@ const IDENTITY: &[&str] = &[
     ".config/git/attributes",
 ];
 
-/// More variables that say where things are and how to speak, not who somebody is.
+/// Further variables that are passed on: locations, compiler flags, output settings, proxies.
 const VARIABLES: &[&str] = &[
     "TERM",
     "COLORTERM",
@@ -99,7 +99,7 @@ const VARIABLES: &[&str] = &[
     "NO_PROXY",
 ];
 
-/// What is hidden on this machine, and what of it programs need.
+/// Hidden paths of this machine, and those among them that programs need to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachinePaths {
     /// Home directories.
@@ -155,7 +155,7 @@ impl Sandbox {
         };
         let mut writable = vec![workspace.to_owned()];
         writable.extend(repository.writable);
-        // What is hidden in the workspace itself stays hidden, whoever names it.
+        // A path hidden inside the workspace stays hidden even if another list names it.
         let is_hidden = |path: &PathBuf| {
             hidden.iter().any(|hidden| {
                 hidden.starts_with(workspace) && hidden != workspace && path.starts_with(hidden)

@@ -1,9 +1,9 @@
-//! The one way out of a sandbox without a network: a listening socket inside that is answered outside.
+//! The only network access of a sandbox without a network: a listening socket inside, served by a proxy outside.
 //!
-//! A socket belongs to the network it was made in, whoever holds it. So the helper makes one inside,
-//! hands it out over a pair of sockets it was started with, tells the program about it in variables
-//! every client knows, and becomes the program. Nothing of it stays inside, no name of it is in any
-//! file system, and no other sandbox can get at it. Who answers decides who is reached.
+//! A socket belongs to the network namespace it was made in, even if a process outside holds it. So the helper makes
+//! one inside, passes it out over a socket pair it was started with, sets the proxy variables that every client
+//! reads, and becomes the program. Nothing of it stays inside, it has no name in any file system, and no other
+//! sandbox can reach it. The process that serves the socket decides which hosts are reached.
 
 use std::{
     convert::Infallible,
@@ -44,14 +44,14 @@ const PROXY: [&str; 6] = [
     "ALL_PROXY",
 ];
 
-/// Whom they reach without it: a program's own servers are inside.
+/// Variables for hosts that are reached without the proxy: a program's own servers are inside.
 const INSIDE: [&str; 2] = ["no_proxy", "NO_PROXY"];
 const OWN_HOSTS: &str = "localhost,127.0.0.1,::1";
 
-/// Node asks its environment only if it is told to.
+/// Node reads the proxy variables only if this is set.
 const NODE: &str = "NODE_USE_ENV_PROXY";
 
-/// The inner end, for one program. When all copies are gone the [`Gatekeeper`] is told.
+/// The inner end, for one program. When all clones are dropped, the [`GateReceiver`] is closed.
 #[derive(Clone, Debug)]
 pub struct SandboxGate(Arc<Pair>);
 
@@ -63,7 +63,7 @@ impl PartialEq for SandboxGate {
 
 impl Eq for SandboxGate {}
 
-/// The outer end: who gets the socket that programs inside connect to.
+/// The outer end: receives the socket that programs inside connect to.
 #[derive(Debug)]
 pub struct GateReceiver(UnixStream);
 
@@ -88,7 +88,7 @@ impl GateReceiver {
         tokio::net::TcpListener::from_std(listener)
     }
 
-    /// Waits until nobody is left inside.
+    /// Waits until no process is left inside the sandbox.
     pub async fn closed(&mut self) {
         // Nothing more is ever sent; what there is to read is the end.
         let _ = self.0.read(&mut [0]).await;

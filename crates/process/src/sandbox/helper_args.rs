@@ -1,4 +1,4 @@
-//! What the helper is to do, as the arguments it is started with.
+//! Encodes and parses the command-line arguments of the sandbox helper.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,11 +21,11 @@ pub(super) enum HelperRole {
     Unconfined,
 }
 
-/// What the helper is asked for.
+/// Arguments of the helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HelperArgs {
     pub(super) part: HelperRole,
-    /// Who started it, and without whom it ends.
+    /// Process ID of the process that started it; the helper ends when that has died.
     pub(super) owner: i32,
     pub(super) network: SandboxNetwork,
     pub(super) grants: Vec<LandlockGrant>,

@@ -1,8 +1,8 @@
-//! The helper: this program, started once more, that confines itself and becomes another one.
+//! The sandbox helper: this program, started once more, confines itself and then becomes the requested program (exec).
 //!
-//! Landlock and filters confine whoever asks for them, and what it starts. So somebody has to ask
-//! and then become the program. That one has a guard outside, who adopts everything that is left
-//! without a parent and ends it: when the program has ended, and when whoever started it has died.
+//! Landlock and seccomp filters confine the process that asks for them, and its children. So the helper asks for them
+//! and then becomes the program. A guard process outside adopts all orphans and kills them: when the program has
+//! ended, and when the process that started the guard has died.
 
 use std::{
     convert::Infallible,
@@ -46,7 +46,7 @@ const REFUSED: i32 = 126;
 /// This program, even if its file has been replaced since it was started.
 const OWN: &str = "/proc/self/exe";
 
-/// Says that whoever started the guard has died. It is not the usual one for that, which cannot be heeded.
+/// Sent to the guard when its parent has died. Not SIGKILL, the usual choice, which cannot be handled.
 const OWNER_DIED: Signal = Signal::SIGHUP;
 
 /// Whether this program begins with [`enter_if_asked`], so that it can be its own helper.
@@ -131,7 +131,7 @@ pub(crate) fn unconfined_command(command: Vec<OsString>) -> Option<(PathBuf, Vec
 /// Stays outside, and leaves nothing behind.
 fn guard(order: &HelperArgs) -> Result<Infallible, String> {
     let heeded = SigSet::from_iter([Signal::SIGCHLD, OWNER_DIED]);
-    // A polite end is for the program to heed; the guard ends when that has ended.
+    // SIGTERM is for the program to handle; the guard ends when the program has ended.
     let held = SigSet::from_iter([
         Signal::SIGCHLD,
         OWNER_DIED,
@@ -215,7 +215,7 @@ fn reaped(leader: Pid) -> Option<WaitStatus> {
     ended
 }
 
-/// Kills every descendant. Whoever loses its parent becomes a child of the guard, so none gets away.
+/// Kills every descendant. An orphan becomes a child of the guard (subreaper), so none escapes.
 fn end_all() {
     let own = Pid::this().as_raw();
     loop {

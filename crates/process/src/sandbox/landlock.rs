@@ -1,4 +1,4 @@
-//! A sandbox as Landlock rules: what may be read, what may be written, and nothing else.
+//! Translates a sandbox into Landlock rules: an allow list of readable and writable paths.
 //!
 //! Landlock knows only what is allowed, with everything below it. So around something hidden each
 //! neighbour is allowed by itself, and the directory that holds them cannot be listed. What is

@@ -1,7 +1,7 @@
-//! Repositories inside a directory to work in, beside the one around it: found by a bounded look.
+//! Finds git repositories nested inside a working directory (clones, submodules) by a bounded scan.
 //!
-//! Git runs what the settings of the nearest repository name. So those of clones and submodules below a
-//! project are kept as they are too, as far as they were there when somebody looked.
+//! Git runs what the settings of the nearest repository name. So the settings of clones and submodules below a project
+//! are protected too, as far as they existed at the time of the scan.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
-//! What holds at which path: the lists of a sandbox put in order, shorter names first.
+//! Path permissions of a sandbox: merges its lists into one list of rules, shorter paths first.
 //!
-//! Both ways to confine go through the same rungs, so that they mean the same by a sandbox.
+//! Both backends use the same rules, so that a sandbox means the same for both.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 
 use super::Sandbox;
 
-/// What holds at a path and below it, until a longer name says otherwise.
+/// Permission of a path and everything below it; a rule for a longer path overrides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathPermission {
     Hidden,
@@ -18,18 +18,18 @@ pub(super) enum PathPermission {
     /// As writable as what is around it, but it cannot be moved away: something protected lies below.
     Pinned,
     Protected,
-    /// Neither to be read nor to be changed. Nothing below it has a rung of its own.
+    /// Neither readable nor writable. No path below it has a rule of its own.
     Denied,
 }
 
-/// One path, and what holds there.
+/// A path and its permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PathRule {
     pub(super) path: PathBuf,
     pub(super) hold: PathPermission,
 }
 
-/// The rungs of a sandbox. Paths that do not exist are left out, links are followed.
+/// The rules of a sandbox. Paths that do not exist are left out, links are followed.
 pub(super) fn path_rules(sandbox: &Sandbox) -> Vec<PathRule> {
     let lists = [
         (PathPermission::Hidden, &sandbox.hidden),

@@ -1,5 +1,5 @@
-//! The repository a directory belongs to: what git has to write there, and what a program could
-//! change there to be run later, by somebody who is not confined.
+//! The git repository around a directory: paths that git has to write, and paths that must be protected because git
+//! runs what they name, later and outside the sandbox.
 
 use std::{
     fs,
@@ -8,7 +8,7 @@ use std::{
 
 use super::git_named_files::named_files_within as named_by_settings;
 
-/// What holds in a repository.
+/// Paths of a repository that stay writable, and those that are protected.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct RepositoryPaths {
     pub(super) writable: Vec<PathBuf>,
@@ -27,7 +27,7 @@ const DECIDING: [&str; 8] = [
     "branches",
 ];
 
-/// The same in the directory of a second place to work.
+/// The same in the directory of an additional worktree.
 const DECIDING_WORKTREE: [&str; 3] = ["commondir", "gitdir", "config.worktree"];
 
 /// How deep names of submodules are looked into, and how many of these are protected.
@@ -42,7 +42,7 @@ pub(super) fn around(workspace: &Path, home: Option<&Path>) -> RepositoryPaths {
     else {
         return RepositoryPaths::default();
     };
-    // Of a link nobody knows who made it.
+    // A symbolic link is not followed: a confined program may have made it.
     let mut repository = match fs::symlink_metadata(&link) {
         Ok(found) if found.is_dir() && is_repository(&link) => whole(&link),
         Ok(found) if found.is_file() => worktree(&link)
@@ -81,7 +81,8 @@ impl RepositoryPaths {
             .iter()
             .filter(|path| !path.exists())
         {
-            // So that there is something to protect; if it cannot be made, nobody else can make it either.
+            // Create it, so that there is something to protect; if that fails, the confined program cannot create it
+            // either.
             let _ = fs::create_dir(name);
         }
         put_aside(&git.join("commondir"));
@@ -119,8 +120,8 @@ fn has_own_settings(git: &Path) -> bool {
         .contains("worktreeconfig")
 }
 
-/// A repository's own directory leads to no other one. A file that says so is what a program left behind
-/// that was killed together with whoever would have removed it.
+/// Renames a leftover `commondir`. A repository's own directory has none; the file was left by a program that was
+/// killed together with the process that would have removed it.
 fn put_aside(commondir: &Path) {
     let git = commondir.parent().filter(|git| is_repository(git));
     if git.is_some() && fs::symlink_metadata(commondir).is_ok() {

@@ -1,8 +1,8 @@
-//! The system calls a confined program cannot make: those that reach into other processes, change
-//! what the machine looks like, or have been the way out of many a sandbox.
+//! Seccomp filter: system calls a confined program cannot make, because they reach into other processes, change the
+//! machine, or have been used for sandbox escapes.
 //!
-//! Everything else is let through. A list of what is allowed would break programs nobody here
-//! has thought of, and the namespaces or Landlock rules around it are what keeps files safe.
+//! All other calls are allowed. An allow list would break programs that need calls nothing here foresaw, and files are
+//! already protected by namespaces or Landlock rules.
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -179,7 +179,7 @@ fn compile(kind: SeccompProfile) -> Option<Vec<BpfProgram>> {
             .map(makes_namespace)
             .collect::<Option<_>>()?,
     );
-    // Typing into somebody else's terminal.
+    // Injecting input into the terminal of another process.
     rules.insert(
         libc::SYS_ioctl,
         vec![rule([condition(1, SeccompCmpOp::Eq, libc::TIOCSTI)?])?],

@@ -1,4 +1,4 @@
-//! Background processes: who runs, what they wrote, and how they are ended.
+//! Background processes: a registry of running ones, their output, and how they are stopped.
 //!
 //! One value per runtime, shared. A process belongs to the session that started it and does
 //! not exist for others. Dropping the value ends them all.
@@ -26,21 +26,21 @@ const REMEMBERED: usize = 32;
 /// Bytes kept of one process's output.
 const SPOOL_BYTES: usize = 1024 * 1024;
 
-/// Bytes of what is new that are kept until somebody takes them; of a flood only the ends are.
+/// Bytes of unrecorded output that are buffered; of more, only the head and the tail are kept.
 const NEWS_BYTES: usize = 32 * 1024;
 
-/// What happened to a process; the runtime writes it down.
+/// An event of a process; the runtime records it in the journal.
 #[derive(Clone, Debug)]
 pub enum ProcessEvent {
     /// One was started.
     Started {
         /// Its task id.
         id: ProcessId,
-        /// Whose it is.
+        /// The session it belongs to.
         session: SessionId,
         /// The call that started it.
         call: CallId,
-        /// What it runs.
+        /// Its command.
         command: String,
         /// With this, `rooftree_process::kill_group` can clean up after a crash.
         identity: ProcessIdentity,
@@ -49,16 +49,16 @@ pub enum ProcessEvent {
     Ended {
         /// Its task id.
         id: ProcessId,
-        /// Whose it was.
+        /// The session it belonged to.
         session: SessionId,
-        /// How.
+        /// The exit reason.
         ending: ExitReason,
         /// Whether a tool call waits for it, whose result tells the agent.
         is_told: bool,
     },
 }
 
-/// Who asks for a process, and for which command.
+/// Request to start a background process.
 pub(crate) struct BackgroundRequest {
     pub session: SessionId,
     pub call: CallId,
@@ -66,9 +66,9 @@ pub(crate) struct BackgroundRequest {
     pub refused: ProxyRefusals,
 }
 
-/// What is new about a process.
+/// News about a process.
 pub(crate) struct ProcessUpdate {
-    /// What it wrote since the last look, and whom it was not let reach.
+    /// Output since the last look, and hosts that the proxy refused.
     pub text: String,
     /// How it ended, if it did.
     pub ending: Option<ExitReason>,
@@ -80,7 +80,7 @@ pub struct BackgroundProcesses {
     inheritance: Arc<EnvironmentFilter>,
     all: Mutex<Vec<Arc<BackgroundProcess>>>,
     watchers: ProcessWatchers,
-    /// Whether somebody was told that programs are not confined here.
+    /// Whether the warning that programs are not confined here was already given.
     is_told: AtomicBool,
 }
 
@@ -98,7 +98,7 @@ struct BackgroundState {
     output: BoundedOutput,
     /// How far the model has read.
     position: u64,
-    /// What nobody has written down yet.
+    /// Output that is not in the journal yet.
     news: BoundedOutput,
     ending: Option<ExitReason>,
     /// Tool calls that wait for its end.
@@ -253,8 +253,8 @@ impl BackgroundProcesses {
         })
     }
 
-    /// What a process wrote since this was last asked, for whoever writes it down. A character that has only
-    /// begun is left for the next time.
+    /// Takes the output of a process since the last call, to be recorded in the journal. An incomplete UTF-8
+    /// character is left for the next call.
     pub fn take_unrecorded_output(&self, session: &SessionId, id: &str) -> String {
         let Some(process) = self.find(session, id) else {
             return String::new();

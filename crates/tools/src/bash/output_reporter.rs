@@ -1,4 +1,4 @@
-//! Tells whoever watches what a command writes, but not more often than anyone can read.
+//! Reports the output of a running command to the progress callback, throttled.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,10 +9,10 @@ use rooftree_process::BoundedOutput;
 
 use crate::tool::ProgressCallback;
 
-/// How often something is told at most.
+/// Shortest interval between two reports.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Bytes told at once; of a flood only the ends are.
+/// Bytes per report; of more, only the head and the tail are kept.
 const TOLD_BYTES: usize = 16 * 1024;
 
 pub(super) struct OutputReporter {

@@ -1,4 +1,4 @@
-//! What people and models are told about the sandbox of a command: that it is weaker, that it was met, what it undid.
+//! Hints for users and models about a command's sandbox: a weaker backend, a refused access, a change that was undone.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::{ToolContext, ToolOutput, notice::Notice};
 
 const INSTALL: &str = "install bubblewrap (Debian: apt install bubblewrap), see `rooftree doctor`";
 
-/// What the system says of something that may not be done.
+/// Error messages of the system for an operation that is not permitted.
 const REFUSALS: [&str; 3] = [
     "Permission denied",
     "Read-only file system",
     "Operation not permitted",
 ];
 
-/// The sandbox a command runs in, as far as it matters to who meets it.
+/// The sandbox a command runs in, as far as the hints need it.
 #[derive(Debug, Default)]
 pub(super) struct SandboxHint {
     directory: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub(super) fn weak_sandbox_warning(context: &ToolContext) -> Option<&'static str
     )
 }
 
-/// That commands are not confined, for people.
+/// Notice for the user that commands are not confined.
 pub(super) fn unconfined_notice(remark: &str) -> Notice {
     let message = remark.trim_matches(['[', ']']).to_owned();
     Notice {
@@ -91,7 +91,7 @@ pub(super) fn unconfined_notice(remark: &str) -> Notice {
     }
 }
 
-/// What was undone after a command, for people.
+/// Notice for the user about changes that were undone after a command.
 pub(super) fn reverted_notice(words: &[String]) -> Option<Notice> {
     (!words.is_empty()).then(|| Notice {
         code: "git_guard",

@@ -1,4 +1,4 @@
-//! Starts a shell for a command: confined as the session is, or not at all and then with a word about it.
+//! Starts a shell for a command: in the sandbox of the session, or without one and then with a warning.
 
 use std::{io, sync::Arc};
 
@@ -24,11 +24,11 @@ use crate::{
 pub(super) struct StartedCommand {
     pub(super) process: Process,
     pub(super) remark: Option<String>,
-    /// Whom it was not let reach.
+    /// Hosts that the proxy refused.
     pub(super) refused: ProxyRefusals,
-    /// What people should know about how it runs.
+    /// Notices for the user about the run.
     pub(super) notices: Vec<Notice>,
-    /// What to say if it meets the sandbox.
+    /// Hint for the case that the sandbox refuses something.
     pub(super) told: SandboxHint,
 }
 
@@ -115,7 +115,7 @@ async fn confined(context: &ToolContext) -> Result<Option<SessionSandbox>, ToolO
     })
 }
 
-/// What rules keep from being read and this command could read all the same, in words.
+/// Warning about files that deny rules exclude and this command could still read.
 async fn unkept(confined: &SessionSandbox) -> Option<String> {
     let open = confined.sandbox.beyond_landlock();
     if let (Ok(SandboxBackend::Landlock), Some(first)) = (available_backend().await, open.first()) {
@@ -179,8 +179,8 @@ async fn shell(request: &mut SpawnRequest) -> Result<Process, Error> {
     }
 }
 
-/// Nobody is there to page, or to type a password. Git runs what the settings of a repository name, even
-/// when it only looks; what can be taken from it without changing what it says is.
+/// Environment without pagers and password prompts: no user is at the terminal. Git runs programs that the settings
+/// of a repository name, even for read-only commands; those that do not change its output are turned off.
 fn environment(inheritance: Arc<EnvironmentFilter>) -> ChildEnvironment {
     ChildEnvironment::inheriting(inheritance)
         .with("PAGER", "cat")

@@ -7,7 +7,7 @@ pub(crate) struct TextReplacement {
     pub matches: MatchMode,
 }
 
-/// How often a piece may occur.
+/// Match mode: how often a piece may occur.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MatchMode {
     /// Exactly once.
@@ -122,7 +122,7 @@ fn listed(lines: &[usize]) -> String {
     shown.join(", ")
 }
 
-/// That a piece is not there, and the likely reason.
+/// Error that a piece was not found, with the likely reason.
 fn not_found(text: &str, old: &str) -> String {
     let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_spacing = !old.trim().is_empty() && squeezed(text).contains(&squeezed(old));

@@ -1,4 +1,4 @@
-//! What is searched for and where, checked before the search begins.
+//! Parses and validates the arguments of Grep: pattern, path, filters.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ const DEFAULT_SHOWN: u64 = 250;
 /// A search over several lines reads whole files; larger ones are passed over.
 const MULTILINE_BYTES: u64 = 50 * 1024 * 1024;
 
-/// What a match leads to.
+/// Output mode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GrepMode {
     /// The line, with those around it.
@@ -30,7 +30,7 @@ pub(super) enum GrepMode {
     Count,
 }
 
-/// A search that can begin.
+/// A validated search.
 pub(super) struct GrepQuery {
     pub matcher: RegexMatcher,
     pub mode: GrepMode,

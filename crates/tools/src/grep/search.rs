@@ -1,4 +1,4 @@
-//! The search itself: files in parallel, results in order of path.
+//! Runs a Grep search: files in parallel, results sorted by path.
 
 use std::{
     io::{self, Read},
@@ -23,7 +23,7 @@ use crate::{ToolContext, reach};
 /// is the beginning in order of path, and files are found in any order.
 const COLLECTED: usize = 50_000;
 
-/// What a search found.
+/// Results of a search.
 pub(super) struct GrepResults {
     files: Vec<(PathBuf, MatchCollector)>,
     is_complete: bool,
@@ -109,7 +109,7 @@ impl<R: Read> Read for CancellableReader<'_, R> {
 }
 
 impl GrepResults {
-    /// What the model reads.
+    /// Text for the model.
     pub fn describe(&self, query: &GrepQuery, context: &ToolContext) -> String {
         let mut text = match self.files.as_slice() {
             [] => format!("No matches for `{}`.", query.pattern),
@@ -125,7 +125,7 @@ impl GrepResults {
             .iter()
             .enumerate()
             .flat_map(|(at, (path, collector))| {
-                // With lines around the matches nobody could see where the next file's begin.
+                // With context lines, a separator shows where the matches of the next file begin.
                 let border = (at > 0 && query.has_context()).then(|| "--".to_owned());
                 border
                     .into_iter()

@@ -1,4 +1,4 @@
-//! What one file's matches become.
+//! Collects the matches of one file: lines, context lines, counts.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use super::query::GrepMode;
 
-/// Characters shown of one line; more is somebody's data, not code.
+/// Characters shown of one line; longer lines are data, not code.
 const LINE_CHARS: usize = 500;
 
 /// Collects from one file.

@@ -1,7 +1,8 @@
-//! Checks arguments against a tool's schema before they are sent, so that a model is told at once.
+//! Validates tool arguments against the tool's JSON schema before they are sent, so that the model gets the error at
+//! once.
 //!
-//! Only what is surely wrong is refused: what is missing, what nobody knows, what has another type.
-//! The server checks the rest, and says so in its own words.
+//! Only clear errors are refused: a missing argument, an unknown argument, a wrong type. The server validates the
+//! rest, with its own messages.
 
 use serde_json::{Map, Value};
 
@@ -76,7 +77,7 @@ fn is_a(value: &Value, kind: &str) -> bool {
     match kind {
         "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         "object" | "array" | "string" | "number" | "boolean" | "null" => kind_of(value) == kind,
-        // A type nobody has heard of refuses nothing.
+        // An unknown type accepts every value.
         _ => true,
     }
 }

@@ -1,4 +1,4 @@
-//! A file that only its owner may read, replaced as a whole, and changed by one program at a time.
+//! A private file (mode 0600): replaced atomically, and locked so that one process at a time changes it.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 /// Keeps other programs from changing the file until it is dropped.
 pub(super) struct PrivateFileLock(File);
 
-/// Waits until nobody else changes the file.
+/// Locks the file; waits until no other process holds the lock.
 pub(super) fn lock_file(path: &Path) -> io::Result<PrivateFileLock> {
     let directory = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new()
@@ -37,7 +37,7 @@ impl Drop for PrivateFileLock {
     }
 }
 
-/// What is in the file; nothing if there is none. What cannot be read is not taken for nothing.
+/// Parses the file; the default value if it does not exist. An unreadable file is an error, not the default.
 pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,

@@ -1,4 +1,4 @@
-//! What a program writes, with a bound on its lines: a server that never ends one cannot fill our memory.
+//! Reads a server's output with a limit on the line length: a server that never ends a line cannot fill our memory.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ pub(super) const FRAME: usize = 8 * 1024 * 1024;
 /// Why nothing more is read, once that is so.
 pub(super) type ReadFault = Arc<OnceLock<String>>;
 
-/// A stream of lines, each at most so long. Whoever stops reading ends the program.
+/// A stream of lines with a maximum length. Dropping the reader ends the program.
 pub(super) struct BoundedLineReader<R> {
     inner: R,
     /// Bytes since the last end of a line.

@@ -1,4 +1,4 @@
-//! Our side of a connection: what a server may want from us.
+//! Our side of a connection: handles the requests and notifications that a server sends to us.
 
 use std::sync::{
     Arc,

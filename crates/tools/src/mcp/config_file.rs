@@ -1,6 +1,6 @@
-//! Reads servers as files name them: `{"mcpServers": {"name": {…}}}`.
+//! Parses servers from configuration files: `{"mcpServers": {"name": {…}}}`.
 //!
-//! A server that cannot be used is left out and told about; it does not hide the others.
+//! An invalid server is left out with a notice; the others are still loaded.
 
 use std::collections::BTreeMap;
 

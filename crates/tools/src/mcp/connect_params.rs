@@ -1,4 +1,4 @@
-//! All that must be known to open a connection to a server.
+//! Parameters needed to open a connection to a server.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! One live connection to a server: said hello, asked for its tools, called.
+//! A live connection to an MCP server: handshake, tool list, calls.
 
 mod resources_and_prompts;
 
@@ -52,7 +52,7 @@ const MOST_PAGES: usize = 64;
 /// How long a server may take to list its tools.
 const LISTING: Duration = Duration::from_secs(30);
 
-/// A server that has said hello.
+/// A connection after a successful handshake.
 pub(super) struct McpConnection {
     service: RunningService<RoleClient, McpClient>,
     program: Option<McpServerProcess>,
@@ -64,9 +64,9 @@ pub(super) struct McpConnection {
 /// The tools a server says it has, as far as they were asked for.
 pub(super) struct ListedTools {
     pub(super) tools: Vec<Tool>,
-    /// Whether there are more than anybody wants.
+    /// Whether the server has more tools than are fetched.
     pub(super) has_more: bool,
-    /// Whether there is something to be read besides.
+    /// Whether it has resources too.
     pub(super) has_resources: bool,
 }
 
@@ -220,7 +220,7 @@ impl McpConnection {
         })
     }
 
-    /// Makes one call. Whoever gives up on it, by time or by wish, has the server told.
+    /// Makes one call. On timeout or cancellation the server is sent a cancel notification.
     pub(super) async fn call(
         &self,
         call: CallToolRequestParams,
@@ -303,7 +303,7 @@ impl McpConnection {
         }
     }
 
-    /// Whom its program was not let reach since this was asked last, a line each.
+    /// Hosts that the proxy refused to its program since the last call, a line each.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.program
             .as_ref()
@@ -311,17 +311,17 @@ impl McpConnection {
             .unwrap_or_default()
     }
 
-    /// What it said, without its secrets and without what people do not see.
+    /// Text of the server, sanitized and with its secrets redacted.
     pub(super) fn hidden(&self, text: &str) -> String {
         self.secrets.redact(sanitize_text(text, COMPLAINT))
     }
 
-    /// What it was given in confidence.
+    /// Its secrets, for redaction.
     pub(super) fn secrets(&self) -> &ServerSecrets {
         &self.secrets
     }
 
-    /// Ends it. The program's end is seen to by its own task.
+    /// Closes it. A separate task waits for the program to end.
     pub(super) fn close(&self) {
         self.service.cancellation_token().cancel();
     }
@@ -354,7 +354,7 @@ fn news_of(can: &ServerCapabilities) -> Option<SubscriptionFilter> {
     (tools || resources || prompts).then(|| filter.build())
 }
 
-/// A call that is being waited for. Whoever stops waiting has the server told.
+/// A call in flight. Dropping it sends the server a cancel notification.
 struct CancelOnDrop<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,

@@ -1,8 +1,8 @@
-//! A way to a server that forgets an answer nobody waits for any more.
+//! Transport wrapper that drops the late reply to an abandoned request.
 //!
-//! A server that is slow to start, because it is being fetched, answers the first question after
-//! somebody has turned to the handshake of earlier revisions. Taken for the answer to that one, it
-//! would be the end of the connection.
+//! A server that starts slowly, because its package is being downloaded, may answer the discover request after the
+//! client has fallen back to the handshake of earlier revisions. Taken as the reply to that handshake, it would end
+//! the connection.
 
 use rmcp::{
     RoleClient,
@@ -11,12 +11,12 @@ use rmcp::{
     transport::Transport,
 };
 
-/// A transport without answers to a question that another one has replaced.
+/// A transport without replies to a request that another one has replaced.
 pub(super) struct LateReplyFilter<T> {
     inner: T,
-    /// The question which revisions are known, while it is the last one.
+    /// The discover request, while it is the last one sent.
     asked: Option<RequestId>,
-    /// The same once the handshake has begun instead.
+    /// The same, once the client has fallen back to the handshake.
     given_up: Option<RequestId>,
 }
 
@@ -40,7 +40,7 @@ impl<T> LateReplyFilter<T> {
         }
     }
 
-    /// Whether nobody waits for this any more; then it is forgotten that somebody might have.
+    /// Whether this is the reply to the abandoned request; if so, the request is forgotten.
     fn is_late(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
         let answered = match message {
             JsonRpcMessage::Response(answer) => Some(&answer.id),

@@ -1,7 +1,7 @@
-//! Questions of servers to people: put by the call that is under way, answered in the shape the server wants.
+//! Elicitation: questions of servers to the user, asked through the call in flight and answered in the server's schema.
 //!
-//! The question is durable, because calls ask as tools do. An answer that does not fit is asked for
-//! again, with what is wrong with it; whoever gives none has declined.
+//! The question is durable, because it is asked in the same way as by a tool. An invalid answer is asked for again,
+//! with the validation error; no answer counts as declined.
 
 mod field;
 mod page;
@@ -16,11 +16,11 @@ use super::{
     sanitize::{COMPLAINT, sanitize_text},
 };
 
-/// More would be a form nobody wants to fill in.
+/// Maximum number of fields; a longer form is not shown.
 const MOST_FIELDS: usize = 12;
-/// How often a question is put whose answers do not fit.
+/// How often a question with invalid answers is asked.
 const ATTEMPTS: usize = 3;
-/// What a question is called that only wants a yes.
+/// Name of a question that asks only for consent.
 const CONSENT: &str = "answer";
 
 /// What a server wants to know.
@@ -63,7 +63,7 @@ impl ElicitationForm {
         }
     }
 
-    /// Puts it to whoever the call is for.
+    /// Asks the user of the call.
     pub(super) async fn put(&self, call: &InFlightCall) -> ElicitResult {
         let mut complaint = String::new();
         for _ in 0..ATTEMPTS {
@@ -124,7 +124,7 @@ fn accepted(content: Map<String, Value>) -> ElicitResult {
     ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
 }
 
-/// What is asked for, in the server's order; none if it cannot be asked.
+/// The fields of a schema, in the server's order; none if it is not supported.
 fn fields(schema: ElicitationSchema) -> Option<Vec<ElicitationField>> {
     let order = schema.property_order.clone();
     let order = order.unwrap_or_else(|| schema.properties.keys().cloned().collect());

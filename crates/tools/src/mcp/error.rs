@@ -1,8 +1,8 @@
-//! What can go wrong with a server, told apart by what somebody can do about it.
+//! Errors of MCP servers, distinguished by what the user can do about them.
 
 use std::time::Duration;
 
-/// Something went wrong with a server. The words do not name it; whoever tells them does.
+/// An error of a server. The message does not name the server; the caller adds its name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Its configuration makes no sense.
@@ -14,16 +14,16 @@ pub enum Error {
     /// Its program has to be confined, and nothing here can do that.
     #[error("it was not started: it has to be confined, and nothing here can do that ({0})")]
     Unconfined(String),
-    /// It was started and did not say hello in time.
+    /// It was started and did not complete the handshake in time (timeout).
     #[error("it did not get ready within {} s", .0.as_secs())]
     NotReady(Duration),
-    /// What it runs has to be fetched first, which it may not.
+    /// Its package has to be downloaded first, and its network access does not permit that.
     #[error("{0}")]
     Unfetched(String),
-    /// It wants to know who asks.
+    /// It requires a login.
     #[error("it wants you to log in")]
     Unauthorized,
-    /// It failed a moment ago and is left alone for a while.
+    /// It failed a moment ago and is in backoff.
     #[error("it is not running: {why}; it is tried again in {seconds} s")]
     Resting {
         /// How it failed.
@@ -31,7 +31,7 @@ pub enum Error {
         /// How long it is still left alone.
         seconds: u64,
     },
-    /// It did not answer in time, and was told to stop.
+    /// It did not answer in time (timeout), and the call was cancelled.
     #[error("it did not answer within {} s, and was told to stop", .0.as_secs())]
     NoAnswer(Duration),
     /// It went away in the middle of something.
@@ -40,10 +40,10 @@ pub enum Error {
     /// It answered that it will not.
     #[error("{0}")]
     Refused(String),
-    /// Whoever asked does not want to know any more.
+    /// The caller cancelled the request.
     #[error("cancelled")]
     Cancelled,
-    /// What is remembered about its tools cannot be read or written.
+    /// The file of pinned tools cannot be read or written.
     #[error("{0}")]
     Pins(String),
 }

@@ -1,4 +1,4 @@
-//! Variables in configurations: `${NAME}` and `${NAME:-default}`.
+//! Expands variables in server configurations: `${NAME}` and `${NAME:-default}`.
 
 /// Replaces variables; says which of them are not set and have no default.
 pub fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> (String, Vec<String>) {

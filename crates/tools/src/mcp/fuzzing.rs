@@ -1,4 +1,4 @@
-//! For a fuzzer: any bytes as what a server says, over both transports, down to what an agent would get.
+//! Fuzzing entry points: any bytes as the output of a server, over both transports, down to what an agent would get.
 
 use rmcp::{
     RoleClient,

@@ -1,4 +1,4 @@
-//! The beginning of a connection: in which manner it is begun, and what is said when it fails.
+//! Handshake with a server: protocol versions, and the error message when it fails.
 
 use rmcp::{
     model::ProtocolVersion,
@@ -26,7 +26,7 @@ pub(super) fn newest() -> ClientLifecycleMode {
     }
 }
 
-/// Why a server did not say hello.
+/// The error of a failed handshake.
 pub(super) async fn refusal(
     error: ClientInitializeError,
     program: Option<&McpServerProcess>,

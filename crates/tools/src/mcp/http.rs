@@ -1,4 +1,4 @@
-//! A server elsewhere, reached by streamable HTTP.
+//! Streamable HTTP transport to a remote server.
 
 mod bounded_client;
 

@@ -1,4 +1,4 @@
-//! The client that reaches servers elsewhere, whatever is asked of them.
+//! Builds the HTTPS client for remote MCP servers.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ const CONNECTING: Duration = Duration::from_secs(15);
 
 /// Does not follow to another place: what is sent along is for this one.
 pub(super) fn client() -> Result<reqwest::Client, Error> {
-    // Somebody may have chosen one already, which is fine.
+    // Fails if a default provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder()
         .connect_timeout(CONNECTING)

@@ -1,4 +1,4 @@
-//! Which server is meant: its configuration as one hash, and what its tools are remembered under.
+//! Identity of a server: a hash of its configuration, and the key that its tools are remembered under.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub(super) fn resolve_config(server: &McpServer, directory: &Path) -> McpServer 
     }
 }
 
-/// One name for one settled configuration: whoever has the same one shares the connection.
+/// Hash of a resolved configuration: agents with the same hash share the connection.
 pub(super) fn fingerprint(server: &McpServer) -> String {
     let McpServer {
         command,

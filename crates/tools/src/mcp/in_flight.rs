@@ -1,4 +1,4 @@
-//! The calls a server is working on: which of them its questions are about, and how long they may take.
+//! The calls in flight at a server: which call a question of the server belongs to, and call timeouts.
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -19,7 +19,7 @@ tokio::task_local! {
 /// One call that is being worked on.
 pub(super) struct InFlightCall {
     context: ToolContext,
-    /// What it is called between us and the server, once it is sent.
+    /// Its request id, once it is sent.
     request: OnceLock<RequestId>,
     /// How many questions of it wait for people.
     asking: watch::Sender<usize>,
@@ -50,8 +50,8 @@ impl InFlightCalls {
         InFlightGuard { all: self, call }
     }
 
-    /// Which call a question is about: the one that puts it, the one on whose stream it came, the only
-    /// one there is. If that leaves several, nobody is asked in place of somebody else.
+    /// The call that a question belongs to: the current one, the one on whose stream it came, or the only one in
+    /// flight. None if several remain, so that the user of another call is never asked.
     pub(super) fn find_for_question(
         &self,
         origin: Option<&InboundStreamOrigin>,
@@ -70,7 +70,7 @@ impl InFlightCalls {
         }
     }
 
-    /// Tells everybody who watches one of the calls.
+    /// Reports progress to every call in flight.
     pub(super) fn tell(&self, words: &str) {
         let calls = self
             .0
@@ -82,18 +82,18 @@ impl InFlightCalls {
 }
 
 impl InFlightCall {
-    /// Asks whoever the call is for.
+    /// Asks the user of the call.
     pub(super) async fn ask(&self, questions: Vec<Question>) -> QuestionReply {
         let _asking = QuestionGuard::new(&self.asking);
         (self.context.ask)(questions).await
     }
 
-    /// The server knows it by this from now on.
+    /// Sets its request id.
     pub(super) fn set_request_id(&self, id: RequestId) {
         let _ = self.request.set(id);
     }
 
-    /// Does something in the name of this call.
+    /// Runs work in the task-local scope of this call.
     pub(super) async fn scope<T>(self: Arc<Self>, work: impl Future<Output = T>) -> T {
         CURRENT.scope(self, work).await
     }
@@ -118,7 +118,7 @@ async fn patience(mut asking: watch::Receiver<usize>, limit: Duration) {
     }
 }
 
-/// A question that waits, for as long as somebody waits for it.
+/// Counts an open question until it is dropped.
 struct QuestionGuard<'a>(&'a watch::Sender<usize>);
 
 impl<'a> QuestionGuard<'a> {

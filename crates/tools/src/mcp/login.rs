@@ -1,4 +1,4 @@
-//! Logging in to a server: a page for the person to visit, and an ear for what comes back.
+//! OAuth login to a server: the authorization page for the user, and a local listener for the redirect.
 
 use std::path::Path;
 
@@ -109,7 +109,7 @@ fn unheard(error: &std::io::Error) -> Error {
     Error::Unreachable(format!("nothing can be heard on this machine: {error}"))
 }
 
-/// The path somebody asks for; none if they ask for nothing sensible.
+/// The path of an HTTP GET request; none if the request cannot be parsed.
 async fn visited(visitor: &mut TcpStream) -> Option<String> {
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < VISIT {
@@ -130,7 +130,7 @@ async fn visited(visitor: &mut TcpStream) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// Why the person, or somebody for them, said no.
+/// The `error` parameter of the redirect: why the login was refused.
 fn refused(path: &str) -> Option<String> {
     let (_, query) = path.split_once('?')?;
     let reason = query

@@ -1,7 +1,7 @@
-//! Names of remote tools, `mcp__server__tool`: fit for every model, and never one name for two tools.
+//! Names of remote tools, `mcp__server__tool`: valid for every model provider, and unique.
 //!
-//! What cannot be part of a name is replaced, and then a piece of the original's hash is added, so
-//! that two originals do not meet in one name.
+//! Characters that are not allowed are replaced, and then a piece of the original name's hash is appended, so that two
+//! original names never map to one.
 
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! What people should know about servers, in words and with what can be done.
+//! Texts of the notices about servers, with hints for the user.
 
 use super::{Error, ToolChange, sanitize::sanitize_text};
 use crate::notice::Notice;
@@ -53,7 +53,7 @@ impl Notice {
         }
     }
 
-    /// A question of a server that belongs to nobody.
+    /// A question of a server that belongs to no known call.
     pub(super) fn unasked(server: &str) -> Self {
         let message = format!(
             "MCP server `{server}` wanted to ask something, and it cannot be told for which of its calls: declined"

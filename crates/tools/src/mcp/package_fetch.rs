@@ -1,4 +1,4 @@
-//! Programs that fetch what they run, as `npx` does, and what it means when they cannot.
+//! Package runners such as `npx` that download what they run, and the error message when they cannot.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const FETCHERS: [(&str, &str); 6] = [
     ("pipx", "pypi.org\", \"files.pythonhosted.org"),
 ];
 
-/// What they say when nobody answers.
+/// Parts of their error messages when the network cannot be reached.
 const UNREACHED: [&str; 9] = [
     "ENOTCACHED",
     "EAI_AGAIN",

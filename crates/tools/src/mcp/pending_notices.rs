@@ -1,10 +1,10 @@
-//! What people should know about servers and have not been told yet: whoever looks next tells them.
+//! Queue of notices about servers that were not shown yet; the next caller of `take` shows them.
 
 use std::sync::{Mutex, PoisonError};
 
 use super::Notice;
 
-/// Notices that wait to be told, and those that were.
+/// Notices that wait to be shown, and those that were.
 #[derive(Default)]
 pub(super) struct PendingNotices(Mutex<NoticeQueue>);
 
@@ -15,7 +15,7 @@ struct NoticeQueue {
 }
 
 impl PendingNotices {
-    /// To be told, if it has not been.
+    /// Queues a notice, unless it was already queued or shown.
     pub(super) fn add(&self, notice: Notice) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.told.contains(&notice) && !kept.waiting.contains(&notice) {
@@ -23,7 +23,7 @@ impl PendingNotices {
         }
     }
 
-    /// Everything that is to be told. Whoever takes it tells it.
+    /// Takes all waiting notices. The caller must show them.
     pub(super) fn take(&self) -> Vec<Notice> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = std::mem::take(&mut kept.waiting);

@@ -1,4 +1,4 @@
-//! Remembers what each tool was when it was first used, so that a server cannot change it unnoticed.
+//! Pins the definition of each tool when it is first used, so that a server cannot change it unnoticed.
 //!
 //! A tool is known by the hash of its name, its description, its schema and what it claims to do. One
 //! that is not what it was, or that took the place of another, is not offered until a person has seen
@@ -36,17 +36,17 @@ struct ToolPin {
     sha256: String,
     /// The same without its name: what a renamed tool keeps.
     body: String,
-    /// What people are shown when it changes.
+    /// Text that the user is shown as a diff when it changes.
     shown: String,
     /// The tool itself, so that calls of it can be judged without its server; none if that is too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tool: Option<Value>,
 }
 
-/// What is behind the name of a server under which it is noted that there is something to be read.
+/// Suffix of the server name, for the entry that marks a server with resources.
 const RESOURCES: &str = "/resources";
 
-/// A tool that is not what it was.
+/// A tool that differs from its pin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolChange {
     /// Its name at the server.
@@ -54,11 +54,11 @@ pub struct ToolChange {
     /// The name it had, if only that is different.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
-    /// What is different, as a unified diff.
+    /// The change as a unified diff.
     pub diff: String,
 }
 
-/// The memory of what tools were: a file, or nothing that outlasts the program.
+/// Store of the pins: a file, or in memory only.
 pub struct ToolPinStore {
     file: Option<PathBuf>,
     book: Mutex<PinTable>,
@@ -116,7 +116,7 @@ impl ToolPinStore {
         })
     }
 
-    /// What is remembered of a server, and whether it has something to be read; none if it was never seen.
+    /// The pinned tools of a server, and whether it has resources; none if it was never seen.
     pub(super) fn recall(&self, server: &str) -> Result<Option<(Vec<Tool>, bool)>, Error> {
         let book: PinTable = match &self.file {
             Some(file) => read(file).map_err(|error| unusable(file, &error))?,

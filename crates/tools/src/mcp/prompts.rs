@@ -1,6 +1,6 @@
-//! Prompts of servers: words that people send to an agent by a name, `/mcp__server__prompt`.
+//! Prompts of servers: text templates that the user sends to an agent as `/mcp__server__prompt`.
 //!
-//! Nobody but a person uses them, and only those that the server lists.
+//! Only the user can use them, and only those that the server lists.
 
 use rmcp::model::{JsonObject, Prompt as Listing, Role};
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub struct McpPromptArgument {
     pub required: bool,
 }
 
-/// What somebody typed: the name of a prompt, and words to fill it in with.
+/// A prompt as the user typed it: its name, and words for its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpPromptRequest {
     /// As it is listed.

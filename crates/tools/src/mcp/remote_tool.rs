@@ -1,4 +1,4 @@
-//! A tool of a server, as an agent has it: like any other, only that its work is done elsewhere.
+//! A tool of an MCP server as an agent sees it: a `Tool` whose calls are sent to the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +45,7 @@ impl Tool for RemoteTool {
         &self.spec
     }
 
-    /// What comes back was said by somebody else: whoever reads it is trusted less.
+    /// The result is untrusted text: an agent that reads it becomes wary (tainted).
     fn kind(&self) -> ToolKind {
         ToolKind::Fetch
     }

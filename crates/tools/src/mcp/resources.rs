@@ -1,8 +1,7 @@
-//! What servers have to be read: ListMcpResources and ReadMcpResource, one pair for all servers of an
-//! agent that have resources.
+//! The tools ListMcpResources and ReadMcpResource: one pair for all servers of an agent that have resources.
 //!
-//! Invariant: to rules and hooks a call is one of a tool of the server it is about, such as
-//! `mcp__server__ReadMcpResource`; whoever may not use a server's tools does not read from it either.
+//! Invariant: for rules and hooks, a call counts as a call of a tool of its server, such as
+//! `mcp__server__ReadMcpResource`; an agent that may not use a server's tools may not read its resources either.
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
@@ -112,7 +111,7 @@ impl Tool for ResourceTool {
         }
     }
 
-    /// What comes back was said by somebody else: whoever reads it is trusted less.
+    /// The result is untrusted text: an agent that reads it becomes wary (tainted).
     fn kind(&self) -> ToolKind {
         ToolKind::Fetch
     }

@@ -1,4 +1,4 @@
-//! What a server answers with, as what a model reads: one text, and the images that came with it.
+//! Converts a server's tool result into content for the model: one text, and its images.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};

@@ -1,4 +1,4 @@
-//! Makes what a server says fit to be read: no control characters, nothing invisible, never too long.
+//! Sanitizes text of a server: removes control and invisible characters, and limits its length.
 
 use serde_json::Value;
 

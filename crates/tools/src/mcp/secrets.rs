@@ -1,4 +1,4 @@
-//! Takes a server's secrets out of what it says: it may repeat what it was given.
+//! Redacts a server's secrets in its output: a server may repeat what it was given.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub fn server_secrets(server: &McpServer) -> Vec<(String, String)> {
 }
 
 impl ServerSecrets {
-    /// What it is given, and what is sent to it from a file of tokens.
+    /// The secrets of its configuration, and its tokens in a token file.
     pub(super) fn of(server: &McpServer, tokens: Option<&Path>) -> Self {
         let tokens = tokens.filter(|_| server.url.is_some()).map(Path::to_owned);
         Self {

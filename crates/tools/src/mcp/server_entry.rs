@@ -1,5 +1,4 @@
-//! The place of one server: connected when it is needed, given a rest after a failure, left when nobody
-//! needs it any more.
+//! One server of the pool: connects on demand, backs off after a failure, and disconnects when it is unused.
 
 use std::{
     fs::DirBuilder,
@@ -27,10 +26,10 @@ use super::{
 };
 use crate::{SandboxConfig, ToolContext, WebConfig};
 
-/// A server that failed again is left alone for at most so long.
+/// Maximum backoff after repeated failures.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// What all servers of one runtime have in common.
+/// Context shared by all servers of one runtime.
 pub(super) struct McpServerContext {
     /// How programs are confined.
     pub(super) confining: SandboxConfig,
@@ -38,27 +37,27 @@ pub(super) struct McpServerContext {
     pub(super) web: WebConfig,
     /// Where confined programs have their homes.
     pub(super) homes: Option<PathBuf>,
-    /// What people should know and have not been told.
+    /// Notices that were not shown yet.
     pub(super) remarks: Arc<PendingNotices>,
     /// How long a server may take to get ready.
     pub(super) startup: Duration,
-    /// How long a server stays when nobody needs it.
+    /// How long an unused server keeps running.
     pub(super) grace: Duration,
     pub(super) tokens: Option<PathBuf>,
-    /// Every task that sees to a server.
+    /// Tracker of all background tasks of servers.
     pub(super) crew: TaskTracker,
     /// Fires when no server is needed any more.
     pub(super) closing: CancellationToken,
 }
 
-/// One server, and who needs it.
+/// One server, and its number of users.
 pub(super) struct McpServerEntry {
     name: String,
     server: McpServer,
     common: Arc<McpServerContext>,
     state: Mutex<State>,
     users: AtomicUsize,
-    /// How often somebody has come to need it.
+    /// Number of leases taken so far.
     arrivals: AtomicU64,
 }
 
@@ -73,7 +72,7 @@ struct State {
     rest_until: Option<Instant>,
 }
 
-/// What is known about a server that was just asked.
+/// Status of a server after a connection attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerStatus {
     /// It answers.
@@ -135,7 +134,7 @@ impl McpServerEntry {
         ))
     }
 
-    /// What it says about itself.
+    /// Its self-description.
     pub(super) async fn about(&self) -> Result<McpServerInfo, Error> {
         Ok(self.connection().await?.about())
     }
@@ -163,7 +162,7 @@ impl McpServerEntry {
         }
     }
 
-    /// The connection. Whoever comes while it is being opened waits for the same one.
+    /// The connection. Concurrent callers wait for the same one while it is being opened.
     pub(super) async fn connection(&self) -> Result<Arc<McpConnection>, Error> {
         let mut state = self.state.lock().await;
         if self.common.closing.is_cancelled() {
@@ -289,7 +288,7 @@ impl State {
     }
 }
 
-/// Somebody needs a server. When the last one goes it stays for a while, then it is ended.
+/// Keeps a server running. When the last lease is dropped, the server is ended after a grace period.
 pub struct McpServerLease(Arc<McpServerEntry>);
 
 impl std::fmt::Debug for McpServerLease {

@@ -1,7 +1,7 @@
-//! All servers of one runtime: one connection per distinct configuration, shared by everybody who has it.
+//! Pool of all MCP servers of one runtime: one connection per distinct configuration, shared by all agents that use it.
 //!
-//! Nothing is started until somebody who may use a server works. A server that fails is something to
-//! tell people, never a reason not to work.
+//! A server is started only when an agent that may use it works. A failed server leads to a notice for the user; the
+//! agent works without it.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -60,16 +60,16 @@ pub struct McpAgentTools {
     pub key: String,
 }
 
-/// What is remembered of tools.
+/// Remembered tools of servers.
 #[derive(Default)]
 pub struct RememberedTools {
     /// The tools, in the order of their servers.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Servers that were never reached, so that nobody knows their tools.
+    /// Servers that were never reached, so that their tools are unknown.
     pub unseen: Vec<String>,
 }
 
-/// One server, looked at by a person.
+/// Result of an inspection of one server.
 pub struct McpInspection {
     /// Whether it answers.
     pub status: McpServerStatus,
@@ -122,7 +122,7 @@ impl McpServerPool {
         }
     }
 
-    /// The servers that everybody has who is not given others.
+    /// Default servers, for agents that have no list of their own.
     pub fn configured(&self) -> &BTreeMap<String, McpServer> {
         &self.configured
     }
@@ -162,7 +162,7 @@ impl McpServerPool {
         offered
     }
 
-    /// The tools of these servers as they were when last seen. Nothing is started, nobody is asked.
+    /// The tools of these servers as they were when last seen. No server is started or contacted.
     pub fn recall(&self, wanted: &BTreeMap<String, McpServer>) -> Result<RememberedTools, Error> {
         let (mut recalled, mut readable) = (RememberedTools::default(), BTreeMap::new());
         for (name, server) in wanted.iter().filter(|(_, server)| server.enabled) {
@@ -203,7 +203,7 @@ impl McpServerPool {
         prompts::filled(name, &*slot.connection().await?, wish).await
     }
 
-    /// Looks at one server, as whoever sets it up wants to.
+    /// Inspects one server, for the user who sets it up.
     pub async fn inspect(&self, name: &str, server: &McpServer) -> McpInspection {
         let slot = self.slot(name, server);
         let _needed = slot.lease();
@@ -253,7 +253,7 @@ impl McpServerPool {
         self.common.crew.wait().await;
     }
 
-    /// Invariant: one configuration has one slot, whatever agents call it.
+    /// Invariant: one configuration has one entry, whatever agents call it.
     fn slot(&self, name: &str, server: &McpServer) -> Arc<McpServerEntry> {
         let server = resolve_config(server, &self.directory);
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);

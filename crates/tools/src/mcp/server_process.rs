@@ -1,4 +1,5 @@
-//! A server that is a program of this machine: started with little, heard, and ended with all it started.
+//! A server that is a local program: started with a minimal environment, its standard error read, its process tree
+//! ended.
 
 use std::{
     collections::BTreeMap,
@@ -52,15 +53,15 @@ pub(super) struct McpServerProcess {
     said: Arc<Mutex<BoundedOutput>>,
     ending: watch::Receiver<Option<ExitReason>>,
     fault: ReadFault,
-    /// Whom it was not let reach.
+    /// Hosts that the proxy refused.
     refused: ProxyRefusals,
 }
 
-/// What is read from a server and what is written to it.
+/// The pipes to a server: its output and its input.
 pub(super) type McpPipes = (BoundedLineReader<pipe::Receiver>, pipe::Sender);
 
 impl McpServerProcess {
-    /// Starts it. Some task of the crew sees to its end.
+    /// Starts it. A tracked background task waits for its end.
     pub(super) async fn start(door: &ConnectParams<'_>) -> Result<(Self, McpPipes), Error> {
         let refused = ProxyRefusals::default();
         let InteractiveProcess {
@@ -90,7 +91,7 @@ impl McpServerProcess {
         ))
     }
 
-    /// Whom it was not let reach since this was asked last, a line each.
+    /// Hosts that the proxy refused since the last call, a line each.
     pub(super) fn refusals(&self) -> Vec<String> {
         self.refused.news()
     }
@@ -218,7 +219,7 @@ fn spawn(door: &ConnectParams<'_>) -> SpawnRequest {
     }
 }
 
-/// Hears its complaints until it ends. Once nobody reads its output it is given a moment, then ended.
+/// Reads its standard error until it ends. Once its output is no longer read, it is ended after a grace period.
 async fn attended(
     process: Process,
     unread: CancellationToken,

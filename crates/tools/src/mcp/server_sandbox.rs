@@ -1,4 +1,4 @@
-//! How a server's program is confined: around the directory it runs in, with an empty home of its own.
+//! Sandbox of a server's program: around the directory it runs in, with an empty home of its own.
 //!
 //! It can reach the network, because most servers are there to reach something. What it is started
 //! from can be read although it lies in a home; keys and our own directories never can.
@@ -13,8 +13,8 @@ use rooftree_protocol::{Confinement, McpServer, Network, SandboxMode};
 
 use crate::SandboxConfig;
 
-/// Whether a server's program is confined. What is said about the one server goes first, where it
-/// loosens too: nobody but the person it belongs to can say that.
+/// Sandbox mode of a server's program. `off` for this one server overrides the general mode, since only the user can
+/// set it; otherwise the stricter of the two applies.
 pub(super) fn mode(confining: &SandboxConfig, server: &McpServer) -> SandboxMode {
     match server.sandbox {
         Some(SandboxMode::Off) => SandboxMode::Off,
@@ -23,7 +23,7 @@ pub(super) fn mode(confining: &SandboxConfig, server: &McpServer) -> SandboxMode
     }
 }
 
-/// Whom a server's program can reach where it is confined.
+/// Network access of a server's program where it is confined.
 pub(super) fn network(server: &McpServer) -> Network {
     server.network.clone().unwrap_or(Network::On)
 }

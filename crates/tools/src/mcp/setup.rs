@@ -1,4 +1,4 @@
-//! What the servers of one runtime are made of, whether or not they can be used.
+//! Configuration of the MCP servers of one runtime, also where they cannot be used.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -6,15 +6,15 @@ use rooftree_protocol::McpServer;
 
 use crate::{SandboxConfig, WebConfig};
 
-/// What the servers of one runtime are made of.
+/// Configuration of the MCP servers of one runtime.
 pub struct McpSetup {
     /// Where programs run whose configuration does not say where.
     pub directory: PathBuf,
-    /// The servers that everybody has who is not given others.
+    /// Default servers, for agents that have no list of their own.
     pub configured: BTreeMap<String, McpServer>,
-    /// Where it is remembered what tools were; nowhere if absent.
+    /// The file that tool definitions are pinned in; none: they are not pinned on disk.
     pub pins: Option<PathBuf>,
-    /// Where tokens of servers are kept; without it nobody can log in.
+    /// The file that OAuth tokens are stored in; without it no login is possible.
     pub tokens: Option<PathBuf>,
     /// How the programs of servers are confined.
     pub confining: SandboxConfig,
@@ -24,7 +24,7 @@ pub struct McpSetup {
     pub homes: Option<PathBuf>,
     /// How long a server may take to get ready.
     pub startup: Duration,
-    /// How long a server stays when nobody needs it.
+    /// How long an unused server keeps running.
     pub grace: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What a program writes, as messages: lines of bounded length.
+//! Stdio transport to a server program: one message per line, with a limit on the line length.
 
 use rmcp::{RoleClient, transport::async_rw::AsyncRwTransport};
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -1,4 +1,4 @@
-//! What people got by logging in to servers: one private file, by address, refreshed when it is used up.
+//! OAuth tokens of servers: one private file, keyed by URL, refreshed when they expire.
 
 use std::{
     collections::BTreeMap,
@@ -26,9 +26,9 @@ pub(super) struct McpTokenStore {
 
 type TokensByUrl = BTreeMap<String, StoredCredentials>;
 
-/// Whoever knows how to log in to this address.
+/// The authorization manager for this URL.
 pub(super) async fn manager(url: &str, file: PathBuf) -> Result<AuthorizationManager, Error> {
-    // Sees to it that there is a way to encrypt.
+    // Installs the default TLS provider.
     https_client::client()?;
     let mut manager = AuthorizationManager::new(url)
         .await
@@ -40,7 +40,7 @@ pub(super) async fn manager(url: &str, file: PathBuf) -> Result<AuthorizationMan
     Ok(manager)
 }
 
-/// The same with what was kept, if somebody has logged in there.
+/// The same with the stored tokens; none if the user has not logged in there.
 pub(super) async fn known(
     url: &str,
     file: &std::path::Path,
@@ -56,7 +56,7 @@ pub(super) async fn known(
     Ok(is_known.then_some(manager))
 }
 
-/// Every token in the file, by what it is. A file that cannot be read holds none that anybody could send.
+/// Every token in the file, with its kind. None if the file cannot be read: such tokens cannot be sent either.
 pub fn stored_tokens(file: &Path) -> Vec<(String, String)> {
     let kept: BTreeMap<String, Value> = read(file).unwrap_or_default();
     let mut found = Vec::new();
@@ -116,7 +116,7 @@ impl CredentialStore for McpTokenStore {
     /// Two programs that refresh at once would use up each other's tokens.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let file = self.file.clone();
-        // Whoever holds it may be another task of this very thread.
+        // Wait on a blocking thread: the lock may be held by another task of this very thread.
         let waited = tokio::task::spawn_blocking(move || lock_file(&file)).await;
         let guard = waited
             .map_err(std::io::Error::other)

@@ -1,4 +1,5 @@
-//! What a server lists, as tools for an agent: bounded, cleaned, named, and compared with what they were.
+//! Converts a server's tool list into tools for an agent: limits, sanitizes, names them, and compares them with their
+//! pins.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::Tool;
 
-/// How long a call may take if nobody says otherwise.
+/// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(120);
 
 /// The tools of one server for one agent, and what people should know about them.
@@ -80,7 +81,7 @@ pub(super) fn server_tools(
     })
 }
 
-/// What is remembered of a server's tools, as tools. They would be asked for if they were called.
+/// The remembered tools of a server. A call of one connects to the server first.
 pub(super) fn remembered_tools(
     name: &str,
     slot: &Arc<McpServerEntry>,

@@ -1,4 +1,4 @@
-//! Keeps the known parts of a tool result of which other parts have a type that is not known here.
+//! Keeps the known parts of a tool result when other parts have an unknown type.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;

@@ -25,7 +25,7 @@ pub(super) enum CellEdit {
     },
 }
 
-/// The notebook's text after a wish.
+/// The notebook's text after an edit.
 pub(super) fn change(text: &str, wish: CellEdit) -> Result<String, String> {
     let mut notebook: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not a notebook: {error}."))?;
@@ -121,7 +121,7 @@ fn new_cell(source: &str, cell_type: &str, id: Option<String>) -> Value {
     Value::Object(cell)
 }
 
-/// An id nobody else in the notebook has; the same for the same notebook and source.
+/// An id that no other cell of the notebook has; deterministic for a given notebook and source.
 fn new_id(source: &str, cells: &[Value]) -> String {
     let everything = format!("{source}{}", json!(cells));
     hash(everything.as_bytes()).chars().take(8).collect()

@@ -35,7 +35,7 @@ pub(crate) const PATH_TOOLS: [&str; 10] = [
 /// Tools whose subject is a shell command.
 pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
 
-/// What is to be judged.
+/// A call for the policy to judge.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyRequest<'a> {
     /// Canonical tool name.
@@ -50,7 +50,7 @@ pub struct PolicyRequest<'a> {
     pub cwd: &'a Path,
 }
 
-/// How the subject of a tool is compared.
+/// How the subject of a tool is matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubjectKind {
     Command,
@@ -82,7 +82,7 @@ pub(super) struct PolicyCallFacts<'a> {
     pub line: Option<CommandLine<'a>>,
     /// Whether its path is one that no system call takes.
     pub is_too_long: bool,
-    /// What it would change that other programs obey.
+    /// Sensitive paths that it would change.
     obeyed: Vec<&'static SensitivePath>,
     /// Which files the session may touch without a rule.
     pub scope: &'a FileScope,
@@ -138,7 +138,7 @@ impl<'a> PolicyCallFacts<'a> {
         )
     }
 
-    /// What is obeyed at a path: by its name, or because the settings of git name it.
+    /// Sensitive paths in a path: by name, or because the settings of git name it.
     fn obeyed_at(&self, path: &Path) -> Vec<&'static SensitivePath> {
         let mut found = sensitive_paths::sensitive_in_path(path);
         let cwd = self.real().cwd.to_owned();
@@ -148,7 +148,7 @@ impl<'a> PolicyCallFacts<'a> {
         found
     }
 
-    /// The call by where its links lead.
+    /// The call with its links resolved.
     pub fn real(&self) -> PolicyRequest<'_> {
         match &self.real {
             Some((subject, cwd)) => PolicyRequest {
@@ -160,8 +160,7 @@ impl<'a> PolicyCallFacts<'a> {
         }
     }
 
-    /// What it does to the world here: a tool says what it does to files, and where those are decides
-    /// how much that is trusted.
+    /// Effect of the call: the one that the tool declares, raised to destructive for files outside or sensitive paths.
     pub fn effect(&self) -> Effect {
         match self.escalation() {
             Some(EffectEscalation::Outside | EffectEscalation::Obeyed(_)) => Effect::Destructive,
@@ -223,9 +222,9 @@ impl<'a> PolicyCallFacts<'a> {
         (!named && self.is_meant_by(rule)).then(|| place.display().to_string())
     }
 
-    /// What it would change that other programs obey and a rule that means it does not name.
+    /// The sensitive path that it would change and that the rule does not name literally.
     ///
-    /// Invariant: a wildcard allows nothing that other programs obey.
+    /// Invariant: a wildcard allows no change of a sensitive path.
     pub fn unnamed(&self, rule: &PermissionRule) -> Option<&'static SensitivePath> {
         let spec = rule.subject.as_deref().unwrap_or("*");
         let mut unnamed = self

@@ -1,4 +1,4 @@
-//! A shell command line before the rules: narrowly to allow it, generously to deny it.
+//! Matches a shell command line against rules: strictly to allow it, broadly to deny it.
 //!
 //! A rule whose last word is `*` stands for the words before it; any other is one whole command.
 //! `\*` at the end of a rule is a star that was meant literally.
@@ -28,7 +28,7 @@ pub(super) struct UncoveredPart {
     pub why: &'static str,
 }
 
-/// What allows a line.
+/// The reason why a line is allowed.
 pub(super) enum RuleCoverage<R> {
     /// This rule and perhaps others.
     Rule(R),

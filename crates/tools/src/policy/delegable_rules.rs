@@ -1,4 +1,4 @@
-//! What an agent may pass on: only rules under which nothing is allowed that it would be asked about.
+//! Delegable rules: an agent may pass on only rules that allow nothing it would itself be asked about.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How a decision came about: the layers that were looked at, in order, and the one that decided.
+//! Derivation of a verdict: the policy layers that were evaluated, in order, and the one that decided.
 
 use std::fmt;
 
@@ -29,12 +29,12 @@ pub enum PolicyLayer {
     Person,
 }
 
-/// What one layer said.
+/// Result of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DerivationStep {
     /// Which.
     pub layer: PolicyLayer,
-    /// How many rules it has.
+    /// Number of its rules.
     pub rules: usize,
     /// Whether it decided; then it is the last step.
     pub is_deciding: bool,

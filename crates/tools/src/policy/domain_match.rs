@@ -1,6 +1,6 @@
-//! Compares the addresses of web pages with rules such as `domain:example.com`.
+//! Matches URLs of web pages against rules such as `domain:example.com`.
 //!
-//! Which hosts a name means is [`HostPattern`]'s to say; here is what an address has around it.
+//! [`HostPattern`] decides which hosts a pattern matches; this file handles the rest of the URL.
 
 use rooftree_protocol::HostPattern;
 

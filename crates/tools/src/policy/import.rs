@@ -1,7 +1,7 @@
-//! Rules of other programs in our normal form, and a remark for each that cannot be taken over.
+//! Imports permission rules of other programs into our normal form, with a remark for each that cannot be imported.
 //!
-//! Pure: text in, rules out. Taking over never allows more than the other program did; where it has to
-//! allow less, a remark says so.
+//! Pure: text in, rules out. An import never allows more than the other program did; where it has to allow less, a
+//! remark says so.
 
 mod claude;
 mod opencode;
@@ -15,24 +15,24 @@ use crate::shell::{CommandClass, ShellEffects, classify, innermost};
 pub use claude::claude;
 pub use opencode::opencode;
 
-/// What was taken over.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedRules {
     /// The mode, if one was named that we have.
     pub mode: Option<PermissionMode>,
     /// Rules that allow.
     pub allow: Vec<PermissionRule>,
-    /// Rules that have a person asked.
+    /// Rules that ask the user.
     pub ask: Vec<PermissionRule>,
     /// Rules that refuse.
     pub deny: Vec<PermissionRule>,
     /// Directories beside the working directory.
     pub directories: Vec<String>,
-    /// What could not be taken over, or only in part, and why.
+    /// Remarks on rules that were not imported, or only in part, and why.
     pub remarks: Vec<String>,
 }
 
-/// What a rule is for.
+/// Verdict of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RuleAction {
     Allow,

@@ -1,4 +1,4 @@
-//! Policies and verdicts made smaller, never larger.
+//! Narrows policies and verdicts: the result never allows more than either input.
 
 use rooftree_protocol::{PermissionMode, event::PolicyNote};
 
@@ -58,7 +58,7 @@ impl Policy {
 }
 
 impl PolicyVerdict {
-    /// How much it lets happen: nothing, what a person says, all of it.
+    /// Rank of a verdict: deny, ask, allow.
     pub fn freedom(&self) -> u8 {
         match self {
             Self::Deny(_) => 0,

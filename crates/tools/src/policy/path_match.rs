@@ -1,4 +1,4 @@
-//! Compares paths with the globs of rules, without touching the disk but for links in rules that name private places.
+//! Matches paths against the globs of rules, without disk access except for links in rules that name private places.
 //!
 //! Both sides are made absolute and freed of `.` and `..` first, so that
 //! `src/../../etc/passwd` is not below `src`.
@@ -116,7 +116,7 @@ pub(super) fn longest_literal(glob: &str) -> Option<&str> {
         .max_by_key(|part| part.len())
 }
 
-/// In whoever's home directory: there is none to ask for here.
+/// A rule as an absolute glob. `~/` matches below any directory, because the home directory is not known here.
 pub(super) fn absolute_glob(rule: &str, cwd: &Path) -> String {
     let full = match rule.strip_prefix("~/") {
         Some(rest) => format!("/**/{rest}"),

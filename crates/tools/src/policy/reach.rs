@@ -1,7 +1,7 @@
-//! What a call may touch: its place, less what deny rules keep from it.
+//! Builds the reach of a call: the path it was judged by, minus what deny rules exclude.
 //!
-//! A call is judged by the path it names. A search finds other paths below that one, many
-//! thousands of them, so the rules are read once and compared with each.
+//! The policy judges a call by the path it names. A search finds other paths below that one, many thousands of them,
+//! so the rules are compiled once and matched against each.
 
 use std::path::{Path, PathBuf};
 
@@ -35,8 +35,8 @@ impl Policy {
         CallReach::new(pinned, denied, scope)
     }
 
-    /// What deny rules keep from being read, as absolute globs over real paths: for whoever hides it from
-    /// programs, which ask nobody.
+    /// Paths that deny rules exclude from reading, as absolute globs over real paths. A sandbox hides them from
+    /// programs, which are not checked per path.
     pub fn unreadable(&self, cwd: &Path) -> Vec<String> {
         self.denied_globs(&["Read"], cwd)
     }

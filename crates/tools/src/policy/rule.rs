@@ -1,4 +1,4 @@
-//! One rule, `Tool` or `Tool(subject)`: how it is written and which tools it is about.
+//! Parses a permission rule, `Tool` or `Tool(subject)`, and tells which tools it is about.
 //!
 //! Normal form: what other programs write as `read:/path`, `write:/path`, `net:host` or `Agent(name)` becomes
 //! `Read(/path)`, `Write(/path)`, `WebFetch(domain:host)` and `Task(name)` when it is read, and is printed so.
@@ -29,7 +29,7 @@ pub struct PermissionRule {
     pub subject: Option<String>,
 }
 
-/// Which way an error of matching must fall.
+/// Strictness of matching: which way an error must fall.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchStrictness {
     /// Match only what was surely meant.
@@ -74,8 +74,8 @@ impl PermissionRule {
         })
     }
 
-    /// The same rule under the tool's canonical name. A tool nobody knows is an error: a deny
-    /// rule that matches nothing would be a promise nobody keeps.
+    /// The same rule under the tool's canonical name. An unknown tool is an error: a deny rule that
+    /// matches nothing would give no protection.
     pub fn resolved(self, tools: &Toolset) -> Result<Self, Problem> {
         if self.tool.contains('*') || self.tool.starts_with("mcp__") {
             return Ok(self);

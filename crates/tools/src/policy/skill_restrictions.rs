@@ -1,4 +1,4 @@
-//! What a skill leaves of an agent's rights while it is followed. It refuses, and never allows anything.
+//! Restrictions that a skill puts on an agent's permissions while it is followed. They only refuse, and never allow.
 
 use rooftree_protocol::event::SkillNote;
 

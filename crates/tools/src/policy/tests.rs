@@ -1,4 +1,4 @@
-//! The policy as tables.
+//! Table tests of the policy.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The words for modes and effects in reasons.
+//! Wording of modes and effects in the reasons of verdicts.
 
 use rooftree_protocol::{Effect, PermissionMode};
 

@@ -1,4 +1,4 @@
-//! What a proxy refused, for whoever should know: once each, and not without end.
+//! Refusals of the proxy, reported to the model and the user: deduplicated, and limited in number.
 
 use std::{
     collections::BTreeSet,
@@ -7,10 +7,10 @@ use std::{
 
 use crate::tool::ProgressCallback;
 
-/// Refusals of one program that are told apart. A scan of the whole internet needs no full account.
+/// Maximum number of distinct refusals that are reported for one program.
 const TOLD: usize = 20;
 
-/// What was refused. Copies are the same one.
+/// Log of refusals. Clones share it.
 #[derive(Clone, Default)]
 pub struct ProxyRefusals(Arc<Mutex<RefusalLog>>);
 
@@ -22,7 +22,7 @@ struct RefusalLog {
 }
 
 impl ProxyRefusals {
-    /// Tells somebody from now on, as it happens.
+    /// Sets the callback that is told of each refusal from now on.
     pub(crate) fn watched(&self, watcher: ProgressCallback) {
         self.hold().watcher = Some(watcher);
     }
@@ -36,14 +36,14 @@ impl ProxyRefusals {
         let line = format!("[network: {words}]");
         noted.untold.push(line.clone());
         let watcher = noted.watcher.clone();
-        // Whoever watches may take their time.
+        // Unlock first: the callback may be slow.
         drop(noted);
         if let Some(watcher) = watcher {
             watcher(&format!("{line}\n"));
         }
     }
 
-    /// What was noted since this was asked last, a line each.
+    /// Takes the refusals since the last call, a line each.
     pub fn news(&self) -> Vec<String> {
         std::mem::take(&mut self.hold().untold)
     }

@@ -1,4 +1,4 @@
-//! What a client wants from the proxy: whom, and what is said to them. Reading apart, it is pure.
+//! Parses a client request to the proxy: the target host, and the request to forward. Except for reading, it is pure.
 //!
 //! Invariant: the host that is judged is the one that is connected to and the one that is named to
 //! the server: whatever else the client calls it is left out.
@@ -139,7 +139,7 @@ fn absolute(wanted: &str) -> Option<(&str, String)> {
     Some((authority, path))
 }
 
-/// The request as the server is to see it. One per connection: the next may be for somebody else.
+/// The request as the server is to see it. One per connection: the next may be for another host.
 fn rewritten(request: &httparse::Request<'_, '_>, target: &UrlTarget, path: &str) -> Vec<u8> {
     let host = match target.url().port() {
         Some(port) => format!("{}:{port}", target.host()),

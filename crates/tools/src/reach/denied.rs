@@ -1,4 +1,4 @@
-//! Paths that rules deny, compared with what is found, without touching the disk.
+//! Paths that deny rules exclude, matched against found paths without disk access.
 
 use std::path::{Path, PathBuf};
 

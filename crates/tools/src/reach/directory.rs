@@ -1,4 +1,4 @@
-//! An opened directory: whatever happens to its name, what is done here is done in it.
+//! An open directory handle: operations stay in it, whatever happens to its name.
 
 use std::{
     ffi::{OsStr, OsString},

@@ -17,7 +17,7 @@ use super::{
     nofollow_open::{ENTER, step},
 };
 
-/// How deep a tree may be: each level keeps a directory open.
+/// Maximum depth of a tree: each level keeps a directory open.
 const DEPTH: usize = 200;
 
 impl OpenDirectory {
@@ -41,7 +41,7 @@ impl OpenDirectory {
         let inner = self.enter(name, depth)?;
         for entry in inner.names()? {
             match inner.remove_below(&entry, depth - 1) {
-                // Somebody else was faster.
+                // Another process has already removed it.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed?,
             }

@@ -1,4 +1,4 @@
-//! Saves a file whole or not at all, in a directory that is already open.
+//! Saves a file atomically, in a directory that is already open.
 
 use std::{
     ffi::OsStr,
@@ -15,7 +15,7 @@ use rustix::{
 
 use super::directory::OpenDirectory;
 
-/// How often another name is tried for a temporary file.
+/// Retries with another name for a temporary file.
 const TRIES: usize = 16;
 
 impl OpenDirectory {
@@ -38,7 +38,7 @@ impl OpenDirectory {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         for _ in 0..TRIES {
-            // Seeded by the system: nobody can put a file of the same name there first for long.
+            // Randomly seeded by the system: another process cannot keep guessing the name and create the file first.
             let name = format!(
                 ".rooftree-{:016x}",
                 RandomState::new().hash_one(std::process::id())

@@ -176,7 +176,7 @@ impl FileTarget {
         parts.ok_or_else(|| format!("There is no permission to {wish} {}.", self.shown))
     }
 
-    /// What the system said, in words that help.
+    /// System error as a helpful message.
     pub fn explain(&self, error: &io::Error, wish: &str) -> String {
         let shown = &self.shown;
         match Errno::from_io_error(error) {
@@ -202,7 +202,7 @@ impl FileTarget {
         }
     }
 
-    /// That there is nothing, and up to three names that may have been meant.
+    /// Error that nothing is there, with up to three similar names.
     fn missing(&self) -> String {
         let shown = &self.shown;
         if !self.cwd.exists() {

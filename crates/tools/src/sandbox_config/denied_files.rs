@@ -1,4 +1,4 @@
-//! Finds what rules keep from being read, so that it can be hidden from programs too.
+//! Finds the files that deny rules exclude from reading, so that the sandbox hides them from programs too.
 //!
 //! A tool asks about each path it meets. A program does not ask, so what it must not read has to be
 //! found before it starts: plain names where they are, all others by a bounded look.
@@ -11,14 +11,14 @@ use std::{
 
 use crate::reach::{DeniedPaths, is_plain};
 
-/// How many entries are looked at, and how many paths are hidden, before it is said that there may be more.
+/// Limits of a scan: entries visited, and paths hidden. Beyond them the result is marked as partial.
 const ENTRIES: usize = 40_000;
 const PATHS: usize = 1_000;
 
-/// How deep below where a look begins.
+/// Maximum depth of a scan.
 const DEPTH: usize = 24;
 
-/// Directories in which others wrote more than people do. They come last.
+/// Directories full of generated files. They are scanned last.
 const HEAPS: [&str; 6] = [
     "node_modules",
     "target",
@@ -28,15 +28,15 @@ const HEAPS: [&str; 6] = [
     "build",
 ];
 
-/// What was found.
+/// Result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DeniedFiles {
     pub paths: Vec<PathBuf>,
-    /// Whether there was more to look at than is looked at.
+    /// Whether a limit was reached.
     pub is_partial: bool,
 }
 
-/// Where a look begins, and how deep it goes.
+/// Start directories of a scan, with its depth.
 type ScanRoots = BTreeMap<PathBuf, usize>;
 
 /// Rules that deny reading, as absolute globs, from the places a program can look into.
@@ -70,7 +70,7 @@ impl DeniedGlobs {
         }
     }
 
-    /// What is there of what is named as it stands. Asked anew for every program: it costs nothing.
+    /// The denied paths without wildcards that exist. Not cached: the check is cheap.
     pub fn plain(&self) -> Vec<PathBuf> {
         self.plain
             .iter()
@@ -160,7 +160,7 @@ struct DeniedFileScan<'a> {
 }
 
 impl DeniedFileScan<'_> {
-    /// What is nearer comes first, and heaps come last: if it has to end early, it has seen what matters.
+    /// Breadth first, with large directories last: if the scan has to stop early, it has seen what matters.
     fn go(&mut self, depth: usize) {
         let mut next = VecDeque::from([(self.start.to_owned(), depth)]);
         let mut heaps = VecDeque::new();

@@ -1,4 +1,4 @@
-//! What was found on the disk for the sandboxes of a session, so that not every command looks again.
+//! Cache of disk scans for the sandboxes of a session, so that not every command scans again.
 
 use std::{
     collections::HashMap,
@@ -12,13 +12,13 @@ use rooftree_protocol::SessionId;
 
 use super::denied_files::{DeniedFiles, DeniedGlobs};
 
-/// More sessions are not remembered; then some look once more.
+/// Maximum number of cached sessions; evicted ones scan again.
 const SESSIONS: usize = 256;
 
-/// What a look has cost is paid back before it is done again: it takes at most so much of the time.
+/// A scan is repeated only after this many times its own duration, so that it takes at most that share of the time.
 const SHARE: u32 = 20;
 
-/// What is known, by session and directory. Cheap to clone; copies know the same.
+/// Scan results by session and directory. Cheap to clone; clones share the results.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxScanCache(Arc<Mutex<HashMap<(SessionId, PathBuf), SessionScan>>>);
 
@@ -52,7 +52,7 @@ impl SandboxScanCache {
         })
     }
 
-    /// What rules hide. The look is repeated when it pays, and whenever the rules are others.
+    /// Files that rules hide. The scan is repeated after a while, and whenever the rules have changed.
     pub(super) fn hidden(
         &self,
         session: &SessionId,

@@ -1,11 +1,11 @@
-//! What the model reads: places with a few lines each, the best first.
+//! Formats search results for the model: locations with a few lines each, the best first.
 
 use std::path::Path;
 
 use super::{index::SearchIndex, query::SearchQuery, rerank::SearchResult};
 use crate::walk;
 
-/// What was found and what should be said about it.
+/// Search results, and notices about them.
 pub(super) struct SearchAnswer<'a> {
     pub index: &'a SearchIndex,
     pub query: &'a SearchQuery,

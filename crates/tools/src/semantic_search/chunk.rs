@@ -1,6 +1,6 @@
-//! Cuts a file into the pieces that are found: functions, types, sections, paragraphs.
+//! Splits a file into chunks, the units of search: functions, types, sections, paragraphs.
 //!
-//! Borders come from indentation, which people keep even where a grammar would not ask for it.
+//! Boundaries come from indentation, which people keep even where a grammar does not require it.
 
 use std::ops::Range;
 

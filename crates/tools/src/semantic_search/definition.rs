@@ -1,9 +1,9 @@
-//! Recognises lines that define something, in any language that says so at the start of a line.
+//! Detects lines that define something, in any language that marks definitions at the start of a line.
 //!
-//! No grammar: a keyword after modifiers, or the shape `type name(…) {` of the C family. What is
-//! missed is found as text; what is taken wrongly moves a border between two pieces.
+//! No grammar: a keyword after modifiers, or the shape `type name(…) {` of the C family. A missed definition is still
+//! found as text; a false one only moves a boundary between two chunks.
 
-/// What a piece of a file is.
+/// Kind of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkKind {
     /// A function or method.

@@ -1,15 +1,15 @@
-//! Knowledge of meaning, if whoever builds the tool has some to give.
+//! The trait of an embedding model, an optional part of SemanticSearch.
 
 use futures::future::BoxFuture;
 
-/// Turns texts into vectors that are close where meanings are.
+/// Turns texts into embedding vectors: similar meanings give close vectors.
 ///
 /// Contract: `SemanticSearch` is the only caller. It asks for at most 64 texts at a time, each of
 /// at most 2,000 characters, and drops the future when the call is cancelled or takes too long.
 /// An answer has one vector for each text, in order, all of the same length. An `Err` is a
-/// sentence for the model: the search goes on without meaning and says so.
+/// sentence for the model: the search falls back to keywords alone and says so.
 pub trait Embedder: Send + Sync {
-    /// What tells its vectors from those of another: provider and model.
+    /// Identifies its vectors: provider and model.
     fn name(&self) -> &str;
 
     /// The vectors of these texts.

@@ -1,7 +1,8 @@
-//! Adds meaning to words: learns the vectors of pieces, a few with each search, and fuses both orders.
+//! Embedding search: embeds a few more chunks with each search, and fuses the ranking by embeddings with the one by
+//! keywords.
 //!
-//! A search never waits for a whole repository to be embedded. What the words found is learnt
-//! first, then what comes next; the share that is known grows with each search.
+//! A search never waits for a whole repository to be embedded. Chunks that the keywords found are embedded first,
+//! then others; the embedded share grows with each search.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,13 +25,13 @@ const BATCH: usize = 64;
 /// Characters of a piece its meaning is taken from.
 const CHARS: usize = 2000;
 
-/// How long a search waits for meaning.
+/// How long a search waits for the embedder (timeout).
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The usual constant of reciprocal rank fusion: first places count, but not alone.
 const FUSION: f32 = 60.0;
 
-/// What knows meanings.
+/// Embedding search: the embedder and the vectors of chunks.
 pub(super) struct EmbeddingSearch {
     embedder: Arc<dyn Embedder>,
     /// The vectors of the root that was searched last.
@@ -39,12 +40,12 @@ pub(super) struct EmbeddingSearch {
 
 type SharedVectors = Arc<Mutex<ChunkVectors>>;
 
-/// What an embedder had to say.
+/// Result of an embedder.
 pub(super) struct EmbeddingBatch {
     /// The meaning of the question; none without an answer.
     pub question: Option<Vec<f32>>,
     pub pieces: Vec<(u64, Vec<f32>)>,
-    /// What went wrong, in words for the model.
+    /// Error message for the model.
     pub failure: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Looks at which files there are and when they changed, without opening any.
+//! Scans which files exist and when they changed, without opening any.
 
 use std::{
     fs::Metadata,
@@ -22,7 +22,7 @@ const MOST_FILES: usize = 100_000;
 /// Larger files are data, or made by programs.
 pub(super) const FILE_BYTES: u64 = 1024 * 1024;
 
-/// What programs write for programs, in many words that mean nothing.
+/// Generated files and data, whose many words mean nothing.
 const MADE: [&str; 9] = [
     ".lock",
     "package-lock.json",
@@ -35,7 +35,7 @@ const MADE: [&str; 9] = [
     ".snap",
 ];
 
-/// What there is.
+/// The files of a root.
 pub(super) struct FileScan {
     /// Files from the root on, sorted.
     pub files: Vec<(PathBuf, IndexedFileStamp)>,

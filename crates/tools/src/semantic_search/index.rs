@@ -1,7 +1,7 @@
-//! The index of one root: an entry for each file, and how it keeps up with the disk.
+//! The search index of one root: an entry for each file, and its refresh from disk.
 //!
-//! An index never changes. A refresh makes the next one, which shares the entries of files that
-//! are as they were; searches go on in the old one meanwhile.
+//! An index is immutable. A refresh builds the next one, which shares the entries of unchanged files; concurrent
+//! searches continue in the old one.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ use crate::{CallReach, reach, tool::ProgressCallback};
 const TICK: i64 = 2_000_000_000;
 const UNPROVEN: i64 = i64::MIN;
 
-/// More files than this are worth a word to whoever waits.
+/// Above this many files to index, progress is reported.
 const MANY: usize = 500;
 
 /// All files of a root.

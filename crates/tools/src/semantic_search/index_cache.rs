@@ -1,4 +1,4 @@
-//! Keeps the indexes of a few roots in memory, and what is worth it on disk.
+//! Cache of search indexes: a few roots in memory, and files on disk if there is a cache directory.
 
 use std::{
     fs,
@@ -15,8 +15,8 @@ use crate::tool::ProgressCallback;
 /// Roots kept in memory: a project, a worktree or two, a library that is looked up.
 const ROOTS: usize = 4;
 
-/// An index is written again when one in so many of its files has changed. What changed since is
-/// found again by whoever reads it.
+/// An index is saved again when one in so many of its files has changed. Later changes are found by the refresh after
+/// the file is loaded.
 const SHARE: usize = 50;
 
 /// Files in the cache directory; those not used for longest are removed.
@@ -44,7 +44,7 @@ struct CachedIndexState {
 }
 
 impl IndexCache {
-    /// A shelf that keeps files in a directory, or none.
+    /// A cache that keeps index files in a directory; none: in memory only.
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self {
             directory,
@@ -76,7 +76,7 @@ impl IndexCache {
         Some(index)
     }
 
-    /// Where something about a root is kept, if anything is.
+    /// The cache file for a root; none without a cache directory.
     pub fn place(&self, root: &Path, ending: &str) -> Option<PathBuf> {
         Some(index_file::place(self.directory.as_deref()?, root, ending))
     }
@@ -103,7 +103,7 @@ impl IndexCache {
         index_file::load(&self.place(root, "index")?, root)
     }
 
-    /// A cache that cannot be written is no cache; the index in memory is as good.
+    /// Errors are ignored: without the file, the index in memory is still used.
     fn save(&self, index: &SearchIndex) {
         if let Some(place) = self.place(&index.root, "index")
             && index_file::save(&place, index).is_ok()
@@ -113,7 +113,7 @@ impl IndexCache {
     }
 }
 
-/// Removes what was not written for longest, and nothing that is not ours.
+/// Removes the oldest cache files, and only our own.
 fn tidy(directory: &Path) {
     let is_ours = |path: &PathBuf| {
         path.extension()

@@ -1,7 +1,7 @@
-//! An index as a file: written whole or not at all, and read only if every byte is as written.
+//! Serializes an index as a cache file: written atomically, and read only if its checksum is valid.
 //!
-//! The file is a cache. Whatever is wrong with it, of another version or of another root, is the
-//! same as no file. Two processes write one after the other; the last one wins.
+//! The file is only a cache. A corrupt file, another version or another root counts as a missing file. Two processes
+//! write one after the other; the last one wins.
 
 use std::{
     ffi::OsStr,
@@ -25,7 +25,7 @@ use super::{
 /// weighed differently, or files cut differently.
 const FORMAT: &[u8] = b"rooftree search index 1\n";
 
-/// Where the index of a root is kept.
+/// Path of the index file of a root.
 pub(super) fn place(directory: &Path, root: &Path, ending: &str) -> PathBuf {
     let digest = Sha256::digest(root.as_os_str().as_bytes());
     let name: String = digest

@@ -1,7 +1,7 @@
-//! One file in the index: its pieces, and which words are where. None of its text.
+//! One file in the index: its chunks, and which words occur where. Its text is not stored.
 //!
-//! An entry stands for itself: no numbers shared with other files, no counts kept elsewhere. A
-//! changed file is a replaced entry, and nothing else has to be put right.
+//! An entry is self-contained: no numbers shared with other files, no counts kept elsewhere. When a file changes, its
+//! entry is replaced, and nothing else has to be updated.
 
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,19 @@ use super::{
     tokenizer::{Term, TokenShape, WordSplitter},
 };
 
-/// Bytes of a line that are looked at; the rest is somebody's data.
+/// Bytes of a line that are indexed; the rest of a longer line is data.
 const LINE_BYTES: usize = 1000;
 
 /// A file with a zero byte this early is no text.
 const BINARY_BYTES: usize = 8000;
 
-/// How much a word counts, by where it stands. Two units are one occurrence.
+/// Weights of a word by where it occurs: body, comment, enclosing name, own name. Two units are one occurrence.
 const BODY: u8 = 2;
 const COMMENT: u8 = 3;
 const AROUND: u8 = 4;
 const NAME: u8 = 8;
 
-/// What the file system says about a file without opening it.
+/// File metadata, read without opening the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IndexedFileStamp {
     pub bytes: u64,

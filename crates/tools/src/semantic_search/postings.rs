@@ -1,4 +1,4 @@
-//! Which pieces of a file have a word, and how much it counts there, in two bytes each.
+//! Postings: the chunks of a file that contain a word, with its weight there, in two bytes each.
 
 /// The pieces a word is in, with its units there.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! How likely a piece is what is meant, whatever the words: by where it is and what it is.
+//! Query-independent weight of a chunk, from its path and kind.
 
 use super::{
     definition::ChunkKind,
@@ -7,10 +7,10 @@ use super::{
     tokenizer::{Term, term},
 };
 
-/// How likely a test is what is meant, if the question is not about tests.
+/// Weight of a test, if the query is not about tests.
 const TEST: f32 = 0.65;
 
-/// The same for what was copied from elsewhere or made by programs, and for data.
+/// Weight of vendored or generated code, and of data.
 const FOREIGN: f32 = 0.6;
 const DATA: f32 = 0.6;
 
@@ -18,7 +18,7 @@ const DATA: f32 = 0.6;
 const BARE: u16 = 8;
 const OPENING: f32 = 0.6;
 
-/// What a question is about, as far as it matters here.
+/// Properties of the query that the weights depend on.
 pub(super) struct ChunkPrior {
     is_about_tests: bool,
     /// Words that are in the paths of tests.
@@ -40,7 +40,7 @@ impl ChunkPrior {
         }
     }
 
-    /// What a path says.
+    /// Weight of a file, from its path.
     pub fn of_file(&self, entry: &IndexedFile) -> FilePrior {
         let path = entry.path.to_string_lossy().to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
@@ -65,7 +65,7 @@ impl ChunkPrior {
         FilePrior { weight, is_test }
     }
 
-    /// What a piece of that file is worth beside others with the same words.
+    /// Weight of a chunk of that file, relative to others with the same words.
     pub fn of_piece(&self, file: &FilePrior, piece: &IndexedChunk) -> f32 {
         let kind = match piece.kind {
             ChunkKind::Type if piece.words < BARE => OPENING,

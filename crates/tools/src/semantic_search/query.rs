@@ -1,17 +1,17 @@
-//! What is searched for: the words of a question, each with its other names.
+//! Parses a search query: its words, each with its synonyms.
 
 use super::{
     synonyms,
     tokenizer::{Term, is_stop_word, parts, term, whole_term},
 };
 
-/// Words of a question that are looked at; what comes after them is no question.
+/// Maximum number of words of a query; the rest is ignored.
 const MOST_WORDS: usize = 24;
 
-/// How much another name of a word counts, beside the word itself.
+/// Weight of a synonym, relative to the word itself.
 const SYNONYM: f32 = 0.4;
 
-/// How much words count that are in most questions about code.
+/// Weight of words that occur in most questions about code.
 const USUAL: f32 = 0.2;
 
 const USUAL_WORDS: [&str; 21] = [
@@ -38,7 +38,7 @@ const USUAL_WORDS: [&str; 21] = [
     "used",
 ];
 
-/// How much an identifier that was typed as one counts.
+/// Weight of an identifier that was typed as one word.
 const TYPED: f32 = 1.5;
 
 /// A question.
@@ -50,9 +50,9 @@ pub(super) struct SearchQuery {
 pub(super) struct QueryWord {
     /// As it was typed.
     pub shown: String,
-    /// How much it counts among the others.
+    /// Its weight among the words.
     pub importance: f32,
-    /// What it is found by, and how much each of that counts.
+    /// Its search terms, each with its weight.
     pub terms: Vec<(Term, f32)>,
 }
 

@@ -1,8 +1,8 @@
-//! Orders pieces by how well they answer a question, from the index alone.
+//! Ranks chunks by how well they match a query, from the index alone (BM25).
 //!
-//! BM25 with a few beliefs about code: a word in a name or a path counts more, a piece that has
-//! many of the words beats one that has one of them often, and tests come after what they test.
-//! How rare a word is is counted while it is looked up, so there are no statistics to keep.
+//! BM25 with a few heuristics for code: a word in a name or a path counts more, a chunk that has many of the words
+//! beats one that has one of them often, and tests come after the code they test. Document frequencies are counted
+//! during look-up, so no statistics are stored.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ const LENGTH: f32 = 0.5;
 /// No piece counts as shorter than this share of the usual one: a line is no better than a function.
 const SHORTEST: f32 = 0.5;
 
-/// How much a word in a path counts, beside one in the text.
+/// Weight of a word in a path, relative to one in the text.
 const PATH: f32 = 0.5;
 
-/// What is left of the score of a piece that has hardly any of the words.
+/// Share of the score that remains for a chunk with hardly any of the words.
 const UNCOVERED: f32 = 0.35;
 
 /// A piece that may be shown.
@@ -33,7 +33,7 @@ pub(super) struct ChunkHit {
     pub score: f32,
 }
 
-/// What may be found.
+/// Filter of search results.
 pub(super) struct SearchFilter<'a> {
     /// Only files here, from the root on.
     pub inside: &'a Path,
@@ -159,7 +159,7 @@ fn is_on_any_path(index: &SearchIndex, query: &SearchQuery, word: usize) -> bool
     index.files.iter().any(|entry| is_there(entry))
 }
 
-/// How rare words are, and how long pieces.
+/// Rarity of words (inverse document frequency), and length of chunks.
 struct Bm25Weights {
     /// Per word and name.
     names: Vec<Vec<f32>>,
@@ -204,7 +204,7 @@ impl Bm25Weights {
             .map(|names| names.iter().map(|count| rarity(*count)).collect())
             .collect();
         let importance = query.words.iter().map(|word| word.importance);
-        // A word nobody uses is as rare as its other names are; by itself it would outweigh the rest.
+        // A word that no chunk contains gets the rarity of its synonyms; on its own it would outweigh the rest.
         let commonest = |counts: &Vec<usize>| match counts.iter().take(2).max() {
             Some(count) if *count > 0 => rarity(*count),
             _ => rarity(counts.iter().copied().max().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! What is searched for and where, checked before the search begins.
+//! Parses and validates the arguments of SemanticSearch: query, path, filters, limit.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::{
 const DEFAULT_SHOWN: u64 = 10;
 const MOST_SHOWN: u64 = 50;
 
-/// A search that can begin.
+/// A validated search.
 pub(super) struct SemanticSearchRequest {
     /// The question as it was asked.
     pub text: String,
     pub query: SearchQuery,
-    /// What the index is of, behind all links.
+    /// Root of the index, with links resolved.
     pub root: PathBuf,
     pub limit: usize,
-    /// What paths are shown from.
+    /// Directory that shown paths are relative to.
     pub cwd: PathBuf,
     inside: PathBuf,
     kind: Option<ChunkKind>,
@@ -66,7 +66,7 @@ impl SemanticSearchRequest {
         })
     }
 
-    /// What may be found.
+    /// Filter of the search.
     pub fn wanted(&self) -> SearchFilter<'_> {
         SearchFilter {
             inside: Path::new(&self.inside),

@@ -1,7 +1,7 @@
-//! Looks at the pieces that may be shown: words side by side, names, and the lines worth showing.
+//! Reranks the best chunks from their text: adjacent words, names, and the lines worth showing.
 //!
-//! The index does not know where in a piece a word stands. The best few dozen pieces are read
-//! again for that, and what is shown is what is there now.
+//! The index does not store word positions. The best few dozen chunks are read again for that, so the lines shown are
+//! those on disk now.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use super::{
 /// Words this far apart count as side by side.
 const NEAR: usize = 3;
 
-/// How much more a piece counts whose words all stand side by side, or in its name.
+/// Bonus of a chunk whose words are all adjacent, or in its name.
 const ADJACENT: f32 = 0.35;
 const NAMED: f32 = 0.6;
 

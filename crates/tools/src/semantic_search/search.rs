@@ -1,4 +1,4 @@
-//! One search from question to answer: by words, and by meaning if somebody knows meanings.
+//! Runs one search from query to answer: by keywords, and by embeddings if there is an embedder.
 
 use std::{
     path::PathBuf,
@@ -24,18 +24,18 @@ use crate::{ToolContext, ToolOutput, blocking};
 /// Pieces that get a closer look.
 const CANDIDATES: usize = 60;
 
-/// What all searches of one tool share.
+/// State shared by all searches of one tool.
 pub(super) struct SemanticSearcher {
     shelf: IndexCache,
     meaning: Option<EmbeddingSearch>,
 }
 
-/// What the words alone found.
+/// Results of the keyword search.
 struct KeywordResults {
     request: SemanticSearchRequest,
     index: Arc<SearchIndex>,
     ranked: RankedChunks,
-    /// That rules kept something back, if they did.
+    /// Notice that rules excluded something, if they did.
     notice: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl SemanticSearcher {
         })
     }
 
-    /// The same in three steps, because in the middle one somebody else is asked.
+    /// The same in three steps; the middle one is async, because it calls the embedder.
     async fn with_meaning(
         self: Arc<Self>,
         input: Value,

@@ -1,4 +1,4 @@
-//! Brings the forms of an English word together: retries, retried and retry are one word.
+//! Stems English words: retries, retried and retry become one word.
 //!
 //! Both sides of a search go through here, so a stem need not be a word, only the same one for
 //! forms that belong together. Short words stay: there, endings carry the meaning.

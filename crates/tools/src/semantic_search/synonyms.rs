@@ -1,4 +1,4 @@
-//! Other words programmers use for the same thing.
+//! Synonyms among programming terms.
 
 use super::tokenizer::{Term, term};
 

@@ -1,4 +1,4 @@
-//! Turns text into the words it is found by: identifiers split, lower case, stemmed, hashed.
+//! Tokenizer: splits text into search terms; identifiers are split, lowercased, stemmed and hashed.
 //!
 //! A word is kept as 32 bits. The index needs no dictionary then, files can be read on any thread
 //! without agreeing on numbers, and two words that fall together cost an odd hit now and then.
@@ -8,10 +8,10 @@ use super::stem::stem;
 /// A word as the index knows it.
 pub(super) type Term = u32;
 
-/// Longer runs of letters are somebody's data.
+/// Longer runs of letters are data, not words.
 const LONGEST: usize = 120;
 
-/// Identifiers of more parts are sentences; nobody types them as one word.
+/// Identifiers of more parts are sentences; users do not type them as one word.
 const WHOLE_PARTS: usize = 6;
 
 /// Words that are in every text and say nothing about it. Sorted.

@@ -1,7 +1,6 @@
-//! The vectors of pieces, a byte for each number, by the hash of the piece's text.
+//! Stores the embedding vectors of chunks, one byte per component, keyed by the hash of the chunk's text.
 //!
-//! They belong to texts and not to files: what is moved, renamed or checked out again is not paid
-//! for twice.
+//! Vectors belong to texts and not to files: code that is moved, renamed or checked out again is not embedded twice.
 
 use std::{collections::HashMap, io, path::Path};
 

@@ -1,4 +1,4 @@
-//! Files that the settings of git name: hooks, includes and programs, wherever they are.
+//! Files that git settings name: hooks, includes and programs, wherever they are.
 //!
 //! `core.hooksPath = .githooks` makes `.githooks` as good as `.git/hooks`, and what `include.path` names is a
 //! part of the settings. Changing one of them changes what the next `git status` or `git commit` runs.

@@ -1,4 +1,4 @@
-//! The names that other programs obey: in projects, and in home directories.
+//! Table of sensitive path names: in projects, and in home directories.
 
 use super::{SensitivePath, asked, walled};
 

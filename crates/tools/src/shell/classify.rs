@@ -1,6 +1,6 @@
-//! What is known about one simple command: whether it only looks, acts by itself, or may run anything.
+//! Classifies one simple command: read-only, acting by itself, or able to run anything.
 //!
-//! Known programs only look if nothing about the call says otherwise; unknown ones act. What may run
+//! Known programs are read-only if nothing about the call says otherwise; unknown ones act. A call that may run
 //! another program or write a file by an option is never covered by a rule for its first words.
 
 mod builtins;
@@ -22,7 +22,7 @@ use options::CallOptions;
 use programs::ProgramClass;
 pub use wrappers::unwrapped;
 
-/// What a call may do, as far as its text tells.
+/// Class of a call: what it may do, as far as its text tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandClass {
     /// It changes nothing and runs nothing else.
@@ -39,7 +39,7 @@ pub enum CommandClass {
 /// A program that does its own work.
 const ACTS: CommandClass = CommandClass::Acts { least: 1 };
 
-/// What is known about a call.
+/// Classifies a call.
 pub fn classify(call: &ShellCall) -> CommandClass {
     if call.words.is_empty() {
         let is_private = call

@@ -1,4 +1,4 @@
-//! A place in shell text, seen as the shell sees it: a line that ends in a backslash goes on.
+//! Cursor over shell text: reads characters as the shell does, with backslash line continuations.
 
 use super::ShellParseError;
 
@@ -109,7 +109,7 @@ impl<'t> ShellCursor<'t> {
         }
     }
 
-    /// That this place is not understood.
+    /// Parse error at this position.
     pub fn refuse<T>(&self, why: &'static str) -> Result<T, ShellParseError> {
         Err(ShellParseError { why, at: self.at })
     }

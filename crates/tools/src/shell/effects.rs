@@ -1,4 +1,4 @@
-//! What a command line does: every simple command in it, and the files that it opens by itself.
+//! Effects of a command line: every simple command in it, and the files that its redirections open.
 
 use super::{
     ParsedScript, ShellParseError, innermost, parse,
@@ -9,7 +9,7 @@ use super::{
     variables,
 };
 
-/// What a line does if all of it runs.
+/// Effects of a line if all of it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellEffects {
     /// Every simple command, those in substitutions, loops and functions included.
@@ -18,14 +18,14 @@ pub struct ShellEffects {
     pub files: Vec<ShellFileAccess>,
     /// Texts that commands are given as input: here-documents and here-strings.
     pub texts: Vec<ShellWord>,
-    /// What has an outcome that the text does not tell.
+    /// Parts whose outcome the text does not determine.
     pub doubts: Vec<&'static str>,
 }
 
 /// One simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCall {
-    /// What is set for it.
+    /// Variables that are set for it.
     pub assignments: Vec<ShellAssignment>,
     /// The program and its arguments.
     pub words: Vec<ShellWord>,
@@ -41,7 +41,7 @@ pub struct ShellFileAccess {
 }
 
 impl ShellEffects {
-    /// What a line does, if it is understood.
+    /// The effects of a line, if it can be parsed.
     pub fn of(text: &str) -> Result<Self, ShellParseError> {
         let ParsedScript { script, doubts } = parse(text)?;
         let mut deeds = Self {

@@ -1,7 +1,7 @@
-//! Which files a line names: as its programs, as their arguments, as what it reads.
+//! Lists the files that a shell line names: programs, arguments, inputs.
 //!
-//! Names are as they are written: which of them exist, and where, is for others to find out. What
-//! the line only writes is not among them. A line that is not understood is taken apart at its spaces.
+//! Names are returned as written; the caller resolves which of them exist, and where. Files that the line only writes
+//! are not included. A line that cannot be parsed is split at whitespace and punctuation.
 
 use super::{
     RedirectKind, ShellCall, ShellCommand, ShellEffects, ShellScript, ShellWord, WordPiece,
@@ -60,7 +60,7 @@ pub enum PathStart {
     Home,
 }
 
-/// What a line does with a file it names.
+/// Role of a named file in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedFileRole {
     /// It runs it, so it matters even if it is not there yet.
@@ -205,7 +205,7 @@ impl NamedFiles {
         self.files.push(NamedFile { role, ..named });
     }
 
-    /// What may be names in a line that nobody understands.
+    /// Possible file names in a line that cannot be parsed.
     fn pieces(&mut self, line: &str) {
         let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}=,".contains(c);
         for piece in line
@@ -298,7 +298,7 @@ fn named(word: &ShellWord, role: NamedFileRole) -> Option<NamedFile> {
     if is_open {
         text.truncate(text.rfind('/')?);
     }
-    // What follows a variable without a slash is a part of a name that nobody knows.
+    // Text after a variable without a slash is a part of an unknown name.
     let is_known = start == PathStart::Written || text.starts_with('/');
     (is_known && !text.is_empty() && text.len() <= LONGEST).then_some(NamedFile {
         start,

@@ -1,7 +1,7 @@
-//! The grammar of bash, by recursive descent: lists, pipelines and simple commands.
+//! Bash parser by recursive descent: lists, pipelines and simple commands.
 //!
-//! It fails closed. Whatever bash reads in a way that depends on settings, versions or corner cases is
-//! refused, and a refusal is never allowed by a rule. `tests/it/shell_bash.rs` compares it with a real bash.
+//! It fails closed. Syntax that bash reads differently depending on settings, versions or corner cases is refused,
+//! and a refused line is never allowed by a rule. `tests/it/shell/bash.rs` compares it with a real bash.
 
 mod compound;
 mod conditional;

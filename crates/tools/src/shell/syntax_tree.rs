@@ -1,4 +1,4 @@
-//! The tree of a shell command line: commands, words and what words are made of.
+//! Syntax tree of a shell command line: commands, words and the pieces of words.
 //!
 //! How commands are joined (`;`, `&&`, `|`, `&`) is not kept: any of them may run, so all of them count.
 
@@ -60,7 +60,7 @@ pub struct ShellRedirect {
     pub target: ShellWord,
 }
 
-/// Which way a redirection goes.
+/// Direction of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectKind {
     /// `<`: a file is read.

@@ -1,11 +1,12 @@
-//! Which command lines return text from outside: from the network, or from a ref that git fetched.
+//! Detects command lines that return untrusted text: from the network, or from a ref that git fetched.
 //!
-//! What such a line prints may hold instructions for the model. Lines that are not understood count if one of the
-//! programs is named in them. Text that a program fetches without a word about it in the line is not found.
+//! The output of such a line may hold instructions for the model (prompt injection). A line that cannot be parsed
+//! counts if it names one of the programs. Text that a program fetches without any sign of it in the line is not
+//! detected.
 
 use super::{CommandClass, ShellCall, ShellEffects, ShellWord, classify, named_files::inner};
 
-/// How deep lines are looked for in the arguments of lines.
+/// Maximum nesting of lines in arguments of lines.
 const DEEPEST: usize = 3;
 
 /// Programs that print what another machine says.
@@ -26,7 +27,7 @@ const BY_COMMAND: [(&str, &str); 9] = [
     ("yarn", "info"),
 ];
 
-/// What names a ref that was fetched.
+/// Patterns of refs that were fetched.
 const FETCHED: [&str; 8] = [
     "FETCH_HEAD",
     "origin/",

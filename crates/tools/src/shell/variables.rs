@@ -1,8 +1,8 @@
-//! Which variables may be set without changing what programs do.
+//! Environment variables that may be set without changing what programs do.
 
 use super::syntax_tree::ShellAssignment;
 
-/// Variables that change how much is said, and nothing about what is run.
+/// Variables that affect output only, and not what is run.
 const HARMLESS: [&str; 13] = [
     "CI",
     "CLICOLOR",

@@ -1,11 +1,11 @@
-//! What a tool can do at all, in a few words that a definition can allow or deny.
+//! Capabilities of a tool, as words that an agent definition can allow or deny.
 
 use rooftree_protocol::Scope;
 
 use super::is_match;
 use crate::Tool;
 
-/// What a tool that says nothing can do: nobody knows, so no list allows it that does not say so.
+/// Capability of a tool that declares none; an allow list must allow `unknown`.
 const UNKNOWN: &[&str] = &["unknown"];
 
 /// The tools that come with Rooftree. Others say it themselves.
@@ -48,7 +48,7 @@ const KNOWN: [(&[&str], &[&str]); 12] = [
     ),
 ];
 
-/// What a tool can do.
+/// The capabilities of a tool.
 fn of(tool: &dyn Tool) -> &'static [&'static str] {
     let declared = tool.capabilities();
     let name = tool.spec().name.as_str();

@@ -1,4 +1,4 @@
-//! Which addresses are public, which somebody may call their own, and which nobody may reach. Pure.
+//! Classifies IP addresses: public, private (allowed only by the user), or never reachable. Pure.
 //!
 //! An IPv6 address that carries an IPv4 address is judged by what it carries: packets end up there.
 
@@ -7,17 +7,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Whether an address may be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressClass {
-    /// Anybody's.
+    /// Public.
     Public,
     /// Only with the user's word: this machine, this network.
     Private(&'static str),
-    /// Not even then: a machine's credentials lie there, or nobody is there to be reached.
+    /// Never allowed: a metadata service with credentials, or an address without a host (multicast, reserved).
     Never(&'static str),
 }
 
 use AddressClass::{Never, Private, Public};
 
-/// What serves credentials to whoever asks, outside the ranges that are refused anyway.
+/// Cloud metadata services, which serve credentials, outside the ranges that are refused anyway.
 const METADATA_V4: [Ipv4Addr; 3] = [
     // Alibaba Cloud, inside the range shared by carriers.
     Ipv4Addr::new(100, 100, 100, 200),

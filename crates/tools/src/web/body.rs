@@ -1,4 +1,4 @@
-//! Reads the body of an answer: as much as is allowed, unpacked as far as is allowed.
+//! Reads the body of a response with a size limit, before and after decompression.
 //!
 //! Nothing an answer says about its own length is believed. A packed body goes through the
 //! decoder piece by piece into a sink that refuses what is too much, so a few bytes that unpack to
@@ -11,7 +11,7 @@ use reqwest::{Response, header::CONTENT_ENCODING};
 
 use super::{WebBounds, exchange::words, guard::WebError};
 
-/// Short texts pack well; below this many bytes nobody is harmed.
+/// Below this many bytes the compression ratio is not checked: short texts compress well and do no harm.
 const HARMLESS: usize = 256 * 1024;
 
 /// Reads all of it.

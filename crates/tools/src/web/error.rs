@@ -1,4 +1,4 @@
-//! Why something on the network was not reached or not read, in words for the model.
+//! Errors of web requests, in words for the model.
 
 use std::fmt;
 

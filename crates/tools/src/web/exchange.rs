@@ -1,7 +1,7 @@
-//! One question and the head of its answer, over HTTP, to a checked address and to no other.
+//! Sends one HTTP request to a checked address only, and reads the head of its response.
 //!
-//! Every exchange has a client of its own: that is the only place where addresses can be fixed,
-//! and no connection is kept that was checked for somebody else.
+//! Every exchange has a client of its own: only there can addresses be fixed, and a connection that was checked for
+//! one request is never reused for another.
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
@@ -18,7 +18,7 @@ use super::{
     target::UrlHost,
 };
 
-/// What is asked.
+/// An HTTP request.
 #[derive(Default)]
 pub(crate) struct WebRequest {
     pub headers: HeaderMap,
@@ -26,7 +26,7 @@ pub(crate) struct WebRequest {
     pub body: Option<Value>,
 }
 
-/// Asks. Follows nothing, unpacks nothing, uses no proxy.
+/// Sends it. Follows no redirects, decompresses nothing, uses no proxy.
 pub(crate) async fn send(
     admitted: &AdmittedUrl,
     question: WebRequest,
@@ -71,7 +71,7 @@ pub(crate) fn words(error: &dyn Error) -> String {
 }
 
 fn client(admitted: &AdmittedUrl) -> Result<Client, reqwest::Error> {
-    // Fails if somebody has chosen a provider before, which is as good.
+    // Fails if a default provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let addresses: Arc<[SocketAddr]> = match admitted.target.place() {
         UrlHost::Name(_) => admitted.addresses.as_slice().into(),

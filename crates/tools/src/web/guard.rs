@@ -1,4 +1,5 @@
-//! Decides which URLs may be reached, and finds the addresses that are then connected to.
+//! Network guard (SSRF protection): decides which URLs may be reached, and resolves the addresses that are connected
+//! to.
 //!
 //! Invariant: a connection goes to an address that was judged here. Names are resolved once, all
 //! their addresses are judged, and the connection is made to these without resolving again, so a
@@ -13,10 +14,10 @@ use super::{
     target::{UrlHost, UrlTarget},
 };
 
-/// Where web servers are. Any other port is somebody's database or mail.
+/// Ports of web servers. Other ports belong to databases, mail and the like.
 const PORTS: [u16; 4] = [80, 443, 8080, 8443];
 
-/// Names of metadata services. Nobody can allow them.
+/// Names of metadata services. No setting can allow them.
 const METADATA: [&str; 8] = [
     "instance-data",
     "instance-data.ec2.internal",
@@ -28,7 +29,7 @@ const METADATA: [&str; 8] = [
     "metadata.tencentyun.com",
 ];
 
-/// What names of one's own network end in.
+/// Suffixes of host names in private networks.
 const OWN: [&str; 12] = [
     "localhost",
     "local",
@@ -44,7 +45,7 @@ const OWN: [&str; 12] = [
     "onion",
 ];
 
-/// Who may be reached.
+/// Decides which hosts and addresses may be reached.
 #[derive(Clone)]
 pub struct NetworkGuard {
     exceptions: Vec<PrivateHost>,
@@ -96,7 +97,7 @@ impl NetworkGuard {
         })
     }
 
-    /// Reads a URL and says all that can be said about it without asking anybody.
+    /// Parses a URL and judges it as far as possible without resolving its name.
     pub(crate) fn read(&self, url: &str) -> Result<UrlTarget, WebError> {
         let target = UrlTarget::parse(url)?;
         self.judge(&target)?;
@@ -155,7 +156,7 @@ impl NetworkGuard {
         }
     }
 
-    /// Whether somebody gave their word for it.
+    /// Whether the user has allowed this private host.
     pub(crate) fn allows(&self, target: &UrlTarget) -> bool {
         self.exceptions
             .iter()

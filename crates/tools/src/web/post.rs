@@ -1,4 +1,4 @@
-//! Sends JSON somewhere and reads what comes back, for what is no tool and reaches out all the same.
+//! Sends JSON with HTTP POST through the network guard, for callers that are not tools.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
@@ -10,18 +10,18 @@ use super::{
     target::UrlTarget,
 };
 
-/// What is sent, and where to.
+/// A POST request with JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPost {
-    /// Where to.
+    /// The URL.
     pub url: String,
     /// Headers besides the usual ones.
     pub headers: Vec<(String, String)>,
-    /// What.
+    /// The JSON body.
     pub body: Value,
 }
 
-/// What came back. Redirects are not followed: they are answers like others.
+/// The response. Redirects are not followed, but returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostResponse {
     /// The status.
@@ -57,7 +57,7 @@ pub async fn post(web: &WebConfig, post: JsonPost) -> Result<PostResponse, WebEr
     })
 }
 
-/// The word of whoever owns this machine for a URL that stays on it; none if it leads elsewhere.
+/// The exception that allows a loopback URL; none if the URL leads to another machine.
 pub fn loopback(url: &str) -> Option<PrivateHost> {
     let target = UrlTarget::parse(url).ok()?;
     let address: Option<std::net::IpAddr> = target.host().trim_matches(['[', ']']).parse().ok();

@@ -1,4 +1,4 @@
-//! One entry of `allow_private`: a host of one's own, and perhaps only one port of it.
+//! Parses one entry of `allow_private`: a private host, optionally with a port.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! What a URL really means: its host in one spelling, its port, nothing hidden. Pure.
+//! Parses and normalizes a URL: one spelling of its host, its port, no credentials. Pure.
 //!
 //! The WHATWG parser turns every odd spelling of an address (decimal, octal, hexadecimal, short,
 //! percent-encoded, full-width) into the address, so that what is judged, shown and connected to
@@ -21,12 +21,12 @@ pub(crate) struct UrlTarget {
     port: u16,
 }
 
-/// Where a URL leads.
+/// Host of a URL: a name or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UrlHost {
-    /// To whatever this name has as addresses: lower case, ASCII, without a dot at its end.
+    /// A host name: lower case, ASCII, without a dot at its end.
     Name(String),
-    /// To this address.
+    /// An IP address.
     Address(IpAddr),
 }
 

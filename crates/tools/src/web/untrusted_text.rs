@@ -1,7 +1,7 @@
-//! How text from the network is put before a model: marked as what it is, and unable to pose as ours. Pure.
+//! Marks text from the network as untrusted before a model reads it, so that it cannot pose as ours. Pure.
 //!
-//! Invariant: what stands between the marks cannot end them, because the mark is the call's id,
-//! which no server knows; and it holds no tag of the runtime and no letters that nobody sees.
+//! Invariant: the text between the marks cannot end them, because the mark is the call's id, which no server knows;
+//! and it contains no tag of the runtime and no invisible characters.
 
 use rooftree_protocol::{CallId, ReservedTag, reserved_tags::escape_tags};
 

@@ -1,7 +1,7 @@
-//! Pages that were fetched, for a while and within a bound. In memory only.
+//! Cache of fetched pages, with an expiry and a size limit. In memory only.
 //!
-//! No page is fetched with anybody's credentials, so what one session got another one may get.
-//! Whether a session may ask is decided before anybody looks here.
+//! No page is fetched with credentials, so sessions may share pages. Whether a session may fetch a page is decided
+//! before the cache is consulted.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
 
 use super::page::WebPage;
 
-/// What a page costs besides its bytes.
+/// Overhead of a cached page besides its bytes.
 const OVERHEAD: usize = 1_000;
 
 /// The pages that are kept, by the URL that was asked for.

@@ -1,4 +1,4 @@
-//! Bytes as text, in the charset they were written in. Pure.
+//! Decodes bytes as text, in their charset. Pure.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 

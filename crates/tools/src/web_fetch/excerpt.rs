@@ -1,4 +1,4 @@
-//! The parts of a long text that say something about a question. Pure.
+//! Selects the parts of a long text that are relevant to a question. Pure.
 //!
 //! Blocks (paragraphs, with the heading above them) are ordered by the rare words of the question
 //! they contain; the best ones that fit are shown in the order of the text.
@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::semantic_search::terms;
 
-/// What stands for what was left out.
+/// Marker for omitted text.
 const GAP: &str = "[…]";
 
 /// At most so many characters of a text, chosen by a question; the start of it if there is none.

@@ -1,4 +1,4 @@
-//! Fetches a page: from memory while it is fresh, else from its server, through redirects of one host.
+//! Fetches a page: from the cache while it is fresh, else from its server, following redirects within one host.
 //!
 //! Permission was given for a host. A redirect to another one is therefore told and not followed:
 //! asking for that URL is a call of its own, with a permission of its own.
@@ -31,7 +31,7 @@ pub(super) struct PageFetcher {
     cache: PageCache,
 }
 
-/// What asking for a page led to.
+/// Outcome of a fetch.
 #[derive(Debug)]
 pub(super) enum FetchOutcome {
     /// This page.
@@ -40,7 +40,7 @@ pub(super) enum FetchOutcome {
     Elsewhere(String),
 }
 
-/// What one answer means.
+/// Result of one request: the page, or a redirect.
 enum Step {
     Arrived(Arc<WebPage>),
     Moved(UrlTarget),
@@ -106,7 +106,7 @@ impl PageFetcher {
         )))
     }
 
-    /// Where a redirect leads, if that may be reached at all.
+    /// Target of a redirect, if it may be reached at all.
     fn moved(&self, here: &UrlTarget, location: &str) -> Result<UrlTarget, WebError> {
         let refused = |why: &dyn std::fmt::Display| {
             let shown: String = location

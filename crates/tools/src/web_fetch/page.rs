@@ -1,4 +1,4 @@
-//! What a server gave: the bytes, what it says they are, and how to ask whether they have changed.
+//! A fetched page: its bytes, media type and charset, and the validators to revalidate it.
 
 use std::{sync::Arc, time::Instant};
 
@@ -10,22 +10,22 @@ use reqwest::{
 /// An answer, read to its end.
 #[derive(Clone, Debug)]
 pub(super) struct WebPage {
-    /// Where it was in the end.
+    /// Its URL after redirects.
     pub url: String,
     pub status: StatusCode,
-    /// What the server says it is, in lower case; empty if it says nothing.
+    /// Media type from the server, in lower case; empty if absent.
     pub media_type: String,
     /// The charset that stands beside the type.
     pub charset: Option<String>,
     pub bytes: Arc<[u8]>,
-    /// When its server last said that it is as it is.
+    /// When it was last fetched or revalidated.
     pub seen: Instant,
     pub validators: CacheValidators,
-    /// Whether it may be given again.
+    /// Whether it may be cached.
     pub may_be_kept: bool,
 }
 
-/// What a server can compare its page with.
+/// Cache validators: ETag and Last-Modified.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CacheValidators {
     pub etag: Option<String>,

@@ -1,4 +1,4 @@
-//! HTML as Markdown: the article of a page if it has one, else all of it.
+//! Converts HTML to Markdown: the article of a page if it has one, else all of it.
 
 use dom_smoothie::{Config, Readability, ReadabilityError, TextMode};
 

@@ -1,4 +1,4 @@
-//! A page as what a model can read: Markdown, text, a picture, or a word about why not.
+//! Renders a page for the model: Markdown, text, an image, or the reason why not.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ const TEXTS: [&str; 9] = [
     "x-www-form-urlencoded",
 ];
 
-/// How a page is wanted.
+/// Requested form of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PageFormat {
     /// As something to read.
@@ -34,7 +34,7 @@ pub(super) enum PageFormat {
     Raw,
 }
 
-/// What can be made of a page.
+/// A rendered page.
 #[derive(Debug, Default)]
 pub(super) struct RenderedPage {
     pub title: String,
@@ -78,7 +78,7 @@ enum Kind {
     Binary(String),
 }
 
-/// What the bytes are. A server's word counts for text; what is no text, the bytes tell.
+/// Detects the media type. The server's header decides for text; other types are detected from the bytes.
 fn kind(page: &WebPage) -> Kind {
     let bytes: &[u8] = &page.bytes;
     let found = infer::get(bytes).map(|found| found.mime_type());
@@ -142,7 +142,7 @@ fn text_of(page: &WebPage) -> String {
     charset::text(&page.bytes, page.charset.as_deref())
 }
 
-/// JSON on one line is for machines; JSON somebody has laid out stays as it is.
+/// Pretty-prints JSON on one line; JSON that is already formatted stays as it is.
 fn pretty(text: &str) -> String {
     let is_laid_out = text.trim().lines().nth(1).is_some();
     let value = serde_json::from_str::<serde_json::Value>(text)

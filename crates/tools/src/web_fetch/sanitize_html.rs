@@ -1,4 +1,4 @@
-//! Writes hostile HTML anew, so that parsing and reading it costs what its length says. Pure.
+//! Sanitizes hostile HTML, so that parsing it takes time linear in its length. Pure.
 //!
 //! Parsers of HTML are quadratic in nesting and attributes, and what walks their trees may recurse:
 //! a few kilobytes of `<b>` end a process. What goes on from here has few tags inside each other,

@@ -1,4 +1,4 @@
-//! What was found, as a model reads it. Pure.
+//! Formats search results for the model. Pure.
 
 use std::fmt::Write;
 

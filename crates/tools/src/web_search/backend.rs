@@ -1,4 +1,4 @@
-//! The search services there are: names, keys, places.
+//! Table of the supported search services: names, keys, URLs.
 
 use std::{str::FromStr, time::Duration};
 
@@ -7,7 +7,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 /// A search service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchBackend {
-    /// One's own, or somebody's open one.
+    /// A self-hosted or public SearXNG instance.
     SearXng,
     /// Brave Search.
     Brave,
@@ -35,8 +35,8 @@ impl SearchBackend {
         Self::Google,
     ];
 
-    /// Those whose keys are for searching, in the order they are looked for. Having a model's key is
-    /// no wish to search with it.
+    /// Services whose keys are for searching, in order of preference. A key for a model is not used for searches by
+    /// default.
     pub const SEARCHING: [Self; 4] = [Self::SearXng, Self::Brave, Self::Tavily, Self::Exa];
 
     /// Whether a model does it.
@@ -44,12 +44,12 @@ impl SearchBackend {
         !Self::SEARCHING.contains(&self)
     }
 
-    /// How long it may take: a model has to think as well.
+    /// Timeout: longer for models, which have to think as well.
     pub(super) fn patience(self, usual: Duration) -> Duration {
         if self.is_model() { usual * 6 } else { usual }
     }
 
-    /// What settings call it.
+    /// Name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::SearXng => "searxng",
@@ -62,7 +62,7 @@ impl SearchBackend {
         }
     }
 
-    /// What people call it.
+    /// Display name.
     pub fn title(self) -> &'static str {
         match self {
             Self::SearXng => "SearXNG",
@@ -88,7 +88,7 @@ impl SearchBackend {
         }
     }
 
-    /// Where it is; none if everybody has their own.
+    /// Default base URL; none for SearXNG, which users host themselves.
     pub fn base_url(self) -> Option<&'static str> {
         match self {
             Self::SearXng => None,

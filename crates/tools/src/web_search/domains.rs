@@ -1,4 +1,4 @@
-//! Lists of domains: how they are written, and what is in them. Pure.
+//! Parses and matches lists of domains. Pure.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! One question to a search service.
+//! Sends one query to a search service.
 
 use std::{fmt, sync::Arc};
 
@@ -26,7 +26,7 @@ pub type KeyLookup = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 /// Says what a model's work costs, as far as prices are known.
 pub type UsagePricer = Arc<dyn Fn(Usage) -> Usage + Send + Sync>;
 
-/// What a service found, and what a model used up to find it.
+/// Results of a service, and the token usage of a model that searched.
 pub(crate) struct WebSearchResults {
     pub hits: Vec<WebSearchHit>,
     pub usage: Option<Usage>,
@@ -35,15 +35,15 @@ pub(crate) struct WebSearchResults {
 /// A service that can be asked.
 #[derive(Clone)]
 pub struct SearchService {
-    /// Which one.
+    /// The backend.
     pub backend: SearchBackend,
-    /// Where it is. The user's word: it may be on this machine.
+    /// Its base URL. Set by the user, so it may be on this machine.
     pub base_url: String,
     /// The model that searches, for those that are models.
     pub model: String,
     /// Its key.
     pub key: KeyLookup,
-    /// What it costs, for those that are models; nobody knows if absent.
+    /// Price of a query, for services that are models; none: unknown.
     pub charge: Option<UsagePricer>,
 }
 
@@ -126,7 +126,7 @@ impl SearchService {
         })
     }
 
-    /// What a model used up and what that costs; none where no model searches.
+    /// Token usage and cost of a model; none where no model searches.
     fn used(&self, answer: &Value) -> Option<Usage> {
         let used = match self.backend {
             SearchBackend::Anthropic => anthropic::usage(answer),
@@ -175,7 +175,7 @@ impl SearchService {
         serde_json::from_slice(&bytes).map_err(|_| self.failed("its answer is not JSON"))
     }
 
-    /// Where the service is, is the user's word; still no metadata service is asked.
+    /// The user sets the URL of the service, so a private host is allowed; a metadata service never is.
     fn guard(&self, web: &WebConfig) -> Result<NetworkGuard, WebError> {
         let authority = self
             .base_url
@@ -191,7 +191,7 @@ impl SearchService {
         Ok(NetworkGuard::new(&web))
     }
 
-    /// What a service says about what it does not like. It may repeat the key; we do not.
+    /// Error message of a service, with the key redacted: a service may repeat it.
     fn complaint(&self, status: StatusCode, bytes: &[u8], key: &str) -> WebError {
         let said = String::from_utf8_lossy(bytes);
         let said = if key.is_empty() {

@@ -1,11 +1,11 @@
-//! What the formats of all services have in common: a request, and fields of an answer.
+//! Wire format helpers shared by all search services: a request, and fields of a response.
 
 use reqwest::header::HeaderName;
 use serde_json::Value;
 
 use super::WebSearchHit;
 
-/// How a service is asked.
+/// Request to a search service.
 pub(super) struct BackendRequest {
     /// Path and query, behind the base URL.
     pub path: String,

@@ -9,16 +9,16 @@ use super::guarded_files::{GitFileRole, GuardedContent, GuardedFile};
 pub(super) struct FileRepair {
     /// What git would do with it, for people.
     pub(super) why: String,
-    /// What is there now, to be kept; none if it is gone.
+    /// Current content, to be moved to quarantine; none if the file is gone.
     pub(super) now: Option<GuardedContent>,
-    /// What is to be there; none: nothing.
+    /// Content to write instead; none: the file is removed.
     pub(super) instead: Option<GuardedContent>,
     /// Whether that is what was there before.
     pub(super) is_restored: bool,
 }
 
 impl FileRepair {
-    /// What is done about it.
+    /// Description of the repair.
     pub(super) fn description(&self) -> &'static str {
         match (&self.instead, self.is_restored) {
             (Some(_), true) => "put back as it was",

@@ -142,7 +142,7 @@ fn parent(root: &Path, path: &Path) -> io::Result<Option<(OwnedFd, OsString)>> {
     let mut directory = open(root, DIRECTORY, Mode::empty())?;
     for (at, name) in names.iter().enumerate() {
         directory = match openat(&directory, *name, DIRECTORY, Mode::empty()) {
-            // Only the last one is made again: whoever removed more has removed the repository.
+            // Recreate only the last directory: if more is gone, the repository itself was removed.
             Err(Errno::ENOENT) if at + 1 == names.len() => {
                 mkdirat(&directory, *name, Mode::from_bits_truncate(0o755))?;
                 openat(&directory, *name, DIRECTORY, Mode::empty())?

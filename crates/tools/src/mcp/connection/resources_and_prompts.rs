@@ -1,5 +1,5 @@
-//! What a server has besides tools: resources to be read, prompts to be used. Both are asked for anew
-//! each time, so that a list that has changed is never an old one.
+//! Lists and reads the resources and prompts of a server. Nothing is cached: both are requested each time, so that a
+//! list is never stale.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const MOST_LISTED: usize = 512;
 pub(in crate::mcp) struct McpResourceList {
     pub(in crate::mcp) resources: Vec<Resource>,
     pub(in crate::mcp) templates: Vec<ResourceTemplate>,
-    /// Whether there is more than anybody wants.
+    /// Whether the server has more than is fetched.
     pub(in crate::mcp) has_more: bool,
 }
 

@@ -1,32 +1,32 @@
-//! One thing a server wants to know: as a question, and what was answered as a value that fits.
+//! One field of an elicitation form: as a question, and its answer parsed and validated as a value.
 
 use rooftree_protocol::{Choice, Question};
 use serde_json::{Number, Value};
 
 use crate::mcp::sanitize::sanitize_text;
 
-/// More than that nobody can choose from.
+/// Maximum number of choices.
 const MOST_CHOICES: usize = 64;
-/// Characters of a label or a name.
+/// Maximum characters of a label or a name.
 const SHORT: usize = 100;
-/// Characters of what is said about a field.
+/// Maximum characters of a description.
 const DETAIL: usize = 500;
-/// What is chosen where nothing is to be said.
+/// Choice for an empty answer.
 const NOTHING: &str = "(no answer)";
 
-/// One thing to be asked.
+/// A field of the form.
 pub(super) struct ElicitationField {
-    /// What the server calls it.
+    /// Its name at the server.
     pub(super) name: String,
-    /// What it is called in the question.
+    /// Its name in the question.
     pub(super) asked_as: String,
-    /// What is said about it.
+    /// Its description.
     pub(super) detail: String,
     is_required: bool,
     kind: ElicitationKind,
 }
 
-/// What an answer may be.
+/// Type of an answer.
 enum ElicitationKind {
     Flag,
     One(Vec<ElicitationOption>),
@@ -109,7 +109,7 @@ impl ElicitationField {
         }
     }
 
-    /// What was answered, as the server wants it; nothing if nothing was. Says what does not fit.
+    /// Parses an answer into the value that the server expects; none if empty. An error says what is invalid.
     pub(super) fn read(&self, given: &[String]) -> Result<Option<Value>, String> {
         let given: Vec<&str> = given
             .iter()

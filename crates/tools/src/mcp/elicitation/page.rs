@@ -1,4 +1,4 @@
-//! A page that a server wants people to visit: shown with its whole address, never opened by us.
+//! A page that a server wants the user to visit (URL elicitation): shown with its whole address, never opened by us.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use rmcp::model::ElicitationAction;
 use rooftree_protocol::{Choice, Question};
 use url::Url;
 
-/// Characters of an address; a longer one nobody could judge.
+/// Maximum characters of an address; a user could not judge a longer one.
 const LONGEST: usize = 2_000;
 
 const VISITED: &str = "done";

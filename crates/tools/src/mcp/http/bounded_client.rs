@@ -1,4 +1,4 @@
-//! The HTTP client for servers elsewhere, with a bound on whatever comes back.
+//! HTTP client for remote servers with a size limit on responses.
 //!
 //! The library's own client bounds the events of a stream, but reads an answer that is one piece of
 //! JSON to its end, however far that is. So messages are posted here; everything else is left to it.

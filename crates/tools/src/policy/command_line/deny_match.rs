@@ -1,7 +1,8 @@
-//! Whether some command of a line may be the one that a deny rule means.
+//! Matches the commands of a shell line against a deny rule.
 //!
-//! It looks behind wrappers, absolute paths and quotes, into substitutions, and into the text that shells
-//! and interpreters are given or read from the line itself. Where a line is not understood, it is enough that the words occur.
+//! Looks through wrappers, absolute paths and quotes, into substitutions, and into text that shells and interpreters
+//! are given or read from the line itself. If a line cannot be parsed, it is enough that the words of the rule occur
+//! in it.
 
 use std::collections::BTreeSet;
 

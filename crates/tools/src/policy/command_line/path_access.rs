@@ -1,6 +1,7 @@
-//! Whether a line may read or write a path that a deny rule for files names.
+//! Checks whether a shell line may read or write a path that a deny rule for files names.
 //!
-//! This catches what is written out. A program can name files by itself: the sandbox is what stops that.
+//! This catches paths that are written in the line. A program can open other files by itself: the sandbox prevents
+//! that.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +13,17 @@ use crate::{
     },
 };
 
-/// Who goes to more places is not followed: then it is enough that the name stands in the line.
+/// Maximum number of directory changes that are tracked; beyond that, it is enough that the name occurs in the line.
 const PLACES: usize = 16;
 
-/// What a rule for files is about.
+/// The kind of access that a rule for files is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::policy) enum FileRuleKind {
     Reading,
     Writing,
 }
 
-/// What must not be reached.
+/// A path that must not be accessed.
 pub(super) struct DeniedPathQuery<'a> {
     pub kind: FileRuleKind,
     pub glob: &'a str,

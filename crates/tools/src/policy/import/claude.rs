@@ -1,4 +1,4 @@
-//! `permissions` of `.claude/settings.json`.
+//! Imports `permissions` of `.claude/settings.json`.
 
 use rooftree_protocol::{PermissionMode, Problem};
 use serde_json::Value;

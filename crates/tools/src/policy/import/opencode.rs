@@ -1,4 +1,4 @@
-//! `permission` of `opencode.json`: an object of patterns, of which the last one that matches wins.
+//! Imports `permission` of `opencode.json`: an object of patterns, of which the last one that matches wins.
 //!
 //! With us a rule that denies or asks wins wherever it stands, so an exception that follows a wider
 //! refusal is lost: that is stricter than it was, and remarked on.

@@ -1,4 +1,4 @@
-//! Files and the pieces they fall into.
+//! Tests of how files are split into chunks.
 
 use super::*;
 

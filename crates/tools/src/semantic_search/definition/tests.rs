@@ -1,4 +1,4 @@
-//! Lines and what they define.
+//! Tests of definition detection by example lines.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the shell does by itself, and `hostname`, which looks or sets.
+//! Classifies shell builtins, and `hostname`, which reads or sets the name.
 //!
 //! A builtin can assign variables, `PATH` among them, and can calculate, which runs `a[$(…)]`. Those that are
 //! not listed, and all forms that are not, count as doing that: `let`, `mapfile`, `getopts`, `unset`, `printf -v`.
@@ -8,7 +8,7 @@ use crate::shell::{ShellCall, ShellWord, WordPiece, variables};
 
 const RUNS: CommandClass = CommandClass::Runs("it changes how the shell goes on, or runs text");
 
-/// What is known about a builtin.
+/// Classifies a builtin.
 pub(super) fn classify(call: &ShellCall, name: &str) -> CommandClass {
     let (words, options) = (call.arguments(), CallOptions::of(call.arguments()));
     let texts = options.texts();

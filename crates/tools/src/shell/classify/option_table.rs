@@ -1,4 +1,4 @@
-//! Parses the words of a call by a table of one program's options, and tells its operands.
+//! Parses the words of a call by a table of one program's options, and finds its operands.
 //!
 //! An option that is not in the table makes the whole call unknown: a newer version of a program, or another
 //! implementation of it, may write a file or run a program by it. Long options are compared whole, because a

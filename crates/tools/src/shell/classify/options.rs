@@ -1,4 +1,4 @@
-//! The options of a call, found with the care of one who is being tricked.
+//! Finds the options of a call, defensively: the text may be written to deceive.
 //!
 //! Long options may be shortened, short ones clustered, and both may stand after operands. A word that
 //! is known only when it runs may turn out to be any option.

@@ -1,12 +1,12 @@
-//! A table of programs by name: what kind of knowledge there is about each, and those that can run anything.
+//! Table of programs by name: how each is classified, and those that can run anything.
 
 use super::read_only;
 
-/// What the table says about a program.
+/// Class of a program in the table.
 pub(super) enum ProgramClass {
-    /// It only looks, if its options are known; see `looking.rs`.
+    /// It only looks, if its options are known; see `read_only.rs`.
     Looks,
-    /// It only looks in some forms; see `careful.rs`.
+    /// It only looks in some forms; see `read_only_forms.rs`.
     Careful,
     /// It acts by itself, unless it has one of these options.
     Acts {
@@ -14,7 +14,7 @@ pub(super) enum ProgramClass {
     },
     /// It can run or write anything.
     Runs,
-    /// The shell does it.
+    /// A shell builtin.
     Builtin,
     /// Those that need a closer look.
     Find,
@@ -25,7 +25,7 @@ pub(super) enum ProgramClass {
     Runner(&'static str),
     /// This program.
     Own,
-    /// Nobody has said anything about it.
+    /// It is not in the table.
     Unknown,
 }
 
@@ -60,7 +60,7 @@ const BUILTINS: &str = "
     logout mapfile popd printf pushd read readarray readonly return set shift shopt source suspend test
     times trap type typeset ulimit umask unalias unset wait";
 
-/// What is known about a program by its last name.
+/// Looks up a program by its file name.
 pub(super) fn program_class(name: &str) -> ProgramClass {
     match name {
         "sort" | "rg" | "fd" | "fdfind" | "base32" | "base64" | "tree" | "file" | "diff"

@@ -105,7 +105,7 @@ const UNKNOWN: CommandClass = CommandClass::Runs(
     "it has an option or an operand that is not known to only look: it may write or run",
 );
 
-/// What is known about a call of one of these programs; none for other programs.
+/// Classifies a call of one of these programs; none for other programs.
 pub(super) fn classify(name: &str, words: &[ShellWord]) -> Option<CommandClass> {
     let (form, most) = match name {
         "sort" => (SORT, usize::MAX),

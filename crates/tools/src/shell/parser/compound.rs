@@ -1,4 +1,4 @@
-//! Compound commands: subshells, groups, conditions, loops, cases, functions.
+//! Parses compound commands: subshells, groups, conditions, loops, cases, functions.
 
 use super::{CompoundCommand, ShellParseError, ShellParser, ShellScript, name_at};
 

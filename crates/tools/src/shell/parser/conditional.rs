@@ -1,4 +1,4 @@
-//! `[[ … ]]` and arithmetic: no commands of their own, but words in which commands may hide.
+//! Parses `[[ … ]]` and arithmetic: no commands of their own, but words in which commands may hide.
 
 use super::{CompoundCommand, ShellParseError, ShellParser, ShellWord, words::Quoting};
 use crate::shell::syntax_tree::WordPiece;

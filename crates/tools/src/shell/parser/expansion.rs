@@ -1,4 +1,4 @@
-//! What begins with `$` or a backtick: values, calculations, substitutions.
+//! Parses expansions that begin with `$` or a backtick: variables, arithmetic, command substitutions.
 
 use super::{ShellParseError, ShellParser, ShellScript, ShellWord, name_at, words::Quoting};
 use crate::shell::syntax_tree::WordPiece;

@@ -1,4 +1,4 @@
-//! Here-documents: text that begins after the line that asks for it.
+//! Parses here-documents: text that begins after the line that asks for it.
 
 use super::{ShellCommand, ShellParseError, ShellParser, ShellWord, SimpleCommand, words::Quoting};
 use crate::shell::syntax_tree::{RedirectKind, ShellRedirect};

@@ -1,4 +1,4 @@
-//! Redirections: which way they go and where to.
+//! Parses redirections: direction and target.
 
 use super::{ShellParseError, ShellParser, heredoc::PendingHeredoc};
 use crate::shell::{

@@ -1,4 +1,4 @@
-//! Words: quotes, escapes and the characters that expand.
+//! Parses words: quotes, escapes and the characters that expand.
 
 use super::{ShellParseError, ShellParser, ShellWord};
 use crate::shell::{cursor::ends_word, syntax_tree::WordPiece};
