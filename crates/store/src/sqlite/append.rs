@@ -36,7 +36,7 @@ struct LaneProgress {
     done: u64,
 }
 
-/// A batch, spelled out by whoever appends, so that the writer does not have to.
+/// A batch, serialized on the caller's thread, so that the writer does not have to.
 pub(crate) struct EncodedBatch {
     /// All but its events, posts and blobs.
     batch: AppendBatch,
@@ -50,7 +50,7 @@ pub(crate) struct EncodedBatch {
 }
 
 impl EncodedBatch {
-    /// Only looks at the events: whoever appends goes on using them.
+    /// Only borrows the events: the caller goes on using them.
     pub(crate) fn encode<E: Borrow<Event>>(
         events: &[E],
         mut batch: AppendBatch,

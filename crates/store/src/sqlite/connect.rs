@@ -123,7 +123,7 @@ pub(crate) fn log_of(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The file as an address that promises SQLite nobody changes it.
+/// The file as an `immutable=1` URI, which promises SQLite that no process changes it.
 fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .to_string_lossy()
