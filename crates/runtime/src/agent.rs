@@ -1,7 +1,7 @@
-//! What an agent is, and the little that all of its parts do with it. How it lives is in `life.rs`, the loop in `run.rs`.
+//! The agent actor and its shared helpers. Its lifecycle is in `lifecycle.rs`, the loop in `run.rs`.
 //!
-//! An agent is a session that is awake. It is one task that owns all of the session's state;
-//! everybody else sends it signals or reads its events.
+//! An agent is a session that is awake. It is one task that owns all of the session's state; all other code sends it
+//! signals or reads its events.
 
 mod act;
 mod ask;
@@ -232,7 +232,7 @@ impl AgentActor {
         }
     }
 
-    /// Whether somebody checks the work when it is done.
+    /// Whether verifiers check the work when it is done.
     fn checking(&self) -> Verification {
         if self.verifiers.is_empty() {
             Verification::No

@@ -1,10 +1,10 @@
-//! Tells whoever watches what happens; the journal tells whoever was away.
+//! Event bus: publishes events to subscribers; the journal has those a subscriber missed.
 //!
-//! Invariant: the bus never slows an agent. A watcher that falls behind loses its place on
-//! the bus, re-reads the journal from the last number it saw, and misses only deltas.
+//! Invariant: the bus never slows an agent. A subscriber that falls behind loses its place on the bus, re-reads the
+//! journal from the last number it saw, and misses only deltas.
 //!
-//! Invariant: no delta is told after the message it is part of. Deltas carry the number they were said
-//! after; the journal is read up to where the bus goes on, and whoever has read further leaves them out.
+//! Invariant: no delta is delivered after the message it is part of. Deltas carry the number of the event they follow;
+//! the journal is read up to where the bus continues, and a subscriber that has read further drops them.
 
 mod tree;
 
@@ -68,7 +68,7 @@ impl Bus {
             parent: Some(_), ..
         } = &event.body
         {
-            // Nobody may be watching a tree.
+            // A send error means that there is no tree subscription.
             let _ = self.births.send(event.clone());
         }
         let Ok(mut topics) = self.topics.lock() else {

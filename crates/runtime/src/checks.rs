@@ -1,4 +1,4 @@
-//! What checks an agent's work: a command, a model that judges, or a function of the program around the runtime.
+//! Verifiers of an agent's work: a command, a model that judges, or a function of the embedding program.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 

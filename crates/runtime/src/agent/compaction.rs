@@ -165,7 +165,7 @@ fn cut_at(messages: &[Arc<ModelMessage>], tokens: u64) -> usize {
             cut = at;
         }
     }
-    // A summary of nothing helps nobody.
+    // An empty summary is useless.
     if cut == 0 { messages.len() } else { cut }
 }
 

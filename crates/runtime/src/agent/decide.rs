@@ -33,12 +33,12 @@ pub(crate) enum WindowRoom {
     None(u32),
 }
 
-/// Whether somebody checks the work when it is done.
+/// Whether verifiers check the work when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verification {
     /// The definition names verifiers.
     Wanted,
-    /// Nobody does.
+    /// It names none.
     No,
 }
 

@@ -42,7 +42,7 @@ pub struct History {
     estimate: u64,
     images: Vec<BlobId>,
     taken: LanePositions,
-    /// The last thing somebody asked for, whatever became of the rest.
+    /// The last request to the agent; kept whatever is compacted.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
     /// Whether the last reply was checked.

@@ -52,7 +52,7 @@ impl HookState {
     }
 }
 
-/// Whether anybody is asked at this point.
+/// Whether any hook is registered for this point.
 fn wants(agent: &AgentActor, point: HookPoint) -> bool {
     agent.world.options.hooks.wants(point) || agent.kit.hooks.iter().any(|hook| hook.point == point)
 }

@@ -1,4 +1,4 @@
-//! When a run ends, and how.
+//! Limits of a run (turns, time, cost), and the reasons why it ends.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) enum RunEndReason {
     TimedOut,
     /// The answer is still cut at the model's output limit.
     Truncated,
-    /// Somebody stopped it.
+    /// A user or an agent stopped it.
     Cancelled,
     /// Something it could not get around.
     Failed(Problem),
@@ -51,9 +51,9 @@ impl RunEndReason {
     }
 }
 
-/// How long the run may go on; none if for ever.
+/// Time left until the run's timeout; none if it has none.
 ///
-/// The time a run lay open while nobody worked on it does not count.
+/// The time a run lay open without an agent working on it does not count.
 pub(crate) fn time_left(
     now: Timestamp,
     awake_since: Timestamp,

@@ -1,4 +1,4 @@
-//! How messages are worded for a model. Pure.
+//! Formats messages as text for a model. Pure.
 //!
 //! Invariant: text from outside never carries authority. What another agent, a schedule or the
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.

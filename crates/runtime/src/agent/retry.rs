@@ -1,4 +1,4 @@
-//! How long to wait for a model, how often to ask again, and when to turn to another one.
+//! Retries of model requests: timeout, backoff, and fallback to another model.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -98,7 +98,7 @@ impl RetryState {
     }
 }
 
-/// Waits at the model's gate.
+/// Waits for a permit of the model's rate limiter.
 pub(super) async fn acquire_permit(
     agent: &mut AgentActor,
     model: &Model,

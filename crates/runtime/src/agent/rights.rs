@@ -1,5 +1,5 @@
-//! What may happen without asking, as it is now: settings, definitions and mandate, the rules people made, the mode,
-//! and what the run began with.
+//! The current permission policy of an agent: settings, definitions and mandate, saved rules, the mode, and the bounds
+//! the run began with.
 
 use std::{
     path::Path,
@@ -137,7 +137,7 @@ impl AgentActor {
         self.world.confinement(self.bounds(None))
     }
 
-    /// What a run that begins now may have at most, for whoever continues it.
+    /// Upper bounds of a run that begins now, recorded for a process that resumes it.
     pub(super) fn run_bounds(&self) -> RunBounds {
         let limits = &self.kit.limits;
         RunBounds {
@@ -336,7 +336,7 @@ impl AgentActor {
             .map_or(process, |begun| begun.policy.mode.min(process));
         match self.history.mode() {
             None => started_with,
-            // Whoever the agent talks to may widen; for whoever works for another agent nobody can.
+            // The user may widen the mode of a top-level agent; that of a delegated agent is never widened.
             Some(changed) if changed.is_wish && self.mandate.is_none() => {
                 // What a person agreed to in another process holds as far as this one permits it.
                 let most = if self.is_agreed_here() {

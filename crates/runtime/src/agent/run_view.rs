@@ -1,4 +1,4 @@
-//! How far a run is: what its events amount to. Pure.
+//! State of a run, folded from its events. Pure.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
@@ -88,7 +88,7 @@ pub struct RunView {
     pub failed_checks: Vec<Report>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
-    /// Whether it makes one call that somebody else than the model asked for.
+    /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// How its last call ended.
     pub last_outcome: Option<Outcome>,

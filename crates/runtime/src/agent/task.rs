@@ -54,7 +54,7 @@ pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNo
             changes.diffstat,
             changes.files.into_iter().map(|file| file.path).collect(),
         ),
-        // Nobody can look into it now; it stays where it is.
+        // The copy cannot be read now; it stays where it is.
         Err(problem) => (problem.message, Vec::new()),
     };
     let Workspace {

@@ -1,4 +1,4 @@
-//! How much of a model's window a conversation takes: an estimate, corrected by what is reported.
+//! Estimates how much of a model's context window a conversation takes, corrected by the reported usage.
 
 use rooftree_protocol::{Part, event::ReplyPart};
 use rooftree_providers::{ModelMessage, may_be_sent};

@@ -1,4 +1,4 @@
-//! What is said at the door: one line of JSON each way, one call per connection.
+//! Wire format of the call socket: one line of JSON each way, one call per connection.
 
 use rooftree_protocol::{ErrorCode, Outcome};
 use serde::{Deserialize, Serialize};

@@ -32,7 +32,7 @@ impl VirtualClock {
         }))
     }
 
-    /// Moves time on and wakes whoever has slept long enough.
+    /// Advances time and wakes the sleepers whose time has come.
     pub fn advance(&self, by: Duration) {
         let mut state = self.lock();
         state.now += i64::try_from(by.as_millis()).unwrap_or(0);

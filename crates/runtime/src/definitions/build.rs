@@ -226,8 +226,7 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// A hook that cannot be honoured is an error in a file that is written for us: a guard that
-    /// nobody asks guards nothing.
+    /// An invalid hook in a file written for Rooftree is an error: a guard that never runs guards nothing.
     fn hooks(&mut self, entry: &SyntaxEntry) {
         let written = entry.node.json();
         let source = self.definition.source.clone();
@@ -249,7 +248,7 @@ impl DefinitionBuilder<'_> {
         self.exposure_at = Some(entry.at);
     }
 
-    /// Whoever has no Bash has no command line to use skills with.
+    /// Without Bash an agent has no command line to use skills with.
     fn check_exposure(&mut self) {
         let AgentDefinition {
             exposure, tools, ..

@@ -1,9 +1,9 @@
-//! Looks again at what is around agents when files have changed, so that a new run begins with what
+//! Reloads project context (rules, skills, instructions) when files have changed, so that a new run begins with what
 //! is on disk then.
 //!
-//! Whoever is in the middle of a run keeps what it began with: what a provider has read stays good.
-//! Looking is asking the system for the times and sizes of the files and directories that counted,
-//! or would count if they were there. Trust is asked for again with every change.
+//! A run in progress keeps the context it began with, so that the provider's prompt cache stays valid. A check stats
+//! the files and directories that counted, or would count if they were there: times and sizes. Trust is checked again
+//! with every change.
 
 use std::{
     fmt, fs,
@@ -103,11 +103,11 @@ impl ContextWatcher {
         }
     }
 
-    /// The same for whoever must not rely on what was so a moment ago.
+    /// The same without the cached check, for callers that need the current state.
     pub fn afresh(&self) -> Arc<ProjectContext> {
         if let Some(changed) = self.watch.as_ref().and_then(|watch| watch.changed()) {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-            // Whoever compares sees no difference where there is none.
+            // The same `Arc` stays if nothing differs, so that callers can compare.
             if **current != changed {
                 *current = Arc::new(changed);
             }
@@ -115,7 +115,7 @@ impl ContextWatcher {
         self.current()
     }
 
-    /// What was around when somebody looked last.
+    /// The context as of the last check.
     pub fn current(&self) -> Arc<ProjectContext> {
         self.current
             .read()
@@ -231,7 +231,7 @@ fn stamped(paths: &[PathBuf]) -> (u64, SystemTime) {
     (hasher.finish(), latest)
 }
 
-/// When something was last done to a file: whoever sets its time back does not set this back.
+/// The ctime of a file: setting its mtime back does not set this back.
 fn changed(facts: &fs::Metadata) -> SystemTime {
     let seconds = u64::try_from(facts.ctime()).unwrap_or_default();
     UNIX_EPOCH

@@ -1,4 +1,4 @@
-//! What is wrong with a definition file, where, and what to do about it.
+//! Diagnostics of definition files: the error, its location, and a fix.
 
 use std::{
     fmt,
@@ -69,7 +69,7 @@ impl<'a> FileDiagnostics<'a> {
         self.add(Severity::Error, code, at, (what, help));
     }
 
-    /// Something somebody should look at, and what to do about it.
+    /// Adds a warning, and how to fix it.
     pub(super) fn warning(
         &mut self,
         code: &'static str,

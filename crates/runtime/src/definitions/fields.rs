@@ -171,7 +171,7 @@ pub(super) fn field(key: &str) -> Option<DefinitionField> {
     FIELDS.iter().find(is_meant).map(|(field, _)| *field)
 }
 
-/// The field somebody probably meant, under our name for it.
+/// Suggests the field that was probably meant, under our name for it.
 pub(super) fn likely(key: &str) -> Option<&'static str> {
     nearest(
         key,

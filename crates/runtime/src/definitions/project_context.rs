@@ -1,4 +1,4 @@
-//! What agents find around them besides tools: rules, skills, instructions, verifiers.
+//! Loads the project context of agents: rules, skills, instructions, verifiers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -58,7 +58,7 @@ impl ProjectContext {
         }
     }
 
-    /// What a project brings that is not used because nobody trusts it.
+    /// Files of a project that are ignored because the project is not trusted.
     pub fn untrusted(places: &SearchDirs) -> Vec<PathBuf> {
         if places.trust == ProjectTrust::Given {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What each kind of event does to a history.
+//! Applies each kind of event to a history (the fold of the journal).
 
 use std::sync::Arc;
 
@@ -183,7 +183,7 @@ impl History {
         }
     }
 
-    /// What a call did to what is known of the world, whoever made it.
+    /// Records the effects of a call (outside content, tasks, run state), whether the model or a command made it.
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         if record.task.as_ref().is_some_and(|task| task.outside) {
             self.outside

@@ -66,7 +66,7 @@ pub(super) fn images_in(message: &ModelMessage) -> Vec<BlobId> {
     }
 }
 
-/// What the model reads for a call nobody knows the outcome of.
+/// The result that the model reads for a call whose outcome is unknown.
 pub(crate) const INTERRUPTED: &str = "unknown: interrupted. The program stopped while this call was under way; \
      nobody knows whether it took effect. Check before you try again.";
 

@@ -42,7 +42,7 @@ impl CallHookAnswers {
     }
 }
 
-/// Whether anybody wants to be asked before a tool is used.
+/// Whether any hook is to be asked before a tool is used.
 pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
     !agent.world.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
 }
@@ -140,7 +140,7 @@ pub(in crate::agent) struct CompletedToolUse {
     todos: Option<(Arc<[Todo]>, Vec<Todo>)>,
 }
 
-/// What hooks are told about a call that was made; none if nobody is.
+/// The payload for hooks about a call that was made; none if no hook wants it.
 pub(in crate::agent) fn used(
     agent: &AgentActor,
     one: &PreparedCall,

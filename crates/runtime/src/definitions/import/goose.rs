@@ -282,7 +282,7 @@ impl RecipeImport<'_> {
         }
     }
 
-    /// What an answer must look like is asked for; nobody sees to it.
+    /// The schema of the answer is put into the prompt; it is not validated.
     fn response(&mut self, entry: &SyntaxEntry) {
         let schema = entry
             .node

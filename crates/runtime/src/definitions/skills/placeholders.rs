@@ -51,7 +51,7 @@ fn placed(text: &str) -> Option<(SkillPlaceholder, usize)> {
         .next()?
         .to_digit(10)
         .filter(|number| *number > 0)?;
-    // `$10` is money, or somebody else's.
+    // `$10` is an amount of money, or a placeholder of another program.
     let is_longer = characters
         .next()
         .is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
