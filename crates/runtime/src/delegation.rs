@@ -130,7 +130,7 @@ fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
     )
 }
 
-/// What ends a wait, from the moment on that somebody is asked.
+/// Ends a wait for a delegated run: its end, or the timeout.
 struct DelegationEnd {
     end: tokio::sync::oneshot::Receiver<Arc<RunEnd>>,
     too_late: BoxFuture<'static, ()>,
@@ -138,7 +138,7 @@ struct DelegationEnd {
 
 /// What came of asking.
 enum DelegationOutcome {
-    /// Somebody works on it.
+    /// An agent works on it.
     Asked(
         ActiveDelegation,
         DelegationEnd,

@@ -1,5 +1,5 @@
-//! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
-//! it runs. The runtime works it out with the same functions.
+//! Computes the tools and rights of an agent before it runs (`can`, `why`), without a mandate from above. The runtime
+//! uses the same functions.
 
 use std::{
     collections::BTreeMap,

@@ -109,7 +109,7 @@ pub struct ExposedTools {
 }
 
 impl ExposedTools {
-    /// Those of a toolset, if there are any; without Bash there is nobody who could call them.
+    /// Those of a toolset, if there are any; without Bash the agent could not call them.
     pub fn of(tools: &Toolset, exposure: ToolExposure, place: &CallSocketConfig) -> Option<Self> {
         if exposure == ToolExposure::Tools || !tools.names().contains(&"Bash") {
             return None;
@@ -188,7 +188,7 @@ impl ExposedTools {
                 continue;
             }
             fs::create_dir_all(self.directory.join(&group.name))?;
-            // Whoever reads it meanwhile reads all of it.
+            // Atomic rename: a concurrent reader never sees a partial file.
             let new = file.with_extension(format!("{}.new", std::process::id()));
             fs::write(&new, text)?;
             fs::rename(&new, &file)?;

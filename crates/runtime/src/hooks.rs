@@ -1,4 +1,4 @@
-//! Where people and programs have their say: before and after tool calls, prompts, ends and the rest.
+//! Hooks: user programs and functions called before and after tool calls, prompts, run ends and the rest.
 //!
 //! A hook is a program that speaks the ecosystem's JSON, or a function of the program around the
 //! runtime; both are asked the same way at the same points. The points are calls in the files of
@@ -103,14 +103,14 @@ pub type BeforeToolHook = Arc<dyn Fn(ToolUse) -> BoxFuture<'static, HookVerdict>
 /// Is shown every event of every session that lives here, in order. Must not wait.
 pub type EventWatcher = Arc<dyn Fn(&Arc<Event>) + Send + Sync>;
 
-/// Everybody who wants to be asked and told.
+/// All registered hooks and event watchers.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    /// Asked one after the other; the strictest word counts.
+    /// Called in order; the strictest verdict counts.
     pub before_tool: Vec<BeforeToolHook>,
-    /// Told one after the other.
+    /// Called in order.
     pub watchers: Vec<EventWatcher>,
-    /// Asked one after the other at their points.
+    /// Called in order at their points.
     pub hooks: Vec<ConfiguredHook>,
     /// The project's root, which programs are told; a session's directory if there is none.
     pub project: Option<PathBuf>,
@@ -124,7 +124,7 @@ pub struct Hooks {
     pub web: WebConfig,
     /// What the files that hooks name held at first.
     pub pins: Arc<ScriptPins>,
-    /// Whether somebody was told that programs cannot be confined here.
+    /// Whether the user was warned that programs cannot be sandboxed here.
     is_told: Arc<AtomicBool>,
 }
 
@@ -180,12 +180,12 @@ impl Hooks {
         hook.scripts(self.project.as_deref().unwrap_or(cwd), cwd)
     }
 
-    /// Whether anybody is asked at this point.
+    /// Whether any hook is registered for this point.
     pub(crate) fn wants(&self, point: HookPoint) -> bool {
         self.hooks.iter().any(|hook| hook.point == point)
     }
 
-    /// Shows an event to whoever watches.
+    /// Passes an event to the watchers.
     pub(crate) fn tell(&self, event: &Arc<Event>) {
         self.watchers.iter().for_each(|watcher| watcher(event));
     }
@@ -253,7 +253,7 @@ pub(crate) async fn ask(
     all
 }
 
-/// Tells hooks that nobody works on a session any more. What they say has no effect: nobody reads it.
+/// Notifies hooks that no agent works on a session any more. Their output is ignored.
 pub(crate) async fn notify_session_end(
     (mut occasion, own): EndedSession,
     hooks: &Hooks,

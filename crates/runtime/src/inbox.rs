@@ -49,8 +49,8 @@ pub(crate) fn post(world: &RuntimeContext, letter: OutgoingMessage) -> InboxPost
     }
 }
 
-/// What to say to somebody who has another message under the same key: taking it for the first would lose
-/// it, and taking it for a new one would make the key worth nothing.
+/// The error for a different message under the same idempotency key: taking it for the first would lose it, and taking
+/// it for a new one would make the key worth nothing.
 pub(crate) fn used(key: &str) -> Problem {
     Problem::new(
         ErrorCode::InvalidArguments,

@@ -18,7 +18,7 @@ const PAGE: u64 = 256;
 pub(crate) enum SessionOwnership {
     /// It works for a session that is awake here, or this process goes on with every session.
     Ours,
-    /// No run of it is open, and nobody else's message waits.
+    /// No run of it is open, and no message waits for another process.
     Free,
     /// Another process left a run of it open, or a person's message waits for the process it was sent to.
     Foreign,
@@ -71,7 +71,7 @@ pub(crate) async fn stays_queued(world: &RuntimeContext, id: &SessionId) -> Resu
     Ok(!world.awake.has(id) && session_ownership(world, id).await? == SessionOwnership::Foreign)
 }
 
-/// What whoever sends a message that stays queued is told.
+/// The notice to the sender of a message that stays queued.
 pub(crate) fn queued(session: &SessionId) -> String {
     format!(
         "It is queued: session {session} was interrupted, and its run goes on only with `rooftree run -s {session}` or a server."

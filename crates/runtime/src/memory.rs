@@ -1,4 +1,4 @@
-//! What an agent remembers from session to session: Markdown files people can read and edit.
+//! Memory of an agent across sessions: Markdown files people can read and edit.
 //!
 //! Each agent has a directory of its own, if its definition says where. `MEMORY.md` in it is read
 //! when the agent wakes, up to a bound; other files are found when it looks for them.

@@ -17,7 +17,8 @@ pub fn with_tools(tools: &Toolset) -> Toolset {
     Toolset::new(tools.iter().cloned().chain(all()))
 }
 
-/// These tools, without the one that only asks, where nobody can be asked: it would only be read.
+/// These tools, without the one that only asks, if there is no client to ask: its description would cost tokens for
+/// nothing.
 pub fn without_questions(tools: &Toolset) -> Toolset {
     tools.scoped(&Scope {
         allow: None,

@@ -135,7 +135,7 @@ impl RuntimeContext {
         }
         for definition in bounds.definitions {
             confinement = confinement.with(definition.sandbox, definition.network.as_ref());
-            // Whoever may use the agent over HTTP sees what it reads.
+            // Clients that use the agent over HTTP see what it reads.
             let exposed = if definition.api_exposed {
                 Reading::OnlyHere
             } else {

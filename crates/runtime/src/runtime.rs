@@ -130,7 +130,7 @@ fn guard_scripts(options: &mut RuntimeOptions) {
     options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();
 }
 
-/// Tells hooks that nobody works on these sessions any more.
+/// Notifies hooks that no agent works on these sessions any more.
 async fn end_sessions(world: &RuntimeContext) {
     let RuntimeOptions {
         hooks,

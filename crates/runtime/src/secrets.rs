@@ -1,9 +1,9 @@
-//! Takes secrets out of text before it is kept or told: by value where they are known, by shape where not.
+//! Redacts secrets in text before it is stored or published: by value where they are known, by pattern where not.
 //!
-//! What is taken out leaves `[redacted: github token]` behind, which breaks no JSON and no line.
-//! `World::event` calls this for every event, [`GuardedStore`] for all else that is written, and
-//! [`Held`] for text that comes in pieces. A text without secrets is only looked at: nothing is
-//! copied or allocated.
+//! A redacted secret leaves `[redacted: github token]` behind, which breaks no JSON and no line.
+//! `RuntimeContext::event` calls this for every event, [`RedactingStore`] for all else that is written, and
+//! [`StreamRedactor`] for text that comes in pieces. A text without secrets is only scanned: nothing is copied or
+//! allocated.
 
 mod assignment;
 mod encodings;
@@ -37,7 +37,7 @@ const LONGEST_WORD: usize = 14;
 /// How often a text is looked at again from which something was taken.
 const ROUNDS: usize = 8;
 
-/// What is known about secrets: the shapes everybody knows, and values this process has.
+/// Redacts secrets: those that match known patterns, and values this process has.
 #[derive(Clone, Default)]
 pub struct SecretRedactor {
     known: Option<Arc<KnownValues>>,

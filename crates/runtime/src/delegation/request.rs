@@ -1,4 +1,4 @@
-//! What is asked for, whatever the tool was called: one value for every surface.
+//! Parses the arguments of a delegation into one request type, for every tool surface.
 
 use rooftree_protocol::{Isolation, Thoroughness};
 use rooftree_tools::arguments;
@@ -270,7 +270,7 @@ fn strategy(
         return SessionStrategy::Named(session);
     }
     if surface == DelegationSurface::Verifier {
-        // Whoever checks comes with fresh eyes.
+        // A verifier starts in a new session, without the history of the work.
         return SessionStrategy::New;
     }
     if agent.eq_ignore_ascii_case("fork") {

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ActiveDelegation, DelegationEnd};
 use crate::runtime_context::{RuntimeContext, SessionAction};
 
-/// How long a cancelled run may take to stop before nobody waits for it any more.
+/// How long to wait for a cancelled run to stop.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// What is waited for.
@@ -19,12 +19,12 @@ pub(super) struct DelegationWait<'a> {
     pub(super) late: TimeoutAction,
 }
 
-/// What becomes of a run that takes longer than anybody wants to wait.
+/// What to do with a run when the wait for it times out.
 #[derive(Clone, Copy)]
 pub(super) enum TimeoutAction {
     /// It goes on in background.
     Detach,
-    /// It is stopped: nobody needs its answer any more.
+    /// It is stopped: its answer is not needed any more.
     Stop,
 }
 
@@ -45,7 +45,7 @@ impl DelegationWait<'_> {
         cancel: &CancellationToken,
     ) -> WaitOutcome {
         let mut changes = world.store().changes();
-        // It may have ended before anybody waited: in the life of a process that is gone.
+        // It may have ended before this wait began, in an earlier process.
         if self.asked.is_repeated
             && let Some(end) = look(world, &self.asked.task).await
         {

@@ -1,4 +1,4 @@
-//! What a hook says: read from JSON, from exit codes and plain words, or made in code.
+//! Parses a hook's answer: from JSON, from exit codes and plain text, or made in code.
 
 use rooftree_tools::truncate;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub struct HookAnswer {
     pub verdict: HookVerdict,
     /// Whether a person need not be asked where only the mode wants one to be.
     pub permits: bool,
-    /// Why it is permitted or somebody is to be asked, in words.
+    /// Why it is permitted, or why the user is to be asked, in words.
     pub because: Option<String>,
     /// Other arguments for the call, which are checked as if the model had written them; at `Elicitation`
     /// what is answered.

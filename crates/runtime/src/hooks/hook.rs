@@ -203,7 +203,7 @@ impl ConfiguredHook {
         );
         // A program that ends with an error of its own has looked and has not said no.
         let is_error = matches!(failure, HookError::Error { .. });
-        // Whoever wrote that it may fail did not mean that an agent may make it fail.
+        // `on_failure: open` was not meant for a failure that an agent caused by changing the script.
         let is_closed =
             self.on_failure == HookFailureMode::Closed || matches!(failure, HookError::Changed(_));
         if self.point.is_gate() && !is_error && is_closed {

@@ -1,4 +1,4 @@
-//! Which occasions a hook is for: everything, a list of names, or a pattern.
+//! Matcher of a hook: everything, a list of names, or a pattern.
 
 use std::fmt;
 

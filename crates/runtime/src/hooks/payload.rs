@@ -1,4 +1,4 @@
-//! What a hook is told: the JSON that the ecosystem's hooks read, made from plain facts.
+//! Payload of a hook: the JSON that the ecosystem's hooks read.
 
 use std::path::PathBuf;
 
@@ -50,7 +50,7 @@ pub struct HookCallFacts {
 }
 
 impl HookPayload {
-    /// An occasion nobody lives through, to try hooks out with.
+    /// A sample payload, to try hooks out with.
     pub fn sample(point: HookPoint, cwd: PathBuf, details: Map<String, Value>) -> Self {
         let session = SessionId::from_entropy(0);
         Self {

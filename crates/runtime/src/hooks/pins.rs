@@ -1,4 +1,4 @@
-//! What the files that hooks name held when they were first seen, which is before any agent works.
+//! Pins the content of files that hooks name, as first seen, which is before any agent works.
 //!
 //! Invariant: a hook's program is not started unless what its command names is as it was then. So an
 //! agent that may edit files does not get to run them as the person.
@@ -55,7 +55,7 @@ impl ScriptPins {
                 (seen.files.get(&script.path).cloned(), words)
             };
             let is_good = match (known, script.word()) {
-                // It was named without being there, and nobody runs it.
+                // It was absent when first named, and is still absent: there is nothing to run.
                 (None, None) => true,
                 (_, Some(Err(_))) => false,
                 (Some(known), word) => {

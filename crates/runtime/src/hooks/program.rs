@@ -10,7 +10,7 @@ use super::{HookAnswer, HookError, HookPayload, HookRunContext, launch::started}
 
 /// Bytes a hook may print.
 const LONGEST: usize = 1024 * 1024;
-/// A program's time is counted by whoever asks it; this only keeps it from being waited for for ever.
+/// Upper bound only: the timeout of a program is measured by the caller.
 const FAR_AWAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// What a shell exits with when it cannot run what it was told to.
 const NOT_RUN: [i32; 2] = [126, 127];

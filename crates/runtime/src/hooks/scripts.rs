@@ -1,4 +1,4 @@
-//! The files of a project that a hook's command names: whoever changes them changes what the hook does.
+//! The files of a project that a hook's command names: changing them changes what the hook does.
 //!
 //! What is run counts at every point. At a point where something waits to pass, whatever the command
 //! names counts: a list that a guard looks at is a part of the guard. What a script loads by itself is

@@ -1,4 +1,4 @@
-//! Where an agent's memory lies, and which files in it can be named.
+//! Memory directories of agents, and validation of file names in them.
 
 use std::path::{Path, PathBuf};
 

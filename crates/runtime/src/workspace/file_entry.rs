@@ -1,4 +1,4 @@
-//! What a file is, in a few words that can be compared: sort and content.
+//! Comparable description of a file: kind and content digest.
 
 use std::{
     fs::{self, File},

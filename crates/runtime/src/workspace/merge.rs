@@ -265,7 +265,7 @@ async fn carry_out(
     {
         return Ok(Some(step.path.clone()));
     }
-    // The scratch goes along, so that it outlives the landing even if nobody waits for it.
+    // The scratch directory is moved along, so that it outlives the operation even if the caller is cancelled.
     blocking::run(move || match replace_all(&origin, &steps, scratch.path()) {
         Ok(()) => Ok(None),
         Err(ReplaceError::Moved(path)) => Ok(Some(path)),

@@ -1,6 +1,6 @@
 //! The note beside a copy: whose it is, how far it got, what of it was applied.
 //!
-//! It is written before the copy is made, so that a crash leaves nothing nobody knows of.
+//! It is written before the copy is made, so that a crash leaves no unrecorded copy.
 
 use std::{
     fs, io,
@@ -26,7 +26,7 @@ pub(super) const KEPT: &str = ".kept";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CopyState {
-    /// It is being made; nobody has worked in it.
+    /// It is being made; no agent has worked in it.
     Making,
     /// It was handed out.
     Ready,
