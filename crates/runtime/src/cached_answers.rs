@@ -1,4 +1,4 @@
-//! Answers of agents that only looked, kept for the same question about the same files.
+//! Cache of answers of read-only agents, for the same question about the same files.
 
 use std::{
     collections::HashMap,

@@ -200,7 +200,7 @@ fn private(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-/// Removes the doors of programs that were killed.
+/// Removes the socket directories of processes that were killed.
 fn sweep(place: &Path) {
     let entries = fs::read_dir(place)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Time and chance, so that both can be simulated.
+//! Clock and random numbers, behind a trait so that tests can simulate both.
 
 mod virtual_clock;
 

@@ -1,5 +1,5 @@
-//! The agents there are, by name: those that come with the program, those in files and settings,
-//! and those that are made while it runs. Names compare without case.
+//! Registry of agent definitions by name: built-in ones, those in files and settings, and those made at run time.
+//! Names compare without case.
 //!
 //! One resolver lists and finds, so that whatever is listed can be used. An agent keeps the definition it was resolved
 //! with; a change is seen by the next lookup.

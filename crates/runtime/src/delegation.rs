@@ -1,4 +1,4 @@
-//! One session asks another. Every way to ask becomes one request, and asking is posting.
+//! Delegation from one session to another. Every tool surface becomes one request, which is posted as a message.
 //!
 //! Everything about a delegation follows from the call that asks: the child's session, its
 //! message and its run have the call's own id under other prefixes. So a call that is made again

@@ -1,4 +1,4 @@
-//! Tools that reach an agent as skills with a command line: which ones, in what groups, told how.
+//! Exposes tools to an agent as skills with a command line: which ones, in what groups, how described.
 //!
 //! A group has a `SKILL.md` that is made from what its tools say about themselves. The files lie in a directory that
 //! is named by what is in them, so a prompt that names them stays the same for as long as they do.

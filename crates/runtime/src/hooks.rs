@@ -245,7 +245,7 @@ pub(crate) async fn ask(
             occasion.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);
-        // Behind a gate that is closed there is nothing left to ask about.
+        // After a refusal at a gate point the remaining hooks are not asked.
         if all.stops.is_some() || occasion.point.is_gate() && all.refusal().is_some() {
             break;
         }

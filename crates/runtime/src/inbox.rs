@@ -1,4 +1,4 @@
-//! A session's queue: ordered, stored before it is accepted, read by its agent alone.
+//! A session's inbox queue: ordered, stored before a message is accepted, read only by its agent.
 
 use rooftree_protocol::{
     ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall,

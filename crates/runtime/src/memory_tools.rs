@@ -1,4 +1,4 @@
-//! MemoryRead, MemoryWrite and MemorySearch: an agent's way to its own memory.
+//! MemoryRead, MemoryWrite and MemorySearch: tools for an agent's own memory.
 
 use std::{fs, path::Path, sync::Arc};
 

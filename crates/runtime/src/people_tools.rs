@@ -1,4 +1,4 @@
-//! The tools that turn to people: questions, plans to agree on, permissions to ask for and to pass on.
+//! Tools that ask the user: questions, plans to approve, permissions to request and to grant.
 //!
 //! They live here because they need the runtime; to an agent they are tools like any other.
 

@@ -60,7 +60,7 @@ pub(crate) struct SystemPrompt {
     pub(crate) estimate: u64,
 }
 
-/// What goes into a system prompt besides the kit itself.
+/// Inputs of a system prompt besides the resolved agent itself.
 pub(crate) struct PromptInputs {
     pub(crate) surroundings: Arc<ProjectContext>,
     /// Which edition of the agents there are.

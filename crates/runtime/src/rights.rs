@@ -299,7 +299,7 @@ fn within(
     }
 }
 
-/// Names a kit. A definition that was changed is another one, at another address.
+/// Cache key of a resolved agent. A definition that was changed is another one, at another address.
 fn kit_key(
     definition: &Arc<AgentDefinition>,
     mandate: Option<&Mandate>,

@@ -1,5 +1,5 @@
-//! Runs calls that are permitted: intents kept, tools run, results kept as they come. So are calls that
-//! commands make from inside one of them, which join the batch they come from.
+//! Runs permitted tool calls concurrently: records intents, runs tools, records results as they come. Nested calls,
+//! which commands make from inside a call, join its batch.
 //!
 //! Invariant: this is the only place where a tool is run.
 
@@ -27,7 +27,7 @@ use crate::{
     post_turn::{PostTurn, PostTurns},
 };
 
-/// How long a cancelled tool may take to stop before it is given up.
+/// Timeout for a cancelled tool to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
 
 type RunningCall = BoxFuture<'static, (PreparedCall, ToolOutput, Timestamp)>;

@@ -1,4 +1,4 @@
-//! Ends a run before the question that would cost more than is left of its money.
+//! Budget of a run: ends it before the model request that would exceed its cost limit.
 //!
 //! What a question will cost is known only afterwards, so it is estimated: what is read, at the
 //! price of reading, and an answer as long as those before it. A model whose price is not known

@@ -1,4 +1,4 @@
-//! One tool call on its way: what is known about it, what its tool is given, what is kept if it is not made.
+//! Life of one tool call: its state, the context its tool gets, and the result recorded if it is not made.
 
 use std::{
     path::PathBuf,

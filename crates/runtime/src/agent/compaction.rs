@@ -1,4 +1,4 @@
-//! Makes the context smaller: a summary of what is older, then shorter results, then a new start.
+//! Compacts the context: summarizes older messages, then truncates results, then starts anew.
 //!
 //! The originals stay in the journal; what the model reads is what `history.rs` folds. The
 //! summarising request is bounded by construction: older messages are read slice by slice, each

@@ -1,4 +1,4 @@
-//! Claim → take → run → settle → rest, around the loop.
+//! Lifecycle of an agent: claim → take → run → settle → rest, around the loop.
 
 use std::{sync::Arc, time::Duration};
 

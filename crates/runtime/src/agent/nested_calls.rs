@@ -1,4 +1,4 @@
-//! Calls that commands make from inside a running call: taken in while it runs, decided like any other.
+//! Nested calls: tool calls that commands make from inside a running call, checked like any other.
 //!
 //! They come through the doorway and go through the same checks, hooks, questions and limits as a model's; their
 //! intents and results are in the journal with the call they were made inside of. The model reads only what the

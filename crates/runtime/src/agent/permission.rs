@@ -1,4 +1,4 @@
-//! Asks a person about one call. The answer is bound to that very call: what was shown is what is made.
+//! Asks the user for permission for one call. The answer is bound to that very call: what was shown is what is made.
 
 use rooftree_protocol::{
     Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{Error, post_turn::PostTurn, saved_rules};
 
-/// What came of the question.
+/// Outcome of a permission question.
 pub(super) enum PermissionOutcome {
     Yes(String),
     No(String),

@@ -1,4 +1,4 @@
-//! A delegated run as the one who delegated sees it: a task that ends, and what is told of it.
+//! A delegated run as its delegator sees it: a task with an end and a report.
 
 use std::path::{Path, PathBuf};
 

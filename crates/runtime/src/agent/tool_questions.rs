@@ -1,4 +1,4 @@
-//! Questions that tools ask people while they run: put durably, answered to the call that waits.
+//! Questions that tools ask the user while they run: stored durably, answered to the waiting call.
 
 use std::{future::pending, sync::Arc};
 

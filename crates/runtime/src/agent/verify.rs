@@ -1,4 +1,4 @@
-//! Checks the work of an agent that says it is done, and gives it back if it is not.
+//! Verifies the work of an agent that says it is done, and returns it if it is not.
 //!
 //! What checks is named by the definition: commands, which say it with their exit code, models that
 //! judge, agents that look for themselves, and functions of the program around. The verdict is an event; `history.rs` turns one that

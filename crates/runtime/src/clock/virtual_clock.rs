@@ -1,4 +1,4 @@
-//! A clock that stands still until it is turned, and chance that repeats itself.
+//! Virtual clock for tests: time moves only when advanced, and randomness is deterministic.
 
 use std::{
     sync::{Mutex, PoisonError},

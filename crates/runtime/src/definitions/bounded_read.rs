@@ -1,4 +1,4 @@
-//! Files that are read whole, up to a bound.
+//! Reads whole files, up to a size limit.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Makes a definition out of the fields of a file. Every field has an effect or gets a complaint.
+//! Builds and validates a definition from the fields of a file. Every field has an effect or gets a diagnostic.
 
 mod model;
 mod permission;

@@ -1,4 +1,4 @@
-//! Definitions by name and by who wrote them; the strongest of a name is the one that counts.
+//! Index of definitions by name and level; the one with the highest precedence counts.
 
 use std::{collections::BTreeMap, sync::Arc};
 

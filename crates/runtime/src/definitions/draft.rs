@@ -1,4 +1,4 @@
-//! A definition as it stands in its file: fields with their places, not understood yet.
+//! Parsed but not yet validated definition: the fields of its file with their locations.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,4 +1,4 @@
-//! The fields of a definition, under every name they have in the files people bring.
+//! Field names of definitions, with the aliases that other programs' files use.
 
 use super::names::nearest;
 

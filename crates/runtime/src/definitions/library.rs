@@ -1,4 +1,4 @@
-//! All files with definitions: finds them, reads them, and notices when they change.
+//! Finds and loads all definition files, and detects when they change.
 
 use std::{
     fs,

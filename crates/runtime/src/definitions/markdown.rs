@@ -1,4 +1,4 @@
-//! Takes a Markdown file apart: frontmatter, prompt, examples.
+//! Parses a Markdown file into frontmatter, prompt and examples.
 
 use rooftree_protocol::Example;
 

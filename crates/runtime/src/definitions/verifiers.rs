@@ -1,4 +1,4 @@
-//! Verifiers: what checks an agent's work, read from `verifiers.json`. Others run them.
+//! Parses the verifiers of an agent's work from `verifiers.json`. They are run by `agent/verify.rs`.
 
 use std::{collections::BTreeMap, path::Path};
 

@@ -1,4 +1,4 @@
-//! Arguments typed as flags, as the values a tool wants.
+//! Parses command-line flags into the values a tool's schema expects.
 //!
 //! Only the tool's schema knows that `--limit 5` is a number, so flags stay text until they are here.
 

@@ -1,4 +1,4 @@
-//! One hook: when it is asked, how, for how long, and what its failure means.
+//! One configured hook: when it is asked, its timeout, and how its failure is handled.
 
 use std::{
     collections::VecDeque,

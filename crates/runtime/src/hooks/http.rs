@@ -1,4 +1,4 @@
-//! A hook that is a service: the same JSON is sent to it, and it answers with the same JSON.
+//! HTTP hook: the JSON payload is posted to a service, which answers with JSON.
 //!
 //! It is reached like every page: at an address that was judged, never a private one. Only the person's
 //! own hooks may reach a service on this machine.

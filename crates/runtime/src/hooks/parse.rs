@@ -1,4 +1,4 @@
-//! Reads hooks as files write them. Every field has an effect or gets a complaint.
+//! Parses hooks from settings files. Every field has an effect or gets a diagnostic.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Tells what a machine made up from what people write.
+//! Entropy heuristics: tells generated keys from ordinary text.
 
 /// Whether a text is as mixed as a made-up key: not `xxxx…`, not `your-key-here`.
 pub(super) fn is_mixed(text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Passwords in addresses, and what is sent to prove who one is.
+//! Credentials in URLs, authorization headers and web hook addresses.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Failures of workspaces in words: what was attempted, what the system said.
+//! Errors of workspaces: what was attempted, what the system said.
 
 use std::{io, path::Path};
 

@@ -1,4 +1,4 @@
-//! The note beside a copy: whose it is, how far it got, what of it was applied.
+//! Record of a working copy, stored beside it: its owner, its state, and what of it was applied.
 //!
 //! It is written before the copy is made, so that a crash leaves no unrecorded copy.
 
@@ -37,7 +37,7 @@ pub(super) enum CopyState {
 pub(super) struct CopyRecord {
     pub workspace: Workspace,
     pub state: CopyState,
-    /// What was last applied, as [`Record::is_applied`] compares it.
+    /// What was last applied, as [`CopyRecord::is_applied`] compares it.
     #[serde(default)]
     pub applied: Option<String>,
     owner: CopyOwner,

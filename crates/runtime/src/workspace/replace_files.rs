@@ -1,4 +1,4 @@
-//! Brings new versions of files into the parent's tree: each in one step, all of them or none.
+//! Replaces files in the parent's tree: each atomically, all of them or none (rollback).
 //!
 //! A file that is no longer as it was when the new version was made stops the landing, and
 //! everything landed before it is taken back. What someone changed meanwhile is never replaced.

@@ -1,4 +1,4 @@
-//! Takes turns at a repository, also between processes: git's own locks fail instead of waiting.
+//! Lock on a repository, also between processes: git's own locks fail instead of waiting.
 
 use std::{
     fs::{self, File, TryLockError},

@@ -1,4 +1,4 @@
-//! A directory for the work of one moment, gone when the work is.
+//! Temporary directory, removed when dropped.
 
 use std::{
     fs,

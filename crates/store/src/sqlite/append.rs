@@ -1,4 +1,4 @@
-//! One commit of a session's owner: its events, what it took, what it tells others.
+//! Appends to a journal: one commit of a session's owner with its events, taken messages and posts.
 //!
 //! Invariant: nothing here is done unless fence and token are still the session's own, and
 //! an inbox item counts as taken only in the commit that holds its message.

@@ -1,4 +1,4 @@
-//! Tells watchers that another process committed something.
+//! Notifies subscribers that another process committed something.
 //!
 //! SQLite's data version, queried on the writer's own connection, changes only when another connection commits. So the
 //! writer polls it between its own commits, and only while there are subscribers.

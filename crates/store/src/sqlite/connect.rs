@@ -1,4 +1,4 @@
-//! Opens connections: where the file may lie, who may read it, how it is set.
+//! Opens SQLite connections: file location, permissions, pragmas.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},

@@ -1,4 +1,4 @@
-//! Inboxes: a message gets its place here, and waits.
+//! Inbox rows: assigns a message its position and stores it until it is taken.
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
 use rusqlite::{Connection, params};

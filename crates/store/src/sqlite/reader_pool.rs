@@ -1,4 +1,4 @@
-//! A few threads that read beside the writer, each with its own connection.
+//! Pool of reader threads beside the writer, each with its own connection.
 //!
 //! A thread is started when a read finds all others busy, and opens its connection when it
 //! has its first read: a program that only posts never pays for either.

@@ -1,4 +1,4 @@
-//! Checks every invariant on what is stored, row by row, without writing.
+//! Validates every invariant on what is stored, row by row, without writing.
 //!
 //! Rows are streamed: memory grows with the calls of one run, not with the database. All of
 //! it happens in one read transaction, so that a database in use is seen at one moment.

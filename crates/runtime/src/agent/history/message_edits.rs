@@ -1,4 +1,4 @@
-//! Messages made out of others: cut, without images, with a result for every call. Pure.
+//! Transforms messages: truncated, without images, with a result for every call. Pure.
 
 use rooftree_protocol::{BlobId, CallId, Outcome, Part, ToolResult};
 use rooftree_providers::{ModelMessage, may_be_sent};

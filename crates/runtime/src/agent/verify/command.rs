@@ -1,4 +1,4 @@
-//! A verifier that is a command and says it with its exit code.
+//! Verifier that is a command: its exit code is the verdict.
 //!
 //! Invariant: it is confined as the agent's own commands are, and not run if a script that it names has changed
 //! since this program started: the agent may have written what it runs.

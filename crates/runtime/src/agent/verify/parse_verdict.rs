@@ -1,4 +1,4 @@
-//! Reads what a judge or an agent says about work: yes, or no with reasons. Pure.
+//! Parses the verdict of a judge or an agent: yes, or no with reasons. Pure.
 
 use serde::Deserialize;
 

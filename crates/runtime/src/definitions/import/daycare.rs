@@ -1,4 +1,4 @@
-//! The directory of daycare: who it is, its permanent agents, and the tasks it does by itself.
+//! Imports the directory of daycare: its identity, its permanent agents, and its scheduled tasks.
 
 use std::{fs, path::Path};
 

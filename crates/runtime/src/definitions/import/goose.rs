@@ -1,4 +1,4 @@
-//! A recipe of goose: instructions, a first prompt, extensions, a model, parameters.
+//! Imports a recipe of goose: instructions, a first prompt, extensions, a model, parameters.
 
 use std::{fmt::Write, fs, path::Path};
 
