@@ -212,7 +212,7 @@ impl AgentActor {
         }
     }
 
-    /// How much room there is for the next question.
+    /// Room in the model's context window for the next request.
     fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
         let (limits, tokens) = (&self.kit.limits, self.window.tokens(estimate));
@@ -268,7 +268,7 @@ impl AgentActor {
             .is_some_and(|mandate| mandate.expects_answer())
     }
 
-    /// How many delegations are above.
+    /// Depth of delegation: the number of agents above.
     fn depth(&self) -> u32 {
         self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
     }

@@ -95,7 +95,7 @@ impl CallSocket {
         }
     }
 
-    /// Where it is, if there can be one.
+    /// Its configuration, if it can be used.
     pub(crate) fn place(&self) -> Option<&CallSocketConfig> {
         self.place.as_ref()
     }

@@ -72,7 +72,7 @@ impl Caller {
         above
     }
 
-    /// How many delegations are above this one.
+    /// Depth of delegation: the number of agents above.
     pub(crate) fn depth(&self) -> u32 {
         self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
     }

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use futures::future::BoxFuture;
 use rooftree_protocol::{RunId, SessionId, Verifier};
 
-/// What a function is shown of the work it checks.
+/// The work as a verifier function sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedWork {

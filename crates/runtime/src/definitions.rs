@@ -58,7 +58,7 @@ pub use self::{
 };
 use crate::clock::Clock;
 
-/// How long files are taken to be as they were, in milliseconds.
+/// How long the last check of the files stays valid, in milliseconds.
 const FRESH: i64 = 1_000;
 
 /// Agent definitions, ready to be looked up. A clone is the same collection.
@@ -174,7 +174,7 @@ impl Definitions {
             .flatten()
     }
 
-    /// What is wrong with the files that were read.
+    /// Diagnostics of the loaded files.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.read(|shelf| shelf.diagnostics.clone())
     }

@@ -121,7 +121,7 @@ async fn with_defaults(caller: &Caller, request: DelegationRequest) -> Delegatio
     }
 }
 
-/// How long an answer is waited for.
+/// Timeout for the answer.
 fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
     Duration::from_secs(
         request
@@ -136,7 +136,7 @@ struct DelegationEnd {
     too_late: BoxFuture<'static, ()>,
 }
 
-/// What came of asking.
+/// Outcome of a delegation request.
 enum DelegationOutcome {
     /// An agent works on it.
     Asked(

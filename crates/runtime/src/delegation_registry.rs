@@ -99,7 +99,7 @@ fn subtract<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
     }
 }
 
-/// Which bound would be passed.
+/// The concurrency limit that would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DelegationLimit {
     /// So many of this session are at work.

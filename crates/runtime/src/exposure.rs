@@ -79,7 +79,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ),
 ];
 
-/// Where the way back from commands is kept, and which program goes it.
+/// Directory of the call sockets and skill pages, and the program that commands run to call a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSocketConfig {
     /// Descriptions and sockets are below it.
@@ -151,7 +151,7 @@ impl ExposedTools {
         &self.groups
     }
 
-    /// Where the descriptions are.
+    /// Directory of the generated skill pages.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -208,7 +208,7 @@ pub fn within(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     Toolset::new(tools.iter().filter(is_allowed).cloned())
 }
 
-/// What a model is told as functions: all but those that are skills alone.
+/// Tools that a model gets as functions: all but those exposed only as skills.
 pub fn functions(
     tools: &Toolset,
     dialect: AgentDialect,

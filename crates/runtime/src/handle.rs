@@ -180,7 +180,7 @@ impl Handle {
         self.accept(meant, letter).await
     }
 
-    /// How many may wait in a lane of a session, as its agent is defined now.
+    /// Capacity of a lane of a session's inbox, as its agent is defined now.
     fn capacity(&self, meant: &ResolvedSession) -> Result<u64, Error> {
         Ok(self
             .world

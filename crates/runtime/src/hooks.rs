@@ -78,7 +78,7 @@ pub struct ToolUse {
     pub cwd: PathBuf,
 }
 
-/// What a hook says about a call, from the mildest to the strictest.
+/// A hook's verdict on a call, from the mildest to the strictest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookVerdict {
     /// Nothing against it; the policy decides.
@@ -129,7 +129,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// What they stand on, confined like this if they are confined.
+    /// The context that hooks run in, with this sandbox for those that are confined.
     pub fn ground(&self, confining: SandboxConfig) -> HookRunContext {
         HookRunContext {
             project: self.project.clone(),
@@ -190,7 +190,7 @@ impl Hooks {
         self.watchers.iter().for_each(|watcher| watcher(event));
     }
 
-    /// What functions say about a call that is about to be made.
+    /// The verdict of hook functions on a call that is about to be made.
     pub(crate) async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> HookVerdict {
         let mut verdict = HookVerdict::Allow;
         for hook in &self.before_tool {

@@ -24,7 +24,7 @@ pub(crate) enum SessionOwnership {
     Foreign,
 }
 
-/// How it is with a session that is not awake here.
+/// Ownership of a session that is not awake here.
 pub(crate) async fn session_ownership(
     world: &RuntimeContext,
     id: &SessionId,
@@ -78,7 +78,7 @@ pub(crate) fn queued(session: &SessionId) -> String {
     )
 }
 
-/// What a run that began with this event is about, and the mode it goes on in at most.
+/// Title of a run that began with this event, and the highest mode it resumes in.
 pub(crate) fn described(started: &Event) -> (String, PermissionMode) {
     let EventBody::RunStarted {
         title,

@@ -106,7 +106,7 @@ impl McpScope {
     }
 }
 
-/// What an agent may use because its own definition says so, as entries of a list of tools.
+/// MCP servers that an agent may use because its own definition names them, as tool list entries.
 pub(crate) fn brought(definition: &AgentDefinition, asker: &AgentDefinition) -> Vec<String> {
     let names = definition.mcp_servers.keys();
     // A server that the caller is denied is denied to its delegates.
@@ -116,7 +116,7 @@ pub(crate) fn brought(definition: &AgentDefinition, asker: &AgentDefinition) -> 
         .collect()
 }
 
-/// What an agent may use that works with rights of its own.
+/// MCP servers and resource tools that an agent with rights of its own may use, as tool list entries.
 pub(crate) fn own(servers: &McpServerPool, definition: &AgentDefinition) -> Vec<String> {
     let mut own = McpScope::default();
     own.add(servers, definition);

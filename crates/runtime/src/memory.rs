@@ -17,7 +17,7 @@ pub(crate) const MAIN: &str = "MEMORY.md";
 /// Lines of it that are read.
 const LINES: usize = 200;
 
-/// What an agent of this definition is reminded of when it wakes.
+/// Excerpt of an agent's `MEMORY.md` for its prompt.
 pub fn excerpt(
     definition: &AgentDefinition,
     shelves: &MemoryDirs,

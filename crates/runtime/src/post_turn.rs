@@ -14,7 +14,7 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct PostTurns {
     given: u64,
-    /// PostTurns that have not passed.
+    /// Turns that have not passed.
     open: watch::Sender<BTreeSet<u64>>,
 }
 

@@ -117,7 +117,7 @@ impl RuntimeContext {
         [definition.clone()].into_iter().chain(hidden).collect()
     }
 
-    /// What may happen without asking.
+    /// The permission policy of a run.
     pub(crate) fn policy(
         &self,
         standing: &ApplicableRules<'_>,
@@ -126,8 +126,8 @@ impl RuntimeContext {
         narrowed(self.options.policy.clone(), standing, bounds)
     }
 
-    /// How the programs of a run are confined: as strictly as the process, the mandate, every definition and
-    /// what the run began with say.
+    /// Confinement (sandbox) of the programs of a run: as strict as the process, the mandate, every definition and the
+    /// bounds the run began with require.
     pub(crate) fn confinement(&self, bounds: RightsBounds<'_>) -> Confinement {
         let mut confinement = self.options.sandbox.confinement.clone();
         if let Some(mandated) = bounds.mandate.and_then(|mandate| mandate.sandbox.as_ref()) {
@@ -186,7 +186,7 @@ impl RuntimeContext {
         Ok((Some(place), None))
     }
 
-    /// What agents of this name work with, under a mandate if another agent asks.
+    /// The resolved agent of this name, under a mandate if another agent delegates.
     pub(crate) fn kit(
         &self,
         agent: &str,

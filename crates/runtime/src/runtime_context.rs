@@ -27,7 +27,7 @@ use crate::{
     saved_rules::SavedRules, signals::AwakeSessions, workspace,
 };
 
-/// How long a claim lives without being renewed.
+/// Lease of a claim: how long it lives without being renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
 /// Whether there is a client to ask for permission.
@@ -225,7 +225,7 @@ impl RuntimeContext {
         self.bus.publish(head, event);
     }
 
-    /// What must never be kept or told.
+    /// The redactor of secrets that must never be stored or published.
     pub(crate) fn secrets(&self) -> &Arc<SecretRedactor> {
         &self.options.secrets
     }

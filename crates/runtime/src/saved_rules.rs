@@ -14,7 +14,7 @@ use rooftree_tools::{PermissionRule, Policy};
 
 use crate::Error;
 
-/// What is known of the rules.
+/// Cached saved rules.
 #[derive(Default)]
 pub(crate) struct SavedRules(Mutex<SavedRulesState>);
 
@@ -75,7 +75,7 @@ impl SavedRules {
     }
 }
 
-/// How the author of a rule ends that was made by answering a question.
+/// Suffix of the author of a rule that was made by answering a question.
 const ANSWERED: &str = " (answer)";
 
 /// The author of a rule that an answer makes.

@@ -34,7 +34,7 @@ const SHORTEST_VALUE: usize = 8;
 /// A longer run of letters is no word of everyday.
 const LONGEST_WORD: usize = 14;
 
-/// How often a text is looked at again from which something was taken.
+/// Maximum number of rescans after a redaction.
 const ROUNDS: usize = 8;
 
 /// Redacts secrets: those that match known patterns, and values this process has.
@@ -145,7 +145,7 @@ impl SecretRedactor {
         text_visitor::problem(problem, &|text| self.clean(text));
     }
 
-    /// Where the secrets are, in order and apart from each other.
+    /// Matches of secrets, in order and without overlap.
     fn find(&self, text: &str) -> Vec<SecretMatch> {
         let mut found = Vec::new();
         if let Some(known) = &self.known {
@@ -163,7 +163,7 @@ impl SecretRedactor {
     }
 }
 
-/// What is left behind.
+/// Appends the replacement of a redacted secret.
 fn mark(text: &mut String, name: &str) {
     text.push_str("[redacted: ");
     text.push_str(name);
@@ -198,7 +198,7 @@ fn is_a_place(value: &str) -> bool {
     value.starts_with(['/', '~']) || value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// How many shapes are known, each with its name.
+/// Names of the known patterns.
 pub fn shape_names() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.name)
 }

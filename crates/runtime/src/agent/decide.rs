@@ -99,7 +99,7 @@ pub(crate) fn decide(
     }
 }
 
-/// How a run ends that was to make one call: as the call did.
+/// End of a run that was to make one call: as the call ended.
 fn made(history: &History) -> RunEndReason {
     let (outcome, words) = match history.run() {
         Some(run) => (run.last_outcome.unwrap_or(Outcome::Done), run.text.as_str()),

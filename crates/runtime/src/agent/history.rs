@@ -81,7 +81,7 @@ impl LanePositions {
     }
 }
 
-/// How much may happen without asking, instead of what the session was started with.
+/// A permission mode that overrides the one the session was started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedMode {
     /// The mode.

@@ -28,7 +28,7 @@ pub(super) struct NewInquiry {
     pub(super) words: String,
 }
 
-/// What came of waiting.
+/// Outcome of waiting for an answer.
 pub(super) enum InquiryOutcome {
     /// There is an answer.
     Answer(InquiryAnswer),
@@ -160,7 +160,7 @@ pub(super) async fn settle(
     Ok(())
 }
 
-/// When an answer of so much patience comes too late.
+/// Deadline (timeout) of an inquiry.
 pub(super) fn deadline(agent: &AgentActor) -> Timestamp {
     agent
         .world

@@ -16,10 +16,10 @@ use crate::{
     tasks,
 };
 
-/// How long to wait before asking again for a claim that another process holds.
+/// Retry interval for a claim that another process holds.
 const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
 
-/// How long to wait before trying again what the store could not do.
+/// Retry interval after a store error.
 const STORE_FAILED: Duration = Duration::from_secs(5);
 
 /// Lives until there is nothing left to do, or the runtime stops.

@@ -6,7 +6,7 @@ use rooftree_protocol::{EventBody, Limits, Problem, RunStatus, Timestamp, event:
 
 use super::History;
 
-/// How a run ends.
+/// Reason why a run ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RunEndReason {
     /// The model said it is done.
@@ -28,7 +28,7 @@ pub(crate) enum RunEndReason {
 }
 
 impl RunEndReason {
-    /// What the journal says; none if the run is not over.
+    /// Status for the journal; none if the run is not over.
     pub(crate) fn status(&self) -> Option<RunStatus> {
         match self {
             Self::Completed => Some(RunStatus::Completed),

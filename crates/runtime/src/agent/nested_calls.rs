@@ -210,7 +210,7 @@ impl NestedPermissions {
         }
     }
 
-    /// When the first of them is too late to be answered.
+    /// The earliest deadline of the open questions.
     pub(super) fn until(&self) -> Option<Timestamp> {
         self.0.iter().map(|asked| asked.question.until).min()
     }

@@ -40,7 +40,7 @@ pub(super) struct PermissionQuestion {
     suggested: SuggestedRule,
 }
 
-/// What came of putting a question.
+/// Outcome of asking a question.
 pub(super) enum AskOutcome {
     /// It need not be waited for.
     Settled(PermissionOutcome),
@@ -167,7 +167,7 @@ async fn answered_by_hooks(
     Ok(is_permitted.then(|| PermissionOutcome::Yes("a hook answers for the user".into())))
 }
 
-/// What has come of a question that stands, without waiting; none if nothing has.
+/// The outcome of an open question (answer or timeout), without waiting; none if there is none yet.
 pub(super) async fn heard(
     agent: &AgentActor,
     question: &PermissionQuestion,

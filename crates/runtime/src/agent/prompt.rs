@@ -91,7 +91,7 @@ pub(super) fn request(
     }
 }
 
-/// Where the agent works and how freely, for models that act by themselves.
+/// Working directory and permission mode, for models that act by themselves.
 pub(super) fn workplace(agent: &AgentActor) -> Workplace {
     let written =
         |rules: &[rooftree_tools::PermissionRule]| rules.iter().map(ToString::to_string).collect();

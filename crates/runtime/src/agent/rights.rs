@@ -20,7 +20,7 @@ use crate::{
     saved_rules::ApplicableRules,
 };
 
-/// What a policy was put together from, besides what never changes while an agent is awake.
+/// Inputs that a cached policy was built from, besides what never changes while an agent is awake.
 pub(super) struct PolicyBasis {
     /// The edition of the rules people made.
     edition: u64,
@@ -62,7 +62,7 @@ pub(super) fn are_same(some: &[Arc<AgentDefinition>], others: &[Arc<AgentDefinit
             .all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-/// What people should know about a project's definition that hides another one.
+/// Notice about a project's definition that shadows another one.
 pub(super) fn hiding(bounding: &[Arc<AgentDefinition>]) -> Option<Notice> {
     let [own, hidden, ..] = bounding else {
         return None;
@@ -127,7 +127,7 @@ impl AgentActor {
         }
     }
 
-    /// How the programs it runs are confined, as it is now.
+    /// Current confinement (sandbox) of the programs it runs.
     pub(super) fn confinement(&self) -> Confinement {
         self.world.confinement(self.bounds(self.ceiling().as_ref()))
     }

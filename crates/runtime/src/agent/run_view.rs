@@ -39,7 +39,7 @@ pub struct RunInquiry {
     pub answer: Option<Answer>,
 }
 
-/// How far the run is that is being worked on.
+/// State of the open run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunView {
     /// Which one.
@@ -163,7 +163,7 @@ impl RunView {
         }
     }
 
-    /// What was asked under this name.
+    /// The inquiry with this id.
     pub(super) fn asked(&self, id: &str) -> Option<&RunInquiry> {
         self.asked.iter().find(|asked| asked.id == id)
     }

@@ -44,7 +44,7 @@ impl AgentActor {
         self.remarks.extend(news.chain(unknown));
     }
 
-    /// What checks: functions of the program first, which go before what files call the same.
+    /// Adds verifiers that are functions of the embedding program; they take precedence over files of the same name.
     fn with_functions(
         &self,
         names: &[String],

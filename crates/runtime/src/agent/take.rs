@@ -11,7 +11,7 @@ use rooftree_store::{InboxItem, batch_limit, failpoint};
 use super::{AgentActor, History, hook_points, journal::JournalCommit};
 use crate::{Error, inbox, runtime_context::RuntimeContext};
 
-/// Whose reply a call is that no model has asked for.
+/// Model name in the reply that stands for a call no model has made.
 const DIRECTED: &str = "program/call";
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
@@ -188,7 +188,7 @@ pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
     Ok(items.iter().any(steers))
 }
 
-/// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
+/// Messages that wait in a lane, without those taken a moment ago, which the store may not know yet.
 async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
     let mut at_hand = agent.at_hand.take(lane);

@@ -87,7 +87,7 @@ pub(super) async fn verify(agent: &mut AgentActor) -> Result<Option<RunEndReason
     Ok(None)
 }
 
-/// What came of one verifier.
+/// Outcome of one verifier.
 enum VerifierOutcome {
     Said {
         passed: bool,
@@ -107,7 +107,7 @@ impl VerifierOutcome {
     }
 }
 
-/// What became of a tool that works for a verifier.
+/// Outcome of a tool that works for a verifier.
 enum VerifierToolOutcome {
     Done(Box<ToolOutput>),
     Ended(RunEndReason),

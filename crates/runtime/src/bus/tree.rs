@@ -39,7 +39,7 @@ pub struct TreeSubscription {
     has_begun: bool,
 }
 
-/// What is to be done before anything is waited for.
+/// Work to do before waiting for events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TreeStep {
     /// Find the runs that were at work before the subscription began.
@@ -49,7 +49,7 @@ enum TreeStep {
     Wait,
 }
 
-/// What ends a wait.
+/// Reasons why a wait ends.
 enum TreeWakeup {
     Birth(Arc<Event>),
     Said(Box<Subscription>, Result<Arc<Event>, Error>),

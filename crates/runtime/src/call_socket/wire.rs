@@ -25,7 +25,7 @@ pub struct CallSocketRequest {
     pub flags: Vec<CommandFlag>,
 }
 
-/// What came of it.
+/// Reply to a request: the outcome of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallSocketReply {
     /// How it ended.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::hooks;
 
-/// What became of a draft.
+/// Result of building a draft.
 pub(super) struct BuildOutcome {
     /// None if something in it is wrong, or if it says that it is not to be used.
     pub(super) definition: Option<AgentDefinition>,
@@ -59,7 +59,7 @@ pub(super) fn fill(
     filling.finish(draft, base.is_some())
 }
 
-/// What a file says about the model, put together at the end.
+/// Fields about the model, combined at the end.
 #[derive(Default)]
 struct ModelFields {
     model: Option<(String, SourceSpan)>,
@@ -151,7 +151,7 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// How it works and looks, rather than what it may do.
+    /// Fields about behaviour and appearance, rather than permissions.
     fn manner(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
         match field {
             DefinitionField::Examples => {

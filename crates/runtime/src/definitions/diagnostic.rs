@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::syntax_tree::SourceSpan;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -80,7 +80,7 @@ impl<'a> FileDiagnostics<'a> {
         self.add(Severity::Warning, code, at, (what, help));
     }
 
-    /// What is strict is not used if anything about it is not as it is written.
+    /// Turns warnings into errors for a strict definition.
     pub(super) fn escalate(&mut self) {
         self.list
             .iter_mut()

@@ -2,7 +2,7 @@
 
 use super::names::nearest;
 
-/// What a field is about.
+/// The fields of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefinitionField {
     Name,
@@ -163,7 +163,7 @@ const FIELDS: &[(DefinitionField, &[&str])] = &[
     (DefinitionField::Remark, &["argument_hint"]),
 ];
 
-/// Which field a key means.
+/// The field that a key names.
 pub(super) fn field(key: &str) -> Option<DefinitionField> {
     let is_meant = |(_, names): &&(DefinitionField, &[&str])| {
         names.iter().any(|name| plain(name).eq(plain(key)))

@@ -19,7 +19,7 @@ use super::{
     syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue},
 };
 
-/// How deep directories of recipes go.
+/// Maximum depth of recipe directories.
 const DEEPEST: usize = 4;
 
 impl DefinitionLibrary {

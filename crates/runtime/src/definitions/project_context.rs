@@ -80,8 +80,8 @@ impl ProjectContext {
         found
     }
 
-    /// What checks the work of a definition, and the names that mean nothing. A name is that of a
-    /// verifier, or of an agent, which may be written `agent:NAME`.
+    /// The verifiers of a definition, and the unknown names. A name is that of a verifier, or of an agent, which may
+    /// be written `agent:NAME`.
     pub fn checking(
         &self,
         definition: &AgentDefinition,
@@ -102,7 +102,7 @@ impl ProjectContext {
         (found, unknown)
     }
 
-    /// What a definition names that is not there.
+    /// Names in a definition that do not exist.
     pub fn missing(&self, definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
         let is_rule = |name: &str| {
             self.rules

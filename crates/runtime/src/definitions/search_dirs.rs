@@ -38,7 +38,7 @@ pub(super) struct DefinitionDir {
     pub(super) holds: DirFormats,
 }
 
-/// What kind of files a directory holds.
+/// Kinds of files in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirFormats {
     /// Markdown and JSON, in directories below it too.

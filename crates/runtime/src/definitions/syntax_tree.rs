@@ -8,10 +8,10 @@ pub(super) mod yaml;
 
 use serde::Serialize;
 
-/// How deep values may lie in one another.
+/// Maximum nesting depth.
 pub(super) const DEEPEST: usize = 32;
 
-/// Where something stands in its file, counted from one, in characters.
+/// Location in a file: line and column, counted from one, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceSpan {
     /// The line.

@@ -35,7 +35,7 @@ impl From<rooftree_store::Error> for DelegationError {
 }
 
 impl DelegationError {
-    /// What the model reads. A structural failure says so in its first words.
+    /// The error for the model. A structural failure says so in its first words.
     pub(super) fn output(self, agent: &str) -> ToolOutput {
         let error = |why: String| format!("[ERROR: sub-agent '{agent}' was not started: {why}]");
         let (code, words) = match self {

@@ -16,7 +16,7 @@ use crate::{caller::Caller, definitions::READ_ONLY, mcp_scope};
 /// Turns that emdash gives a sub-agent.
 const EMDASH_TURNS: u32 = 10;
 
-/// What one delegation is about.
+/// Inputs of one delegation.
 pub(super) struct DelegationInputs<'a> {
     pub(super) definition: &'a AgentDefinition,
     pub(super) request: &'a DelegationRequest,

@@ -27,7 +27,7 @@ pub(super) struct DelegationRequest {
     pub(super) surface: DelegationSurface,
 }
 
-/// Which session is asked.
+/// Strategy for choosing the session to ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum SessionStrategy {
     /// A new one.
@@ -178,7 +178,7 @@ impl DelegationRequest {
         line.chars().take(80).collect()
     }
 
-    /// What the agent reads.
+    /// The prompt for the agent.
     pub(super) fn words(&self) -> String {
         let how = match self.thoroughness {
             None | Some(Thoroughness::Medium) => return self.prompt.clone(),

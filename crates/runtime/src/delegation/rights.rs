@@ -74,8 +74,8 @@ fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
     confinement
 }
 
-/// What is left is divided among those asked at the same time, so that all of them together cost no
-/// more than the one who asks may.
+/// Divides the remaining budget among agents asked concurrently, so that together they cost no more than the caller
+/// may.
 pub(super) fn share(caller: &Caller) -> Option<f64> {
     caller
         .money_left

@@ -12,7 +12,7 @@ use crate::runtime_context::{RuntimeContext, SessionAction};
 /// How long to wait for a cancelled run to stop.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// What is waited for.
+/// A wait for one delegated run.
 pub(super) struct DelegationWait<'a> {
     pub(super) asked: &'a ActiveDelegation,
     pub(super) told: DelegationEnd,
@@ -28,7 +28,7 @@ pub(super) enum TimeoutAction {
     Stop,
 }
 
-/// How the wait ended.
+/// Outcome of the wait.
 pub(super) enum WaitOutcome {
     Ended(Arc<RunEnd>),
     Detached,
@@ -84,7 +84,7 @@ impl DelegationWait<'_> {
     }
 }
 
-/// How a run ended, if it has.
+/// The end of a run, if the store has it.
 pub(super) async fn look(world: &RuntimeContext, task: &RunId) -> Option<Arc<RunEnd>> {
     let filter = RunFilter {
         run: Some(task.clone()),

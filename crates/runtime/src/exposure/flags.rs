@@ -15,7 +15,7 @@ pub struct CommandFlag {
     pub value: Option<String>,
 }
 
-/// What the flags say; else what is wrong with them, in words.
+/// Parses and validates the flags; an error says what is wrong with them.
 pub(crate) fn input(spec: &ToolSpec, flags: &[CommandFlag]) -> Result<Value, String> {
     let none = Map::new();
     let properties = spec

@@ -18,7 +18,7 @@ use super::{HookAnswer, HookError, HookPayload, HookRunContext};
 /// Bytes a service may answer with.
 const LONGEST: usize = 1024 * 1024;
 
-/// What to ask, and how.
+/// URL and headers of an HTTP hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookService {
     /// Where it is.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use regex::Regex;
 
-/// What a hook's matcher says.
+/// A parsed matcher.
 #[derive(Clone, Debug, Default)]
 pub enum HookMatcher {
     /// Nothing: it is for all.

@@ -38,7 +38,7 @@ pub struct HookPayload {
     pub details: Map<String, Value>,
 }
 
-/// What is known about a call, for the rule in a hook's `if`.
+/// Facts about a call, for the rule in a hook's `if`.
 #[derive(Clone, Debug)]
 pub struct HookCallFacts {
     /// Canonical tool name.
@@ -98,7 +98,7 @@ impl HookPayload {
         })
     }
 
-    /// What a program reads from its standard input. There is no transcript file, so none is named.
+    /// The JSON on a program's standard input. There is no transcript file, so none is named.
     pub fn input(&self) -> Value {
         let mut input = Map::new();
         input.insert("session_id".into(), json!(self.root));

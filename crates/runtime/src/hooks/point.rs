@@ -143,7 +143,7 @@ impl HookPoint {
         )
     }
 
-    /// What a matcher is compared with here; none where a matcher would have no effect.
+    /// Description of the value that a matcher is compared with; none where a matcher would have no effect.
     pub fn matches_on(self) -> Option<&'static str> {
         match self {
             point if point.is_about_a_tool() => Some("the tool's name"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{AgentDefinition, MemoryScope};
 
-/// Where memories are kept that do not belong to a project.
+/// Directories of memories that do not belong to a project.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDirs {
     /// The user's; none if nothing is kept for the user.

@@ -22,7 +22,7 @@ pub(super) const REMOVED: &str = ".removed";
 /// Changed files of a plain copy that is gone.
 pub(super) const KEPT: &str = ".kept";
 
-/// How far a copy got.
+/// State of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CopyState {
@@ -32,7 +32,7 @@ pub(super) enum CopyState {
     Ready,
 }
 
-/// What is known of a copy besides its files.
+/// Metadata of a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct CopyRecord {
     pub workspace: Workspace,

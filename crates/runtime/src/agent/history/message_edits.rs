@@ -5,7 +5,7 @@ use rooftree_providers::{ModelMessage, may_be_sent};
 
 use super::OpenToolCall;
 
-/// What follows a reply that was cut off at the model's output limit.
+/// The message that asks the model to continue a reply that was cut off at its output limit.
 pub(super) fn go_on() -> ModelMessage {
     ModelMessage::User(vec![Part::text(
         "Your response was cut off. Please continue.",

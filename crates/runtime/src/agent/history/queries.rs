@@ -56,7 +56,7 @@ impl History {
         self.last_reply() == Some(StopReason::MaxOutput)
     }
 
-    /// How often the context was made smaller since the model last replied.
+    /// Number of compactions since the model last replied.
     pub fn shrunk(&self) -> u32 {
         self.shrunk
     }
@@ -134,7 +134,7 @@ impl History {
         &self.prompts
     }
 
-    /// How much may happen without asking, if that was changed since the session began.
+    /// The permission mode, if it was changed since the session began.
     pub fn mode(&self) -> Option<ChangedMode> {
         self.mode
     }

@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// How often a run can be kept from ending.
+/// Maximum number of times that hooks can keep a run from ending.
 const PUT_OFF: u32 = 5;
 
 /// At a turn boundary: tells of the beginning once, and has what people said judged.

@@ -61,7 +61,7 @@ pub(super) async fn run(
     Ok(VerifierOutcome::said(passed, said))
 }
 
-/// What a tool that no model called is given.
+/// Tool context for a verifier's command, which no model has called.
 pub(super) fn context(agent: &AgentActor, call: CallId, cancel: CancellationToken) -> ToolContext {
     ToolContext {
         cancel,

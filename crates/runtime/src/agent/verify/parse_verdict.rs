@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What was said, as JSON has it.
+/// A verdict as JSON.
 #[derive(Deserialize)]
 struct JudgeVerdict {
     passed: bool,

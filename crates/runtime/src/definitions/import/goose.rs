@@ -11,7 +11,7 @@ use crate::definitions::{
     syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue, yaml},
 };
 
-/// What comes with goose, and our tools that do the same.
+/// Built-in extensions of goose, and our tools that do the same.
 const BUILT_IN: [(&str, &[&str]); 4] = [
     (
         "developer",

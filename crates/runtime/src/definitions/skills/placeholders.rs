@@ -38,7 +38,7 @@ enum SkillPlaceholder {
     Word(usize),
 }
 
-/// What a text that begins with `$` asks for, and how long that is.
+/// Parses a placeholder at the beginning of a text (`$…`), with its length.
 fn placed(text: &str) -> Option<(SkillPlaceholder, usize)> {
     if text.starts_with(DIRECTORY) {
         return Some((SkillPlaceholder::Directory, DIRECTORY.len()));
