@@ -1,7 +1,7 @@
-//! What an agent is, and the little that all of its parts do with it. How it lives is in `life.rs`, the loop in `run.rs`.
+//! The agent actor and its shared helpers. Its lifecycle is in `lifecycle.rs`, the loop in `run.rs`.
 //!
-//! An agent is a session that is awake. It is one task that owns all of the session's state;
-//! everybody else sends it signals or reads its events.
+//! An agent is a session that is awake. It is one task that owns all of the session's state; all other code sends it
+//! signals or reads its events.
 
 mod act;
 mod ask;
@@ -212,7 +212,7 @@ impl AgentActor {
         }
     }
 
-    /// How much room there is for the next question.
+    /// Room in the model's context window for the next request.
     fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
         let (limits, tokens) = (&self.kit.limits, self.window.tokens(estimate));
@@ -232,7 +232,7 @@ impl AgentActor {
         }
     }
 
-    /// Whether somebody checks the work when it is done.
+    /// Whether verifiers check the work when it is done.
     fn checking(&self) -> Verification {
         if self.verifiers.is_empty() {
             Verification::No
@@ -268,7 +268,7 @@ impl AgentActor {
             .is_some_and(|mandate| mandate.expects_answer())
     }
 
-    /// How many delegations are above.
+    /// Depth of delegation: the number of agents above.
     fn depth(&self) -> u32 {
         self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
     }

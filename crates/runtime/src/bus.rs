@@ -1,10 +1,10 @@
-//! Tells whoever watches what happens; the journal tells whoever was away.
+//! Event bus: publishes events to subscribers; the journal has those a subscriber missed.
 //!
-//! Invariant: the bus never slows an agent. A watcher that falls behind loses its place on
-//! the bus, re-reads the journal from the last number it saw, and misses only deltas.
+//! Invariant: the bus never slows an agent. A subscriber that falls behind loses its place on the bus, re-reads the
+//! journal from the last number it saw, and misses only deltas.
 //!
-//! Invariant: no delta is told after the message it is part of. Deltas carry the number they were said
-//! after; the journal is read up to where the bus goes on, and whoever has read further leaves them out.
+//! Invariant: no delta is delivered after the message it is part of. Deltas carry the number of the event they follow;
+//! the journal is read up to where the bus continues, and a subscriber that has read further drops them.
 
 mod tree;
 
@@ -29,10 +29,10 @@ use crate::Error;
 const BACKLOG: usize = 1024;
 /// Events read from the journal at a time.
 const PAGE: usize = 256;
-/// How long to wait for a hint before looking by oneself.
+/// Poll interval if no change notification arrives.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a watcher wants to see.
+/// Filter of a subscription.
 #[derive(Clone, Debug)]
 pub struct EventFilter {
     /// Whose events.
@@ -44,7 +44,7 @@ pub struct EventFilter {
 /// An event, and the last number of the journal when it was said.
 type PublishedEvent = (u64, Arc<Event>);
 
-/// Where events are told. Cheap to clone.
+/// The event bus. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Bus {
     topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<PublishedEvent>>>>,
@@ -68,7 +68,7 @@ impl Bus {
             parent: Some(_), ..
         } = &event.body
         {
-            // Nobody may be watching a tree.
+            // A send error means that there is no tree subscription.
             let _ = self.births.send(event.clone());
         }
         let Ok(mut topics) = self.topics.lock() else {
@@ -175,7 +175,7 @@ impl Subscription {
         }
     }
 
-    /// What is in the journal already, without waiting for more.
+    /// The next event that is in the journal already, without waiting for more.
     pub async fn next_stored(&mut self) -> Result<Option<Arc<Event>>, Error> {
         if self.read.is_empty() {
             self.read_journal().await?;
@@ -245,7 +245,7 @@ impl Subscription {
         }
     }
 
-    /// What follows what was told so far; nothing if that was told already.
+    /// The event if it follows those delivered so far; none if it was delivered already.
     fn told(&mut self, (head, event): PublishedEvent) -> Option<Arc<Event>> {
         match event.id {
             None if head < self.filter.after => None,

@@ -1,4 +1,4 @@
-//! Answers of agents that only looked, kept for the same question about the same files.
+//! Cache of answers of read-only agents, for the same question about the same files.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ pub(crate) struct CachedAnswer {
 }
 
 impl AnswerCache {
-    /// What was answered to this question; whether it still holds is for the caller to find out.
+    /// The cached answer to this question; the caller checks whether it is still valid.
     pub(crate) fn find(&self, question: &str) -> Option<CachedAnswer> {
         self.lock().get(question).cloned()
     }

@@ -1,7 +1,7 @@
-//! The way from a command back to the agent that runs it: a socket, and a token per running call.
+//! Unix socket through which a command calls tools of the agent that runs it, with a token per running call.
 //!
-//! Whoever knocks with a token is heard by the agent whose call it is, for as long as that call runs; the agent
-//! decides as if its model had called. Here nothing is decided but whether a token is one.
+//! A request with a token is handled by the agent whose call it belongs to, for as long as that call runs; the agent
+//! decides as if its model had called. This module only validates the token.
 
 mod serve;
 mod wire;
@@ -29,20 +29,20 @@ use crate::exposure::CallSocketConfig;
 
 pub use wire::{CallSocketReply, CallSocketRequest, FRAME};
 
-/// What the directories of sockets begin with.
+/// Prefix of the socket directories.
 const DOOR: &str = "door-";
 
-/// Somebody wants a tool called.
+/// A request to call a tool.
 pub(crate) struct CallRequest {
     /// The running call it comes from.
     pub(crate) inside: CallId,
     pub(crate) request: CallSocketRequest,
     pub(crate) answer: oneshot::Sender<CallSocketReply>,
-    /// Fires when nobody waits for the answer any more, or the running call has ended.
+    /// Fires when the client has disconnected, or the running call has ended.
     pub(crate) gone: CancellationToken,
 }
 
-/// Who is let in, by token.
+/// Running calls that accept requests, by token.
 type CallSessions = Arc<Mutex<HashMap<String, CallSession>>>;
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ struct CallSession {
     ended: CancellationToken,
 }
 
-/// The doorway of a runtime. The socket is made when the first call needs it.
+/// The call socket of a runtime. The socket is created when the first call needs it.
 pub(crate) struct CallSocket {
     place: Option<CallSocketConfig>,
     guests: CallSessions,
@@ -95,7 +95,7 @@ impl CallSocket {
         }
     }
 
-    /// Where it is, if there can be one.
+    /// Its configuration, if it can be used.
     pub(crate) fn place(&self) -> Option<&CallSocketConfig> {
         self.place.as_ref()
     }
@@ -133,7 +133,7 @@ impl CallSocket {
         })
     }
 
-    /// Closes the door.
+    /// Closes the socket.
     pub(crate) fn close(&self) {
         drop(hold(&self.door).take());
     }
@@ -200,7 +200,7 @@ fn private(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-/// Removes the doors of programs that were killed.
+/// Removes the socket directories of processes that were killed.
 fn sweep(place: &Path) {
     let entries = fs::read_dir(place)
         .into_iter()

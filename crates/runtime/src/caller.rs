@@ -1,4 +1,4 @@
-//! Who calls a tool: what the tools that ask other agents must know about the one who asks.
+//! The agent that calls a tool, with the state that delegation tools need from it.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl Caller {
             .map_or_else(|| self.run.clone(), |mandate| mandate.root.clone())
     }
 
-    /// Whoever is above one that this one asks.
+    /// The chain of agents above one that this agent delegates to, itself included.
     pub(crate) fn chain(&self) -> Vec<Above> {
         let mut above = self
             .mandate
@@ -72,7 +72,7 @@ impl Caller {
         above
     }
 
-    /// How many delegations are above this one.
+    /// Depth of delegation: the number of agents above.
     pub(crate) fn depth(&self) -> u32 {
         self.mandate.as_ref().map_or(0, |mandate| mandate.depth())
     }

@@ -1,11 +1,11 @@
-//! What checks an agent's work: a command, a model that judges, or a function of the program around the runtime.
+//! Verifiers of an agent's work: a command, a model that judges, or a function of the embedding program.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{RunId, SessionId, Verifier};
 
-/// What a function is shown of the work it checks.
+/// The work as a verifier function sees it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedWork {

@@ -1,4 +1,4 @@
-//! Time and chance, so that both can be simulated.
+//! Clock and random numbers, behind a trait so that tests can simulate both.
 
 mod virtual_clock;
 
@@ -9,7 +9,7 @@ use rooftree_protocol::Timestamp;
 
 pub use virtual_clock::VirtualClock;
 
-/// Where the runtime gets its time and its randomness from; it asks nobody else.
+/// Time and randomness of the runtime; it has no other source of either.
 pub trait Clock: Send + Sync {
     /// This moment.
     fn now(&self) -> Timestamp;

@@ -1,8 +1,8 @@
-//! The agents there are, by name: those that come with the program, those in files and settings,
-//! and those that are made while it runs. Names compare without case.
+//! Registry of agent definitions by name: built-in ones, those in files and settings, and those made at run time.
+//! Names compare without case.
 //!
-//! One resolver lists and finds, so that whatever is listed can be used. Whoever works with a
-//! definition keeps the one it got; a change is seen by whoever looks next.
+//! One resolver lists and finds, so that whatever is listed can be used. An agent keeps the definition it was resolved
+//! with; a change is seen by the next lookup.
 
 mod bounded_read;
 mod build;
@@ -58,7 +58,7 @@ pub use self::{
 };
 use crate::clock::Clock;
 
-/// How long files are taken to be as they were, in milliseconds.
+/// How long the last check of the files stays valid, in milliseconds.
 const FRESH: i64 = 1_000;
 
 /// Agent definitions, ready to be looked up. A clone is the same collection.
@@ -154,7 +154,7 @@ impl Definitions {
         self.read(DefinitionIndex::all)
     }
 
-    /// Another number with every change: whoever has the same number has seen what there is.
+    /// A version number that changes with every change: a caller that has the same number is up to date.
     pub(crate) fn edition(&self) -> u64 {
         self.refresh();
         self.read(|shelf| shelf.edition)
@@ -174,7 +174,7 @@ impl Definitions {
             .flatten()
     }
 
-    /// What is wrong with the files that were read.
+    /// Diagnostics of the loaded files.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.read(|shelf| shelf.diagnostics.clone())
     }
@@ -196,7 +196,7 @@ impl Definitions {
         shelf.diagnostics = loaded.diagnostics;
     }
 
-    /// Reads files again that changed since somebody looked.
+    /// Reloads files that changed since the last lookup.
     fn refresh(&self) {
         let Some(watch) = &self.watch else { return };
         let mut seen = watch.seen.lock().unwrap_or_else(PoisonError::into_inner);

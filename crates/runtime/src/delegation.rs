@@ -1,4 +1,4 @@
-//! One session asks another. Every way to ask becomes one request, and asking is posting.
+//! Delegation from one session to another. Every tool surface becomes one request, which is posted as a message.
 //!
 //! Everything about a delegation follows from the call that asks: the child's session, its
 //! message and its run have the call's own id under other prefixes. So a call that is made again
@@ -121,7 +121,7 @@ async fn with_defaults(caller: &Caller, request: DelegationRequest) -> Delegatio
     }
 }
 
-/// How long an answer is waited for.
+/// Timeout for the answer.
 fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
     Duration::from_secs(
         request
@@ -130,15 +130,15 @@ fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
     )
 }
 
-/// What ends a wait, from the moment on that somebody is asked.
+/// Ends a wait for a delegated run: its end, or the timeout.
 struct DelegationEnd {
     end: tokio::sync::oneshot::Receiver<Arc<RunEnd>>,
     too_late: BoxFuture<'static, ()>,
 }
 
-/// What came of asking.
+/// Outcome of a delegation request.
 enum DelegationOutcome {
-    /// Somebody works on it.
+    /// An agent works on it.
     Asked(
         ActiveDelegation,
         DelegationEnd,

@@ -1,4 +1,5 @@
-//! Who waits for which delegated run. Only makes it faster: the answer itself is in the store.
+//! Registry of delegated runs at work in this process and their subscribers. Only a shortcut: the answer is in the
+//! store.
 
 use std::{
     collections::HashMap,
@@ -8,7 +9,7 @@ use std::{
 use rooftree_protocol::{RunId, SessionId, event::RunEnd};
 use tokio::sync::oneshot;
 
-/// The delegated runs of this process that are at work, and who waits for them.
+/// The delegated runs of this process that are at work, and the subscribers to their ends.
 #[derive(Default)]
 pub(crate) struct DelegationRegistry(Mutex<RegistryState>);
 
@@ -58,7 +59,7 @@ impl DelegationRegistry {
         Ok(())
     }
 
-    /// The run has ended, and its end is kept: tells whoever waits.
+    /// Notifies the subscribers that the run has ended and its end is stored.
     pub(crate) fn tell(&self, task: &RunId, end: &Arc<RunEnd>) {
         let mut inner = self.lock();
         let waiting = inner.waiting.remove(task).unwrap_or_default();
@@ -98,7 +99,7 @@ fn subtract<K: std::hash::Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K) {
     }
 }
 
-/// Which bound would be passed.
+/// The concurrency limit that would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DelegationLimit {
     /// So many of this session are at work.

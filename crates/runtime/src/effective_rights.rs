@@ -1,5 +1,5 @@
-//! What an agent has and may do when nobody above it says otherwise: for whoever wants to know before
-//! it runs. The runtime works it out with the same functions.
+//! Computes the tools and rights of an agent before it runs (`can`, `why`), without a mandate from above. The runtime
+//! uses the same functions.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::{
     mcp_scope, resolved_agent, saved_rules,
 };
 
-/// What is said to one call, and how that came about.
+/// The verdict on one call, and its derivation.
 pub struct CallRuling {
     /// The files it was judged by, and may touch.
     pub reach: CallReach,
@@ -95,7 +95,7 @@ pub fn tools(all: &Toolset, definition: &AgentDefinition) -> Toolset {
     resolved_agent::owned(all, definition)
 }
 
-/// What may happen without asking, with the rules people made for these sessions and this directory.
+/// The permission policy, with the saved rules for these sessions and this directory.
 pub fn policy(
     base: Policy,
     definition: &AgentDefinition,
@@ -113,7 +113,7 @@ pub(crate) fn narrowed(policy: Policy, definition: &AgentDefinition) -> Policy {
     policy.in_mode_at_most(definition.permission_mode.unwrap_or(PermissionMode::Bypass))
 }
 
-/// What is to be said to a call that only asks for a rule.
+/// The verdict on a call that only asks for a rule.
 pub fn wanted(policy: &Policy, rule: &str) -> PolicyVerdict {
     let is_there = |rules: &[PermissionRule]| rules.iter().any(|own| own.to_string() == rule);
     if is_there(&policy.deny) {

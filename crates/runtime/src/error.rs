@@ -1,8 +1,8 @@
-//! What stops the runtime itself. A failing tool, child or model is not an error here.
+//! Error type of the runtime itself. A failing tool, child or model is not an error here.
 
 use rooftree_protocol::Problem;
 
-/// Storage broken, a wish that cannot be granted, or the end.
+/// The store failed, a request was refused, or the runtime is shutting down.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// The store did not do it.

@@ -1,4 +1,4 @@
-//! Tools that reach an agent as skills with a command line: which ones, in what groups, told how.
+//! Exposes tools to an agent as skills with a command line: which ones, in what groups, how described.
 //!
 //! A group has a `SKILL.md` that is made from what its tools say about themselves. The files lie in a directory that
 //! is named by what is in them, so a prompt that names them stays the same for as long as they do.
@@ -79,7 +79,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ),
 ];
 
-/// Where the way back from commands is kept, and which program goes it.
+/// Directory of the call sockets and skill pages, and the program that commands run to call a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSocketConfig {
     /// Descriptions and sockets are below it.
@@ -109,7 +109,7 @@ pub struct ExposedTools {
 }
 
 impl ExposedTools {
-    /// Those of a toolset, if there are any; without Bash there is nobody who could call them.
+    /// Those of a toolset, if there are any; without Bash the agent could not call them.
     pub fn of(tools: &Toolset, exposure: ToolExposure, place: &CallSocketConfig) -> Option<Self> {
         if exposure == ToolExposure::Tools || !tools.names().contains(&"Bash") {
             return None;
@@ -151,7 +151,7 @@ impl ExposedTools {
         &self.groups
     }
 
-    /// Where the descriptions are.
+    /// Directory of the generated skill pages.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -188,7 +188,7 @@ impl ExposedTools {
                 continue;
             }
             fs::create_dir_all(self.directory.join(&group.name))?;
-            // Whoever reads it meanwhile reads all of it.
+            // Atomic rename: a concurrent reader never sees a partial file.
             let new = file.with_extension(format!("{}.new", std::process::id()));
             fs::write(&new, text)?;
             fs::rename(&new, &file)?;
@@ -208,7 +208,7 @@ pub fn within(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     Toolset::new(tools.iter().filter(is_allowed).cloned())
 }
 
-/// What a model is told as functions: all but those that are skills alone.
+/// Tools that a model gets as functions: all but those exposed only as skills.
 pub fn functions(
     tools: &Toolset,
     dialect: AgentDialect,

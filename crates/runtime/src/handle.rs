@@ -1,4 +1,4 @@
-//! The one door: commands in, events out.
+//! The handle of a runtime: commands in, events out.
 
 use std::sync::Arc;
 
@@ -180,7 +180,7 @@ impl Handle {
         self.accept(meant, letter).await
     }
 
-    /// How many may wait in a lane of a session, as its agent is defined now.
+    /// Capacity of a lane of a session's inbox, as its agent is defined now.
     fn capacity(&self, meant: &ResolvedSession) -> Result<u64, Error> {
         Ok(self
             .world
@@ -210,7 +210,7 @@ impl Handle {
         self.world.bus.subscribe(self.world.store().clone(), filter)
     }
 
-    /// Watches a session and, from its number on, everybody it delegates to.
+    /// Subscribes to a session, from its number on, and to all sessions it delegates to.
     pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
         self.world
             .bus
@@ -222,8 +222,8 @@ impl Handle {
         self.world.store()
     }
 
-    /// A new session and its message are queued one after the other, so that they share one wait for the disk. Whoever
-    /// posted is answered before its agent begins, and can watch all of it.
+    /// A new session and its message are queued one after the other, so that they share one fsync. The sender is
+    /// answered before the agent begins, and can watch all of it.
     async fn accept(
         &self,
         meant: ResolvedSession,

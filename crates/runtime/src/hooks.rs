@@ -1,4 +1,4 @@
-//! Where people and programs have their say: before and after tool calls, prompts, ends and the rest.
+//! Hooks: user programs and functions called before and after tool calls, prompts, run ends and the rest.
 //!
 //! A hook is a program that speaks the ecosystem's JSON, or a function of the program around the
 //! runtime; both are asked the same way at the same points. The points are calls in the files of
@@ -78,7 +78,7 @@ pub struct ToolUse {
     pub cwd: PathBuf,
 }
 
-/// What a hook says about a call, from the mildest to the strictest.
+/// A hook's verdict on a call, from the mildest to the strictest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookVerdict {
     /// Nothing against it; the policy decides.
@@ -103,14 +103,14 @@ pub type BeforeToolHook = Arc<dyn Fn(ToolUse) -> BoxFuture<'static, HookVerdict>
 /// Is shown every event of every session that lives here, in order. Must not wait.
 pub type EventWatcher = Arc<dyn Fn(&Arc<Event>) + Send + Sync>;
 
-/// Everybody who wants to be asked and told.
+/// All registered hooks and event watchers.
 #[derive(Clone, Default)]
 pub struct Hooks {
-    /// Asked one after the other; the strictest word counts.
+    /// Called in order; the strictest verdict counts.
     pub before_tool: Vec<BeforeToolHook>,
-    /// Told one after the other.
+    /// Called in order.
     pub watchers: Vec<EventWatcher>,
-    /// Asked one after the other at their points.
+    /// Called in order at their points.
     pub hooks: Vec<ConfiguredHook>,
     /// The project's root, which programs are told; a session's directory if there is none.
     pub project: Option<PathBuf>,
@@ -124,12 +124,12 @@ pub struct Hooks {
     pub web: WebConfig,
     /// What the files that hooks name held at first.
     pub pins: Arc<ScriptPins>,
-    /// Whether somebody was told that programs cannot be confined here.
+    /// Whether the user was warned that programs cannot be sandboxed here.
     is_told: Arc<AtomicBool>,
 }
 
 impl Hooks {
-    /// What they stand on, confined like this if they are confined.
+    /// The context that hooks run in, with this sandbox for those that are confined.
     pub fn ground(&self, confining: SandboxConfig) -> HookRunContext {
         HookRunContext {
             project: self.project.clone(),
@@ -180,17 +180,17 @@ impl Hooks {
         hook.scripts(self.project.as_deref().unwrap_or(cwd), cwd)
     }
 
-    /// Whether anybody is asked at this point.
+    /// Whether any hook is registered for this point.
     pub(crate) fn wants(&self, point: HookPoint) -> bool {
         self.hooks.iter().any(|hook| hook.point == point)
     }
 
-    /// Shows an event to whoever watches.
+    /// Passes an event to the watchers.
     pub(crate) fn tell(&self, event: &Arc<Event>) {
         self.watchers.iter().for_each(|watcher| watcher(event));
     }
 
-    /// What functions say about a call that is about to be made.
+    /// The verdict of hook functions on a call that is about to be made.
     pub(crate) async fn judge(&self, clock: &dyn Clock, about: &ToolUse) -> HookVerdict {
         let mut verdict = HookVerdict::Allow;
         for hook in &self.before_tool {
@@ -245,7 +245,7 @@ pub(crate) async fn ask(
             occasion.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);
-        // Behind a gate that is closed there is nothing left to ask about.
+        // After a refusal at a gate point the remaining hooks are not asked.
         if all.stops.is_some() || occasion.point.is_gate() && all.refusal().is_some() {
             break;
         }
@@ -253,7 +253,7 @@ pub(crate) async fn ask(
     all
 }
 
-/// Tells hooks that nobody works on a session any more. What they say has no effect: nobody reads it.
+/// Notifies hooks that no agent works on a session any more. Their output is ignored.
 pub(crate) async fn notify_session_end(
     (mut occasion, own): EndedSession,
     hooks: &Hooks,

@@ -1,4 +1,4 @@
-//! A session's queue: ordered, stored before it is accepted, read by its agent alone.
+//! A session's inbox queue: ordered, stored before a message is accepted, read only by its agent.
 
 use rooftree_protocol::{
     ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall,
@@ -20,7 +20,7 @@ pub(crate) struct OutgoingMessage {
     pub(crate) call: Option<Box<ToolCall>>,
 }
 
-/// What the store is asked to keep for a letter. Without a key of its own a letter is its own key.
+/// Converts an outgoing message to a post. Without an explicit key the message's id is the key.
 pub(crate) fn post(world: &RuntimeContext, letter: OutgoingMessage) -> InboxPost {
     let id = MessageId::from_entropy(world.entropy());
     let key = letter.key.unwrap_or_else(|| id.to_string());
@@ -49,8 +49,8 @@ pub(crate) fn post(world: &RuntimeContext, letter: OutgoingMessage) -> InboxPost
     }
 }
 
-/// What to say to somebody who has another message under the same key: taking it for the first would lose
-/// it, and taking it for a new one would make the key worth nothing.
+/// The error for a different message under the same idempotency key: taking it for the first would lose it, and taking
+/// it for a new one would make the key worth nothing.
 pub(crate) fn used(key: &str) -> Problem {
     Problem::new(
         ErrorCode::InvalidArguments,
@@ -60,7 +60,7 @@ pub(crate) fn used(key: &str) -> Problem {
     .fix("send the same message again, or give this one a key of its own")
 }
 
-/// What waits in a lane, in order, as far as the store knows.
+/// Messages that wait in a lane, in order, as far as the store knows.
 pub(crate) async fn waiting(
     world: &RuntimeContext,
     session: &SessionId,
@@ -72,7 +72,7 @@ pub(crate) async fn waiting(
         .await?)
 }
 
-/// What waited when the session was claimed: an agent that has just woken need not ask for it.
+/// Messages that waited when the session was claimed: an agent that has just woken need not query them.
 pub(crate) struct InboxPrefetch(Vec<(Lane, Vec<InboxItem>)>);
 
 impl InboxPrefetch {
@@ -80,7 +80,7 @@ impl InboxPrefetch {
         Self(waiting.into_iter().collect())
     }
 
-    /// What waited in a lane. Each lane is told once: later there may be more.
+    /// The prefetched messages of a lane. Each lane is returned once: later there may be more.
     pub(crate) fn take(&mut self, lane: Lane) -> Option<Vec<InboxItem>> {
         let at = self.0.iter().position(|(of, _)| *of == lane)?;
         Some(self.0.swap_remove(at).1)

@@ -1,4 +1,4 @@
-//! Answers what was asked: in the store, where the first answer wins, whichever process it is given in.
+//! Answers inquiries in the store, where the first answer wins, whichever process it is given in.
 
 use rooftree_protocol::{
     ErrorCode, EventBody, InquiryResponse, PermissionScope, Problem, Timestamp,

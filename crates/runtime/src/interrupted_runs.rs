@@ -18,13 +18,13 @@ const PAGE: u64 = 256;
 pub(crate) enum SessionOwnership {
     /// It works for a session that is awake here, or this process goes on with every session.
     Ours,
-    /// No run of it is open, and nobody else's message waits.
+    /// No run of it is open, and no message waits for another process.
     Free,
     /// Another process left a run of it open, or a person's message waits for the process it was sent to.
     Foreign,
 }
 
-/// How it is with a session that is not awake here.
+/// Ownership of a session that is not awake here.
 pub(crate) async fn session_ownership(
     world: &RuntimeContext,
     id: &SessionId,
@@ -71,14 +71,14 @@ pub(crate) async fn stays_queued(world: &RuntimeContext, id: &SessionId) -> Resu
     Ok(!world.awake.has(id) && session_ownership(world, id).await? == SessionOwnership::Foreign)
 }
 
-/// What whoever sends a message that stays queued is told.
+/// The notice to the sender of a message that stays queued.
 pub(crate) fn queued(session: &SessionId) -> String {
     format!(
         "It is queued: session {session} was interrupted, and its run goes on only with `rooftree run -s {session}` or a server."
     )
 }
 
-/// What a run that began with this event is about, and the mode it goes on in at most.
+/// Title of a run that began with this event, and the highest mode it resumes in.
 pub(crate) fn described(started: &Event) -> (String, PermissionMode) {
     let EventBody::RunStarted {
         title,

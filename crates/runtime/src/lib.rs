@@ -1,8 +1,8 @@
 //! Live: sessions that wake, take messages, run and rest.
 //!
-//! A client gets a [`Handle`] from a [`Runtime`], sends [`Command`](rooftree_protocol::Command)s
-//! and reads [`Event`](rooftree_protocol::Event)s; nothing else crosses that line. The loop that
-//! every agent runs is `agent/run.rs`. This crate knows no terminal, no HTTP and no vendor.
+//! A client gets a [`Handle`] from an [`AgentRuntime`], sends [`Command`](rooftree_protocol::Command)s and reads
+//! [`Event`](rooftree_protocol::Event)s; nothing else crosses that line. The loop that every agent runs is
+//! `agent/run.rs`. This crate knows no terminal, no HTTP and no vendor.
 #![warn(missing_docs)]
 
 mod agent;

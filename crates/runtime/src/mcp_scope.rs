@@ -1,4 +1,4 @@
-//! Whose servers an agent has tools from: its own, those of whoever is above, or those everybody has.
+//! Scope of MCP servers for an agent: its own, those of the agents above it, or the configured ones.
 //!
 //! A mandate holds names of tools and nothing else, so that no address and no secret of a server gets
 //! into the journal. What a name stands for is looked up again where it is needed.
@@ -57,8 +57,8 @@ pub(crate) fn wanted(
     wanted
 }
 
-/// Whom the programs of servers can reach at most for an agent: what its definition says, and those of
-/// whoever is above, unless it works with rights of its own.
+/// The network limit of an agent's MCP server programs: that of its definition and those of the agents above, unless
+/// it works with rights of its own.
 fn limit(
     definitions: &Definitions,
     definition: &AgentDefinition,
@@ -84,7 +84,7 @@ fn limit(
 }
 
 impl McpScope {
-    /// An agent that names servers has those, and nobody else's.
+    /// An agent that names servers has those and no others.
     fn add(&mut self, servers: &McpServerPool, definition: &AgentDefinition) {
         if definition.mcp_servers.is_empty() {
             self.servers.extend(servers.configured().clone());
@@ -106,17 +106,17 @@ impl McpScope {
     }
 }
 
-/// What an agent may use because its own definition says so, as entries of a list of tools.
+/// MCP servers that an agent may use because its own definition names them, as tool list entries.
 pub(crate) fn brought(definition: &AgentDefinition, asker: &AgentDefinition) -> Vec<String> {
     let names = definition.mcp_servers.keys();
-    // What whoever asks must not touch, nobody touches for it.
+    // A server that the caller is denied is denied to its delegates.
     names
         .filter(|name| !is_denied(name, asker))
         .map(|name| entry(name))
         .collect()
 }
 
-/// What an agent may use that works with rights of its own.
+/// MCP servers and resource tools that an agent with rights of its own may use, as tool list entries.
 pub(crate) fn own(servers: &McpServerPool, definition: &AgentDefinition) -> Vec<String> {
     let mut own = McpScope::default();
     own.add(servers, definition);

@@ -1,4 +1,4 @@
-//! What an agent remembers from session to session: Markdown files people can read and edit.
+//! Memory of an agent across sessions: Markdown files people can read and edit.
 //!
 //! Each agent has a directory of its own, if its definition says where. `MEMORY.md` in it is read
 //! when the agent wakes, up to a bound; other files are found when it looks for them.
@@ -17,7 +17,7 @@ pub(crate) const MAIN: &str = "MEMORY.md";
 /// Lines of it that are read.
 const LINES: usize = 200;
 
-/// What an agent of this definition is reminded of when it wakes.
+/// Excerpt of an agent's `MEMORY.md` for its prompt.
 pub fn excerpt(
     definition: &AgentDefinition,
     shelves: &MemoryDirs,

@@ -1,4 +1,4 @@
-//! MemoryRead, MemoryWrite and MemorySearch: an agent's way to its own memory.
+//! MemoryRead, MemoryWrite and MemorySearch: tools for an agent's own memory.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -200,7 +200,7 @@ fn read(place: &Path, name: &str) -> Result<String, String> {
     }
 }
 
-/// Written beside and moved into place, so that nobody ever reads half of it.
+/// Written to a temporary file and renamed, so that a reader never sees half of it.
 fn write(place: &Path, input: &Value) -> Result<String, String> {
     let path = file(place, name_in(input))?;
     let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());

@@ -1,9 +1,9 @@
 //! The id that only messages of the runtime carry, so that a model can tell them from forged ones.
 //!
-//! Text in files must reach a model byte for byte, or Edit would not find what Read has shown; so a tag
-//! in it cannot be escaped. Instead each `<system_message>` of the runtime has this id, which the system
-//! prompt names. Invariant: in a request the id stands nowhere but in the system prompt and in messages of
-//! the runtime; from all other text it is removed (`agent/wording.rs`).
+//! Text in files must reach a model byte for byte, or Edit would not find what Read has shown; so a tag in it cannot
+//! be escaped. Instead each `<system_message>` of the runtime has this id, which the system prompt names. Invariant:
+//! in a request the id stands nowhere but in the system prompt and in messages of the runtime; from all other text it
+//! is removed (`agent/message_text.rs`).
 
 use std::{fmt, sync::Arc};
 

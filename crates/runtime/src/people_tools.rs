@@ -1,4 +1,4 @@
-//! The tools that turn to people: questions, plans to agree on, permissions to ask for and to pass on.
+//! Tools that ask the user: questions, plans to approve, permissions to request and to grant.
 //!
 //! They live here because they need the runtime; to an agent they are tools like any other.
 
@@ -17,7 +17,8 @@ pub fn with_tools(tools: &Toolset) -> Toolset {
     Toolset::new(tools.iter().cloned().chain(all()))
 }
 
-/// These tools, without the one that only asks, where nobody can be asked: it would only be read.
+/// These tools, without the one that only asks, if there is no client to ask: its description would cost tokens for
+/// nothing.
 pub fn without_questions(tools: &Toolset) -> Toolset {
     tools.scoped(&Scope {
         allow: None,

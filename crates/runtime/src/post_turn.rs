@@ -1,4 +1,4 @@
-//! Keeps the messages of one reply in the order of its calls.
+//! Orders the messages of one reply by its calls, although the calls run concurrently.
 //!
 //! Calls of a reply run at the same time. Those that may reach the same session take turns: each finds its target and
 //! queues its message before the next one does. Nothing else waits: children that get a session of their own start at
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct PostTurns {
     given: u64,
-    /// PostTurns that have not passed.
+    /// Turns that have not passed.
     open: watch::Sender<BTreeSet<u64>>,
 }
 

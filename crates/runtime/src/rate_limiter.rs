@@ -1,8 +1,8 @@
-//! Keeps agents from asking one model faster than its provider allows: they slow down together.
+//! Rate limiter per model, shared by all agents.
 //!
-//! When a provider says "later", the gate for that model closes until then, for everybody, and
-//! opens for fewer askers at a time; each success lets one more in. So fifty agents that hit one
-//! limit finish one after the other instead of failing one after the other.
+//! After a 429 it blocks all requests to the model until the retry time and lowers the concurrency; each success
+//! raises it by one. So fifty agents that hit one limit finish one after the other instead of failing one after the
+//! other.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,10 @@ use tokio::sync::Notify;
 
 use crate::Clock;
 
-/// Askers at a time, as long as nobody complained.
+/// Maximum concurrent requests, as long as the provider has not throttled.
 const AT_ONCE: usize = 256;
 
-/// One gate per model and credential.
+/// One limiter per model and credential.
 #[derive(Default)]
 pub(crate) struct RateLimiter(Mutex<HashMap<String, Arc<ModelLimiter>>>);
 
@@ -33,11 +33,11 @@ struct LimiterState {
     asking: usize,
 }
 
-/// The right to ask once. Dropping it lets the next one in.
+/// The permit for one request. Dropping it lets the next one in.
 pub(crate) struct RequestPermit(Arc<ModelLimiter>);
 
 impl RateLimiter {
-    /// Waits for the gate.
+    /// Waits for a permit.
     pub(crate) async fn admit(&self, model: &str, clock: &dyn Clock) -> RequestPermit {
         let gate = self.gate(model);
         loop {
@@ -86,17 +86,17 @@ impl ModelLimiter {
 }
 
 impl RequestPermit {
-    /// The provider said "later": everybody waits that long, and fewer ask at a time.
+    /// The provider throttled (429): all requests wait for `pause`, and the concurrency is lowered.
     pub(crate) fn refused(&self, now: Timestamp, pause: Duration) {
         let mut state = self.0.lock();
-        // Those who were let in together are refused together; that is one complaint.
+        // Concurrent requests are throttled together; that counts once.
         if state.closed_until <= now {
             state.allowed = (state.asking / 2).max(1);
         }
         state.closed_until = state.closed_until.max(now.after(pause));
     }
 
-    /// The provider answered: one more may ask at a time.
+    /// The provider answered: raises the concurrency by one.
     pub(crate) fn answered(&self) {
         let mut state = self.0.lock();
         state.allowed = (state.allowed + 1).min(AT_ONCE);

@@ -1,4 +1,4 @@
-//! What all agents of one definition have in common: made once, shared by every session.
+//! An agent definition resolved to tools, limits and hooks: built once, cached, and shared by all its sessions.
 
 use std::{
     collections::HashMap,
@@ -52,7 +52,7 @@ pub(crate) struct ResolvedAgent {
     pub(crate) prompt: Mutex<Option<Arc<SystemPrompt>>>,
 }
 
-/// A system prompt. Whoever would make it from the same is given the same.
+/// A cached system prompt. The same inputs get the same prompt.
 pub(crate) struct SystemPrompt {
     pub(crate) from: PromptInputs,
     pub(crate) text: Arc<str>,
@@ -60,7 +60,7 @@ pub(crate) struct SystemPrompt {
     pub(crate) estimate: u64,
 }
 
-/// What goes into a system prompt besides the kit itself.
+/// Inputs of a system prompt besides the resolved agent itself.
 pub(crate) struct PromptInputs {
     pub(crate) surroundings: Arc<ProjectContext>,
     /// Which edition of the agents there are.
@@ -163,7 +163,7 @@ impl ResolvedAgent {
         prompt
     }
 
-    /// What people should know if tools were to be skills and nobody could call them.
+    /// A notice if tools were to be exposed as skills and the agent could not call them.
     pub(crate) fn unexposed(&self) -> Option<Notice> {
         let is_wanted = self.definition.exposure != ToolExposure::Tools;
         let has_bash = self.toolset.names().contains(&"Bash");
@@ -247,15 +247,15 @@ fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
     own.scoped(&scope)
 }
 
-/// Kits nobody works with that are kept for the next one.
+/// Number of unused entries that stay in the cache.
 const KEPT: usize = 256;
 
-/// The kits made so far, by definition.
+/// Cache of resolved agents, by definition.
 #[derive(Default)]
 pub(crate) struct ResolvedAgentCache(Mutex<HashMap<String, Arc<ResolvedAgent>>>);
 
 impl ResolvedAgentCache {
-    /// The kit under this name, made now if it is the first of its kind.
+    /// The entry under this name, built now if it is missing.
     pub(crate) fn of(
         &self,
         name: &str,
@@ -267,7 +267,7 @@ impl ResolvedAgentCache {
         }
         let kit = Arc::new(make()?);
         if kits.len() >= KEPT {
-            // Budgets make every mandate its own; those nobody works with are made again in no time.
+            // Budgets make every mandate distinct; unused entries are quickly built again.
             kits.retain(|_, kit| Arc::strong_count(kit) > 1);
         }
         kits.insert(name.to_owned(), kit.clone());

@@ -117,7 +117,7 @@ impl RuntimeContext {
         [definition.clone()].into_iter().chain(hidden).collect()
     }
 
-    /// What may happen without asking.
+    /// The permission policy of a run.
     pub(crate) fn policy(
         &self,
         standing: &ApplicableRules<'_>,
@@ -126,8 +126,8 @@ impl RuntimeContext {
         narrowed(self.options.policy.clone(), standing, bounds)
     }
 
-    /// How the programs of a run are confined: as strictly as the process, the mandate, every definition and
-    /// what the run began with say.
+    /// Confinement (sandbox) of the programs of a run: as strict as the process, the mandate, every definition and the
+    /// bounds the run began with require.
     pub(crate) fn confinement(&self, bounds: RightsBounds<'_>) -> Confinement {
         let mut confinement = self.options.sandbox.confinement.clone();
         if let Some(mandated) = bounds.mandate.and_then(|mandate| mandate.sandbox.as_ref()) {
@@ -135,7 +135,7 @@ impl RuntimeContext {
         }
         for definition in bounds.definitions {
             confinement = confinement.with(definition.sandbox, definition.network.as_ref());
-            // Whoever may use the agent over HTTP sees what it reads.
+            // Clients that use the agent over HTTP see what it reads.
             let exposed = if definition.api_exposed {
                 Reading::OnlyHere
             } else {
@@ -186,7 +186,7 @@ impl RuntimeContext {
         Ok((Some(place), None))
     }
 
-    /// What agents of this name work with, under a mandate if another agent asks.
+    /// The resolved agent of this name, under a mandate if another agent delegates.
     pub(crate) fn kit(
         &self,
         agent: &str,
@@ -299,7 +299,7 @@ fn within(
     }
 }
 
-/// Names a kit. A definition that was changed is another one, at another address.
+/// Cache key of a resolved agent. A definition that was changed is another one, at another address.
 fn kit_key(
     definition: &Arc<AgentDefinition>,
     mandate: Option<&Mandate>,

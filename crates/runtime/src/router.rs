@@ -112,7 +112,7 @@ impl Router {
             Address::Connector { key, new } => match self.world.store().session_by_key(&key).await?
             {
                 Some(session) => session,
-                // Somebody else may be opening it: then theirs is meant, under another id.
+                // Another process may be opening it: then that session is meant, under another id.
                 None => {
                     let opening = self
                         .new_session(new, Some(key))?
@@ -149,7 +149,7 @@ impl Router {
         Ok(found)
     }
 
-    /// The session as it was, if this message wakes nobody: then the store is in time to refuse it.
+    /// The cached session, if this message wakes no agent: then the store can still refuse it.
     pub(crate) fn seen(&self, id: &SessionId, delivery: Delivery) -> Option<Arc<Session>> {
         if delivery != Delivery::Silent {
             let awake = self.world.awake.lock();
@@ -241,7 +241,7 @@ impl Router {
         match interrupted_runs::session_ownership(&self.world, session).await {
             Ok(SessionOwnership::Ours) => drop(self.wake_if_idle(session, WakeOwnership::Ours)),
             Ok(SessionOwnership::Free) => drop(self.wake_if_idle(session, WakeOwnership::Unknown)),
-            // The store cannot be read: whoever goes on with the session finds the message.
+            // The store cannot be read: the process that resumes the session finds the message.
             Ok(SessionOwnership::Foreign) | Err(_) => {}
         }
     }

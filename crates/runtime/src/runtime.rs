@@ -1,4 +1,4 @@
-//! Starts and stops everything, in order.
+//! Starts and stops the runtime, in order (graceful shutdown).
 
 use std::sync::{
     Arc, Mutex,
@@ -29,7 +29,7 @@ use crate::{
     unfinished_sessions::{self, UnfinishedSession},
 };
 
-/// Agents under one roof. Dropping it without [`Runtime::stop`] leaves runs to be resumed.
+/// A runtime and its agents. Dropping it without [`AgentRuntime::stop`] leaves runs to be resumed.
 pub struct AgentRuntime {
     handle: Handle,
     /// Writes down what becomes of processes, until it is told to stop.
@@ -38,7 +38,7 @@ pub struct AgentRuntime {
 }
 
 impl AgentRuntime {
-    /// Opens the doors. Nothing runs until a command comes.
+    /// Starts the runtime. No agent runs until a command comes.
     pub fn start(mut options: RuntimeOptions) -> Self {
         options.store = Arc::new(RedactingStore::new(options.store, options.secrets.clone()));
         guard_scripts(&mut options);
@@ -130,7 +130,7 @@ fn guard_scripts(options: &mut RuntimeOptions) {
     options.sandbox.protected = protected.chain(options.hooks.pins.files()).collect();
 }
 
-/// Tells hooks that nobody works on these sessions any more.
+/// Notifies hooks that no agent works on these sessions any more.
 async fn end_sessions(world: &RuntimeContext) {
     let RuntimeOptions {
         hooks,

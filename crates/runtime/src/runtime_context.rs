@@ -1,4 +1,4 @@
-//! What all agents of one runtime have in common: where they remember, think, act and tell time.
+//! Context shared by all agents of one runtime: store, models, tools, clock.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -27,19 +27,19 @@ use crate::{
     saved_rules::SavedRules, signals::AwakeSessions, workspace,
 };
 
-/// How long a claim lives without being renewed.
+/// Lease of a claim: how long it lives without being renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// Whether somebody can be asked for permission.
+/// Whether there is a client to ask for permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalSource {
     /// A client watches and answers with `Command::Permit`.
     Client,
-    /// Nobody does: what would have to be asked is denied.
+    /// There is none: a call that needs approval is denied.
     Nobody,
 }
 
-/// Everything a runtime is made of. Plain data: whoever starts it has read all settings.
+/// All parts of a runtime. Plain data: the caller has read all settings.
 pub struct RuntimeOptions {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
@@ -51,7 +51,7 @@ pub struct RuntimeOptions {
     pub tools: Toolset,
     /// The background processes those tools start.
     pub processes: Arc<BackgroundProcesses>,
-    /// The servers there are, whose tools are looked for when somebody may use them.
+    /// The MCP servers; their tools are listed when an agent may use them.
     pub servers: Arc<McpServerPool>,
     /// The agents there are.
     pub definitions: Definitions,
@@ -63,7 +63,7 @@ pub struct RuntimeOptions {
     pub wary: bool,
     /// How what agents run is confined.
     pub sandbox: SandboxConfig,
-    /// Whether somebody can be asked.
+    /// Whether there is a client to ask.
     pub asking: ApprovalSource,
     /// The model for agents and sessions that name none.
     pub default_model: Option<ModelChoice>,
@@ -180,8 +180,7 @@ impl RuntimeContext {
         Ok(offered)
     }
 
-    /// The model a session thinks with: what the call says, its definition's, its own, that of
-    /// whoever asked, the default.
+    /// The model of a session, by precedence: the mandate's, the session's own, the definition's, the default.
     pub(crate) fn model(
         &self,
         session: &Session,
@@ -214,19 +213,19 @@ impl RuntimeContext {
         self.publish(Arc::new(self.event(session, run, body)));
     }
 
-    /// Tells everybody who watches.
+    /// Publishes an event to all subscribers.
     pub(crate) fn publish(&self, event: Arc<Event>) {
         self.publish_after(u64::MAX, event);
     }
 
-    /// The same for something passing that was said when the journal had so many events: whoever has
-    /// read on is not told.
+    /// The same for a transient event that was said when the journal had `head` events: a subscriber that has read
+    /// further does not get it.
     pub(crate) fn publish_after(&self, head: u64, event: Arc<Event>) {
         self.options.hooks.tell(&event);
         self.bus.publish(head, event);
     }
 
-    /// What must never be kept or told.
+    /// The redactor of secrets that must never be stored or published.
     pub(crate) fn secrets(&self) -> &Arc<SecretRedactor> {
         &self.options.secrets
     }

@@ -1,7 +1,7 @@
-//! The rules people made, with an answer or by hand, as far as this process knows them.
+//! Cache of the permission rules people saved, with an answer or by hand, as far as this process knows them.
 //!
-//! They are rows that any process may write. Each claim of a session tells whether they have changed,
-//! and so does every commit of another process while somebody is awake here.
+//! They are rows that any process may write. Each claim of a session tells whether they have changed, and so does
+//! every commit of another process while an agent is awake here.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use rooftree_tools::{PermissionRule, Policy};
 
 use crate::Error;
 
-/// What is known of the rules.
+/// Cached saved rules.
 #[derive(Default)]
 pub(crate) struct SavedRules(Mutex<SavedRulesState>);
 
@@ -22,7 +22,7 @@ pub(crate) struct SavedRules(Mutex<SavedRulesState>);
 struct SavedRulesState {
     version: Option<RuleVersion>,
     rules: Arc<[RuleRow]>,
-    /// Counts how often they were read: whoever has an older count looks again.
+    /// Counts how often they were read: a caller with an older count reads again.
     edition: u64,
 }
 
@@ -45,7 +45,7 @@ impl SavedRules {
         }
     }
 
-    /// Whether somebody who has this edition has the newest one.
+    /// Whether this edition is the newest one.
     pub(crate) fn is_current(&self, edition: u64) -> bool {
         let known = self.lock();
         known.version.is_some() && known.edition == edition
@@ -75,7 +75,7 @@ impl SavedRules {
     }
 }
 
-/// How the author of a rule ends that was made by answering a question.
+/// Suffix of the author of a rule that was made by answering a question.
 const ANSWERED: &str = " (answer)";
 
 /// The author of a rule that an answer makes.
@@ -93,7 +93,7 @@ pub(crate) struct ApplicableRules<'a> {
 }
 
 impl ApplicableRules<'_> {
-    /// Rules that allow something in the agent's own session. They were made for this session, whoever gives
+    /// Rules that allow something in the agent's own session. They were made for this session, whichever agent gives
     /// it work.
     pub(crate) fn own(&self) -> impl Iterator<Item = PermissionRule> {
         let own = self.sessions.last();

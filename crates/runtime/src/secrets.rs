@@ -1,9 +1,9 @@
-//! Takes secrets out of text before it is kept or told: by value where they are known, by shape where not.
+//! Redacts secrets in text before it is stored or published: by value where they are known, by pattern where not.
 //!
-//! What is taken out leaves `[redacted: github token]` behind, which breaks no JSON and no line.
-//! `World::event` calls this for every event, [`GuardedStore`] for all else that is written, and
-//! [`Held`] for text that comes in pieces. A text without secrets is only looked at: nothing is
-//! copied or allocated.
+//! A redacted secret leaves `[redacted: github token]` behind, which breaks no JSON and no line.
+//! `RuntimeContext::event` calls this for every event, [`RedactingStore`] for all else that is written, and
+//! [`StreamRedactor`] for text that comes in pieces. A text without secrets is only scanned: nothing is copied or
+//! allocated.
 
 mod assignment;
 mod encodings;
@@ -34,10 +34,10 @@ const SHORTEST_VALUE: usize = 8;
 /// A longer run of letters is no word of everyday.
 const LONGEST_WORD: usize = 14;
 
-/// How often a text is looked at again from which something was taken.
+/// Maximum number of rescans after a redaction.
 const ROUNDS: usize = 8;
 
-/// What is known about secrets: the shapes everybody knows, and values this process has.
+/// Redacts secrets: those that match known patterns, and values this process has.
 #[derive(Clone, Default)]
 pub struct SecretRedactor {
     known: Option<Arc<KnownValues>>,
@@ -145,7 +145,7 @@ impl SecretRedactor {
         text_visitor::problem(problem, &|text| self.clean(text));
     }
 
-    /// Where the secrets are, in order and apart from each other.
+    /// Matches of secrets, in order and without overlap.
     fn find(&self, text: &str) -> Vec<SecretMatch> {
         let mut found = Vec::new();
         if let Some(known) = &self.known {
@@ -163,7 +163,7 @@ impl SecretRedactor {
     }
 }
 
-/// What is left behind.
+/// Appends the replacement of a redacted secret.
 fn mark(text: &mut String, name: &str) {
     text.push_str("[redacted: ");
     text.push_str(name);
@@ -198,7 +198,7 @@ fn is_a_place(value: &str) -> bool {
     value.starts_with(['/', '~']) || value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// How many shapes are known, each with its name.
+/// Names of the known patterns.
 pub fn shape_names() -> impl Iterator<Item = &'static str> {
     SHAPES.iter().map(|shape| shape.name)
 }

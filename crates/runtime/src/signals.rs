@@ -1,7 +1,7 @@
-//! What reaches an agent from outside while it is awake: one queue, one reader.
+//! Signal queue of an awake agent: one queue, one reader.
 //!
-//! The queue can be closed only when it is empty, in one step. That is what makes falling
-//! asleep safe: whoever comes a moment later finds it closed and wakes a new agent.
+//! The queue can be closed only when it is empty, atomically. That is what makes falling asleep safe: a sender that
+//! comes a moment later finds it closed and wakes a new agent.
 
 use std::{
     collections::{HashMap, VecDeque},

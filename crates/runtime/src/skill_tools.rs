@@ -1,4 +1,4 @@
-//! Skill and ListSkills: how an agent loads instructions when it needs them.
+//! Skill and ListSkills: tools that load a skill's instructions on demand.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Writes down which background processes there are and what they write, so that others can list and follow
-//! them and a crash leaves none behind.
+//! Records background processes and their output in the store, so that other processes can list and follow them and a
+//! crash leaves none behind.
 //!
-//! What a process wrote goes into the store in pieces, a few times a second at most, without its secrets. So it
-//! is followed from any terminal, and is there after the end of the process and of whoever started it.
+//! Output goes into the store in pieces, a few times a second at most, with secrets redacted. So it can be followed
+//! from any terminal, and remains after the end of the process and of the agent that started it.
 
 mod notice;
 mod orphaned;

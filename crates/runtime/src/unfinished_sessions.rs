@@ -1,4 +1,4 @@
-//! Sessions that have something left to do, and in which mode they would go on.
+//! Unfinished sessions, and the permission mode in which they would resume.
 
 use rooftree_protocol::{PermissionMode, Problem, Session};
 

@@ -1,4 +1,4 @@
-//! Isolated working copies for children that write, and the way back of what they changed.
+//! Isolated working copies (workspaces) for children that write, and merging of their changes back.
 //!
 //! In a git repository a child gets a worktree made from a snapshot of the parent's tree as it is
 //! now, uncommitted and untracked files included. Elsewhere it gets a copy. What it changed is
@@ -115,7 +115,7 @@ pub enum ApplyOutcome {
     Conflicts {
         /// Where they met, relative to the parent's root.
         files: Vec<PathBuf>,
-        /// What was brought in without a conflict; nothing with [`Strategy::Refuse`].
+        /// Files applied without a conflict; none with [`ConflictStrategy::Refuse`].
         applied: Vec<PathBuf>,
     },
     /// There was nothing to bring in, or it was there already.

@@ -39,7 +39,7 @@ pub struct Owner {
 pub enum ClaimOutcome {
     /// It is ours.
     Granted(ClaimedSession),
-    /// Somebody alive has it.
+    /// A live process holds the claim.
     Held(Owner),
 }
 
@@ -52,9 +52,9 @@ pub struct ClaimedSession {
     pub session: Session,
     /// How many claims in a row, before this one, ended without the run they worked on being settled.
     pub attempts: u32,
-    /// The commands that were left for whoever works on it, oldest first. They are handed out with this.
+    /// Commands left for the session's owner, oldest first. They are handed out with this.
     pub commands: Vec<CommandRow>,
-    /// Tells whether the rules people made are still those one knows.
+    /// Version of the saved permission rules, to tell whether the caller's copy is current.
     pub rules: RuleVersion,
     /// The first messages of each lane that are not taken, in order.
     pub waiting: [(Lane, Vec<InboxItem>); 2],

@@ -1,11 +1,11 @@
-//! What a store can answer instead of doing it.
+//! Error type of the store.
 
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
 
 /// Why a store did not do it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody else works on the session now; stop.
+    /// Another process has taken over the claim on the session; stop.
     #[error("the claim on the session was taken over")]
     Fenced,
     /// There is no such session.
@@ -26,7 +26,7 @@ pub enum Error {
     /// Something that was stored is missing, or a file is cut off. Nothing is written to such a database.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// An older program was the last to write it, and whoever only looks changes nothing.
+    /// An older program wrote the database; opening it read-only does not migrate the schema.
     #[error(
         "the database has version {0}, which an older rooftree wrote; this one reads version {1}"
     )]

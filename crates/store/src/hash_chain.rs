@@ -15,7 +15,7 @@ pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8>
     hash.finalize().to_vec()
 }
 
-/// The name of some bytes. Anybody can tell it without asking the store.
+/// The content hash that names a blob. It is computed without the store.
 pub fn blob_id(bytes: &[u8]) -> BlobId {
     BlobId::from_digest(&Sha256::digest(bytes))
 }

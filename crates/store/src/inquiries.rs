@@ -1,4 +1,5 @@
-//! What people are asked, and the rules they make: rows of their own, because others than the owner write them.
+//! Inquiries (questions to people) and saved permission rules: separate rows, because not only the session's owner
+//! writes them.
 
 use std::path::PathBuf;
 
@@ -28,7 +29,7 @@ pub struct Inquiry {
     pub until: Timestamp,
     /// The first answer.
     pub answer: Option<InquiryAnswer>,
-    /// Whether whoever asked has gone on.
+    /// Whether the asking agent has continued, so the inquiry is closed.
     pub settled: bool,
 }
 
@@ -48,9 +49,9 @@ pub struct InquiryAnswer {
 pub enum AnswerOutcome {
     /// It is the first answer, and it is kept.
     Taken(Box<Inquiry>),
-    /// Somebody was faster, or nobody asks any more.
+    /// Another answer came first, or the inquiry is settled.
     Late(Box<Inquiry>),
-    /// Nobody ever asked that.
+    /// There is no inquiry with this id.
     Unknown,
 }
 
@@ -87,7 +88,7 @@ pub enum RuleKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "scope", content = "place", rename_all = "snake_case")]
 pub enum RuleScope {
-    /// In a conversation, and for whoever works for it.
+    /// In a conversation and the sessions it delegates to.
     Session(SessionId),
     /// Below a directory.
     Project(PathBuf),

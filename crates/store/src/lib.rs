@@ -1,7 +1,7 @@
 //! Remember: sessions, inboxes, journals, claims, tasks, blobs, behind one trait.
 //!
 //! [`Store`] says what any store must do; `conformance` is the suite that proves it;
-//! `sqlite` is the one everybody starts with. Only this crate knows SQL.
+//! `sqlite` is the default implementation. Only this crate knows SQL.
 
 pub mod claim;
 pub mod conformance;

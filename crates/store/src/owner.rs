@@ -1,4 +1,4 @@
-//! Who a process is, and whether it is still alive.
+//! Identity of an owner process (host, boot, pid, start time), and whether it is still alive.
 //!
 //! A dead owner on this host is replaced at once; what cannot be told is taken for alive,
 //! because then only time is lost: the lease ends it.
@@ -33,7 +33,7 @@ impl Owner {
         if self.boot != observer.boot {
             return true;
         }
-        // Without a readable /proc nothing can be said about anybody.
+        // Without a readable /proc no process can be checked.
         started("self").is_some() && started(&self.pid.to_string()) != Some(self.started)
     }
 

@@ -1,4 +1,4 @@
-//! An answer that is on its way.
+//! [`Pending`]: the future of a queued store operation.
 
 use std::{
     future::Future,
@@ -14,7 +14,8 @@ use crate::Error;
 #[must_use = "a write is queued already; await it where a promise is made, or call `later`"]
 pub struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Error>>,
-    /// Whom to wake for it as soon as somebody waits, or nobody will.
+    /// Waker of the worker that does the work; woken on the first poll or wait, or on drop. None if it needs no
+    /// wake-up.
     idle: Option<Waker>,
 }
 
@@ -28,8 +29,8 @@ impl<T> Pending<T> {
         (tx, Self { answer, idle: None })
     }
 
-    /// The same for work that may wait a little for more of its kind: whoever is to do it is woken when this is
-    /// first waited for, or dropped.
+    /// The same for work that may wait a little to be batched: its worker is woken when this is first awaited, or
+    /// dropped.
     pub fn batched(idle: Waker) -> (PendingSender<T>, Self) {
         let (tx, mut pending) = Self::new();
         pending.idle = Some(idle);
@@ -53,7 +54,7 @@ impl<T> Pending<T> {
             .unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Says on purpose that nobody waits for this one.
+    /// Makes explicit that the caller does not wait for this one.
     pub fn detach(self) {}
 
     fn begin(&mut self) {

@@ -1,4 +1,4 @@
-//! What goes into a store and comes out of it, beside the words of the protocol.
+//! Row types that go into a store and come out of it, besides the types of the protocol.
 
 use std::path::PathBuf;
 
@@ -219,7 +219,7 @@ pub enum TaskStatus {
     Completed,
     /// Ended badly.
     Failed,
-    /// Stopped by somebody.
+    /// Stopped by a user or an agent.
     Cancelled,
 }
 
@@ -234,7 +234,7 @@ pub struct RunFilter {
     pub parent: Option<RunId>,
     /// Only of this session.
     pub session: Option<SessionId>,
-    /// Only those nobody delegated.
+    /// Only top-level runs: those that were not delegated.
     pub roots: bool,
     /// At most this many; zero for all.
     pub limit: usize,

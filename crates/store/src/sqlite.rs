@@ -1,7 +1,7 @@
-//! The store everybody starts with: one SQLite file.
+//! The default store: one SQLite file.
 //!
-//! Writes go through one pen (`sqlite/writer.rs`), reads through a few threads
-//! (`sqlite/readers.rs`). Each file below holds the SQL of one kind of row.
+//! Writes go through a single writer connection (`sqlite/writer.rs`), reads through a pool of threads
+//! (`sqlite/reader_pool.rs`). Each file below holds the SQL of one kind of row.
 
 mod append;
 mod blobs;
@@ -71,7 +71,7 @@ pub struct SqliteStore {
     path: PathBuf,
     /// What is missing or damaged, found when it was opened to be read.
     found: Vec<String>,
-    // Last: it is for whoever has closed all connections.
+    // Dropped last: the final checkpoint needs all connections closed.
     _leaving: Option<open::CheckpointOnDrop>,
 }
 

@@ -1,4 +1,4 @@
-//! What any store must do. `conformance` holds every implementation to it.
+//! The [`Store`] trait: the contract of every store, tested by `conformance`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 use rooftree_protocol::Session;
 
-/// The place where everything that was promised is kept.
+/// Durable storage of sessions, inboxes, journals, claims and tasks.
 ///
 /// Contract. Writes are queued the moment the method is called, in call order, and each is
 /// atomic: all of it or nothing. The returned [`Pending`] resolves when the write is on disk;
@@ -20,8 +20,8 @@ use rooftree_protocol::Session;
 /// once, and awaiting any later write of the same store means all earlier ones are through.
 /// Whatever is lost in a crash is a suffix of that order. Reads see all that was committed
 /// when they run. A claim is about a living process, which a power failure ends too: `claim`,
-/// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to [`Error::Fenced`](crate::Error) and
-/// changes nothing.
+/// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to
+/// [`Error::Fenced`](crate::Error) and changes nothing.
 pub trait Store: Send + Sync {
     /// Opens a session. If `connector_key` is taken, the session it belongs to is returned.
     /// A name that is taken (without case, among live sessions) is [`Error::NameTaken`](crate::Error).
@@ -34,19 +34,19 @@ pub trait Store: Send + Sync {
     /// Its own events continue the numbering at `at + 1`.
     fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session>;
 
-    /// Puts a message into an inbox. The same key in the same session returns the first
-    /// item's place and stores nothing; a message that is its own key is like no other and is not
-    /// looked for. A full lane is [`Error::InboxFull`](crate::Error).
+    /// Puts a message into an inbox. The same key in the same session returns the first item's place and stores
+    /// nothing; a message without an explicit key uses its id as key and is not deduplicated. A full lane is
+    /// [`Error::InboxFull`](crate::Error).
     fn post(&self, post: InboxPost) -> Pending<PostReceipt>;
 
-    /// The same, but a deleted session counts as none: for whoever has not looked at it just now.
+    /// The same, but a deleted session counts as missing: for callers that have not just looked it up.
     fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt>;
 
-    /// Takes the exclusive right to work on a session until `until`. Granted if nobody holds
-    /// it, if its holder is a dead process of this host, or if its lease is over at `now` and its
-    /// holder is not a running process of this host: the clock may have jumped. Each
-    /// grant has a higher fence and a new random token. It brings what the holder would ask for
-    /// next: the commands left for it, and the first messages of each lane, [`looked_at`](crate::looked_at) at most.
+    /// Takes the exclusive right to work on a session until `until`. Granted if no process holds it, if its holder is
+    /// a dead process of this host, or if its lease is over at `now` and its holder is not a running process of this
+    /// host: the clock may have jumped. Each grant has a higher fence and a new random token. It includes what the
+    /// holder would query next: the commands left for it, and the first messages of each lane,
+    /// [`batch_limit`](crate::batch_limit) at most.
     fn claim(
         &self,
         session: &SessionId,
@@ -58,8 +58,8 @@ pub trait Store: Send + Sync {
     /// Keeps a claim alive.
     fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()>;
 
-    /// Gives a claim back. Says, in the same step, whether a message waits that is not silent: whoever
-    /// posts after this finds that nobody holds the session, whoever posted before is told of here.
+    /// Gives a claim back. Returns, atomically, whether a message waits that is not silent: a sender that posts after
+    /// this finds the session without an owner, a message posted before is reported here.
     fn release(&self, claim: Claim) -> Pending<bool>;
 
     /// Appends to the journal, moves the inbox and posts to others, in one commit.
@@ -90,17 +90,17 @@ pub trait Store: Send + Sync {
     /// Keeps bytes under the name of their content.
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId>;
 
-    /// Answers an inquiry, named by its id or by an end of it that only one has. The first answer
-    /// before its time is up is kept; whoever is later learns what it was.
+    /// Answers an inquiry, named by its id or by a unique suffix of it. The first answer before its timeout is kept; a
+    /// later caller learns what it was.
     fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome>;
 
     /// The answer to an inquiry, if there is one.
     fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>>;
 
-    /// One inquiry, by its id or by an end of it that only one has.
+    /// One inquiry, by its id or by a unique suffix of it.
     fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>>;
 
-    /// Inquiries nobody has settled, in the order they were asked: all, or those below one session.
+    /// Inquiries that are not settled, in the order they were asked: all, or those below one session.
     fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
 
     /// Keeps a rule and gives it a number; one that is there already keeps its own.
@@ -124,10 +124,10 @@ pub trait Store: Send + Sync {
     /// Items of a lane not yet taken, in order.
     fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
 
-    /// Sessions that have a run unfinished or mail waiting, oldest first: what a restart picks up.
+    /// Sessions that have a run unfinished or mail waiting, oldest first, which a restart resumes.
     fn unfinished(&self) -> Pending<Vec<SessionId>>;
 
-    /// Who holds a session now, whether alive or not; none if nobody does.
+    /// The owner of a session now, whether alive or not; none if it has no claim.
     fn owner(&self, session: &SessionId) -> Pending<Option<Owner>>;
 
     /// Events with a number above `after`, in order, at most `limit`; inherited ones of a
@@ -140,7 +140,7 @@ pub trait Store: Send + Sync {
     /// Runs by their begin and end, the latest first. Reads no other events.
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>>;
 
-    /// One task by its id, or by an end of it that only one has.
+    /// One task by its id, or by a unique suffix of it.
     fn task(&self, id: &str) -> Pending<Option<TaskRow>>;
 
     /// Tasks of a session, or all; newest first.
@@ -158,8 +158,7 @@ pub trait Store: Send + Sync {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<VerifyReport>;
 
-    /// Resolves when everything that can be read by now would outlast a power failure: before that, nobody outside is
-    /// told of it.
+    /// Resolves once every commit visible now is fsynced. Await it before publishing what you read.
     fn settled(&self) -> Pending<()>;
 
     /// Fires after another process committed something. A hint: may fire for nothing and may

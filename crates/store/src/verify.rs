@@ -1,4 +1,4 @@
-//! What `doctor verify` finds out about a real database.
+//! Report and invariants of `doctor verify`, which validates a real database.
 
 use serde::Serialize;
 

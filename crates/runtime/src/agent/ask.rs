@@ -1,4 +1,4 @@
-//! Asks the model: streams what comes, keeps the whole reply, asks again or another one if that helps.
+//! Sends a model request: streams the reply, stores it whole, and retries or falls back to another model.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{Error, rate_limiter::RequestPermit, secrets::StreamRedactor};
 
-/// How one attempt went.
+/// Outcome of one attempt.
 pub(super) enum ModelAttempt {
     Reply(ModelReply),
     Failed(ProviderError),
     Ended(RunEndReason, String),
 }
 
-/// Who hears the reply while it comes.
+/// Whether the reply is streamed to subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplyAudience {
     Watchers,
@@ -153,7 +153,7 @@ pub(super) async fn answer(
     }
 }
 
-/// What has come of a reply so far.
+/// The part of a reply received so far.
 #[derive(Default)]
 struct PartialReply {
     text: String,

@@ -1,5 +1,5 @@
-//! Runs calls that are permitted: intents kept, tools run, results kept as they come. So are calls that
-//! commands make from inside one of them, which join the batch they come from.
+//! Runs permitted tool calls concurrently: records intents, runs tools, records results as they come. Nested calls,
+//! which commands make from inside a call, join its batch.
 //!
 //! Invariant: this is the only place where a tool is run.
 
@@ -27,7 +27,7 @@ use crate::{
     post_turn::{PostTurn, PostTurns},
 };
 
-/// How long a cancelled tool may take to stop before it is given up.
+/// Timeout for a cancelled tool to stop before it is given up.
 const GRACE: Duration = Duration::from_secs(5);
 
 type RunningCall = BoxFuture<'static, (PreparedCall, ToolOutput, Timestamp)>;
@@ -70,7 +70,7 @@ pub(super) async fn run(
             BatchStep::On => {}
             BatchStep::Done => {
                 agent.inner.end();
-                // Whoever asked has ended without waiting for the answer.
+                // The call that asked these questions has ended without waiting for the answer.
                 tool_questions::withdraw(agent, batch.asked).await?;
                 hook_points::after_tools(agent, used.get(before..).unwrap_or_default()).await?;
                 return Ok(None);
@@ -116,7 +116,7 @@ impl CallBatch {
                 used.extend(hook_points::used(agent, &call, &output));
                 result::record_result(agent, &call, output, since, None);
             }
-            // Last: whoever knocks without end keeps nothing else waiting.
+            // Last: a command that sends nested calls without end keeps nothing else waiting.
             knock = agent.inner.next(at_once) => {
                 let ready = self.inner.hear(agent, knock).await?;
                 self.begin(agent, ready.into_iter().collect()).await?;
@@ -159,8 +159,8 @@ impl CallBatch {
         Ok(())
     }
 
-    /// Lets cancelled tools stop and keeps what they have. When the run is only paused, calls that can be
-    /// repeated are left without a result and are made again later; nobody makes those from inside again.
+    /// Lets cancelled tools stop and keeps their results. When the run is only paused, calls that can be repeated are
+    /// left without a result and are made again later; nested calls are never repeated.
     async fn wind_up(mut self, agent: &mut AgentActor, end: &RunEndReason) -> Result<(), Error> {
         let is_paused = *end == RunEndReason::Paused;
         if !is_paused {
@@ -234,7 +234,7 @@ fn start(
         let output = output.unwrap_or_else(|_| {
             ToolOutput::failed(ErrorCode::Internal, "the tool crashed; this is a bug")
         });
-        // From here on nobody is let in for this call.
+        // From here on no nested call is accepted for this call.
         drop(pass);
         (one, output, since)
     })

@@ -1,4 +1,4 @@
-//! Ends a run before the question that would cost more than is left of its money.
+//! Budget of a run: ends it before the model request that would exceed its cost limit.
 //!
 //! What a question will cost is known only afterwards, so it is estimated: what is read, at the
 //! price of reading, and an answer as long as those before it. A model whose price is not known
@@ -12,13 +12,13 @@ use super::{AgentActor, limits::RunEndReason, prompt};
 /// Tokens of an answer when none has come yet.
 const FIRST_ANSWER: u64 = 500;
 
-/// What is left of the run's money, if that is bounded.
+/// Remaining budget of the run in US dollars, if it is bounded.
 pub(super) fn left(agent: &AgentActor) -> Option<f64> {
     let allowed = agent.kit.limits.max_cost_usd?;
     Some((allowed - spent(agent)).max(0.0))
 }
 
-/// What the run has cost, with what it delegated and what is set aside for tasks at work.
+/// Cost of the run, including delegated runs and what is reserved for tasks at work.
 fn spent(agent: &AgentActor) -> f64 {
     let set_aside: f64 = agent
         .history

@@ -1,4 +1,4 @@
-//! One tool call on its way: what is known about it, what its tool is given, what is kept if it is not made.
+//! Life of one tool call: its state, the context its tool gets, and the result recorded if it is not made.
 
 use std::{
     path::PathBuf,
@@ -52,7 +52,7 @@ impl PreparedCall {
     }
 }
 
-/// What a tool is given besides its arguments.
+/// Context of a tool besides its arguments.
 pub(super) fn context(
     agent: &AgentActor,
     one: &PreparedCall,
@@ -84,7 +84,7 @@ pub(super) fn context(
     }
 }
 
-/// How what this agent runs is confined, as it is now.
+/// Current sandbox configuration of the programs this agent runs.
 pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let options = &agent.world.options;
     let confinement = agent.confinement();
@@ -124,8 +124,8 @@ fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
         .collect()
 }
 
-/// How a tool tells what it does. What could be the beginning of a secret is told with what follows it,
-/// or when the tool has ended.
+/// Progress callback of a tool. Text that could be the beginning of a secret is held back until what follows it is
+/// known, or the tool has ended.
 fn progress(agent: &AgentActor, call: &CallId) -> ProgressCallback {
     let telling = ProgressReporter {
         teller: agent.journal.teller().clone(),
@@ -167,7 +167,7 @@ impl Drop for ProgressReporter {
     }
 }
 
-/// Who calls, for the tools that ask other agents. The others need not know, and are spared the cost.
+/// The caller, for tools that delegate. Other tools do not get it, which saves the cost.
 fn called_by(
     agent: &AgentActor,
     one: &PreparedCall,

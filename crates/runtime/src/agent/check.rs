@@ -20,7 +20,7 @@ use crate::{
     resolved_agent::{ONLY_ABOVE, ONLY_FIRST},
 };
 
-/// What the checks say about a call.
+/// Outcome of the checks of a call.
 pub(super) enum CheckedCall {
     Ready(PreparedCall),
     Ask(PreparedCall, String),
@@ -29,7 +29,7 @@ pub(super) enum CheckedCall {
     Ended,
 }
 
-/// What scope and policy say.
+/// Checks a call against scope and policy.
 fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
     let refused = |outcome, words: String| {
         let title = call.tool.clone();
@@ -78,7 +78,7 @@ fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
     }
 }
 
-/// What the checks say, and what hooks make of it.
+/// Checks a call against scope, policy and hooks.
 pub(super) async fn check_with_hooks(
     agent: &mut AgentActor,
     call: &ToolCall,
@@ -99,7 +99,7 @@ pub(super) async fn check_with_hooks(
     Ok(judged(agent, checked, answer))
 }
 
-/// What the checks say about arguments a hook has put in place of the model's: all of them, again.
+/// Checks a call again, in full, with arguments that a hook has rewritten.
 fn rewritten(agent: &AgentActor, one: &PreparedCall, input: Value) -> CheckedCall {
     let call = ToolCall {
         tool: one.tool.spec().name.clone(),
@@ -160,7 +160,7 @@ fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
     }
 }
 
-/// What to say about a tool that only agents further up have.
+/// The error for a tool that only agents further up have.
 fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
     let ToolLookup::Tool(tool) = agent.world.options.tools.find(name) else {
         return None;

@@ -1,4 +1,4 @@
-//! Makes the context smaller: a summary of what is older, then shorter results, then a new start.
+//! Compacts the context: summarizes older messages, then truncates results, then starts anew.
 //!
 //! The originals stay in the journal; what the model reads is what `history.rs` folds. The
 //! summarising request is bounded by construction: older messages are read slice by slice, each
@@ -145,14 +145,14 @@ fn summary_in(compaction: &Compaction) -> &str {
     }
 }
 
-/// What a compaction would leave, in estimated tokens.
+/// Estimated tokens left after a compaction.
 fn shrunk(history: &History, compaction: &Compaction) -> u64 {
     let mut trial = history.clone();
     trial.shrink(compaction);
     trial.estimate()
 }
 
-/// Where the kept end begins: before a user message or a reply, never between calls and results.
+/// Index where the kept tail begins: before a user message or a reply, never between calls and results.
 fn cut_at(messages: &[Arc<ModelMessage>], tokens: u64) -> usize {
     let mut weight = 0;
     let mut cut = messages.len();
@@ -165,7 +165,7 @@ fn cut_at(messages: &[Arc<ModelMessage>], tokens: u64) -> usize {
             cut = at;
         }
     }
-    // A summary of nothing helps nobody.
+    // An empty summary is useless.
     if cut == 0 { messages.len() } else { cut }
 }
 
@@ -231,7 +231,7 @@ fn reply_part_as_text(part: &ReplyPart) -> String {
     }
 }
 
-/// What a summary says when no model can write one: the beginning of every line.
+/// Fallback summary when no model can write one: the beginning of every line.
 fn extract(slice: &str) -> String {
     slice
         .lines()

@@ -1,4 +1,4 @@
-//! Decides what follows. Pure: no clock, no I/O, no awaiting.
+//! Decides the next step of a run. Pure: no clock, no I/O, no awaiting.
 //!
 //! `run.rs` asks this after everything that happened and does what it says. Because the answer
 //! depends on the history alone, a run that was killed goes on exactly where it was.
@@ -7,7 +7,7 @@ use rooftree_protocol::{ErrorCode, Limits, Outcome, Problem, ToolCall, event::St
 
 use super::{History, limits::RunEndReason};
 
-/// What a run does next.
+/// The next step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NextStep {
     /// Ask the model.
@@ -22,7 +22,7 @@ pub(crate) enum NextStep {
     End(RunEndReason),
 }
 
-/// How much room the model's window has for the next question.
+/// Room in the model's context window for the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WindowRoom {
     /// Enough.
@@ -33,12 +33,12 @@ pub(crate) enum WindowRoom {
     None(u32),
 }
 
-/// Whether somebody checks the work when it is done.
+/// Whether verifiers check the work when it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verification {
     /// The definition names verifiers.
     Wanted,
-    /// Nobody does.
+    /// It names none.
     No,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum CompactionStep {
     StartOver,
 }
 
-/// What follows this history.
+/// Decides the next step from the history.
 pub(crate) fn decide(
     history: &History,
     limits: &Limits,
@@ -99,7 +99,7 @@ pub(crate) fn decide(
     }
 }
 
-/// How a run ends that was to make one call: as the call did.
+/// End of a run that was to make one call: as the call ended.
 fn made(history: &History) -> RunEndReason {
     let (outcome, words) = match history.run() {
         Some(run) => (run.last_outcome.unwrap_or(Outcome::Done), run.text.as_str()),

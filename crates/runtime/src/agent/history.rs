@@ -1,4 +1,4 @@
-//! The fold of events into what the model reads, and into how far the run is. Pure.
+//! Folds events into the conversation the model reads, and into the state of the run. Pure.
 //!
 //! Live and replayed events go through the same `apply`, so a session that was killed and one
 //! that was not fold to the same history.
@@ -23,7 +23,7 @@ use self::message_edits::{go_on, images_in, results_of, trimmed};
 use super::run_view::RunView;
 use crate::MessageMark;
 
-/// What a session's events amount to.
+/// State folded from a session's events.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// What messages of the runtime are marked with.
@@ -42,7 +42,7 @@ pub struct History {
     estimate: u64,
     images: Vec<BlobId>,
     taken: LanePositions,
-    /// The last thing somebody asked for, whatever became of the rest.
+    /// The last request to the agent; kept whatever is compacted.
     request: Option<Arc<ModelMessage>>,
     shrunk: u32,
     /// Whether the last reply was checked.
@@ -81,7 +81,7 @@ impl LanePositions {
     }
 }
 
-/// How much may happen without asking, instead of what the session was started with.
+/// A permission mode that overrides the one the session was started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedMode {
     /// The mode.

@@ -34,7 +34,7 @@ pub(super) use tools::{
     CallHookAnswers, CompletedToolUse, after_batch, after_tools, has_say, refused, used,
 };
 
-/// What an agent remembers about hooks while it is awake.
+/// State about hooks that an agent keeps while it is awake.
 #[derive(Default)]
 pub(super) struct HookState {
     /// Whether the files that its hooks name were looked at.
@@ -52,7 +52,7 @@ impl HookState {
     }
 }
 
-/// Whether anybody is asked at this point.
+/// Whether any hook is registered for this point.
 fn wants(agent: &AgentActor, point: HookPoint) -> bool {
     agent.world.options.hooks.wants(point) || agent.kit.hooks.iter().any(|hook| hook.point == point)
 }
@@ -132,7 +132,7 @@ fn chosen(
         .partition(|hook| hook.wait == HookWait::Foreground)
 }
 
-/// What this agent's hooks stand on: they are confined as it is.
+/// Context that this agent's hooks run in: sandboxed as it is.
 fn ground(agent: &AgentActor) -> HookRunContext {
     agent.world.options.hooks.ground(confining(agent))
 }
@@ -186,7 +186,7 @@ fn apply_hook_answer(agent: &mut AgentActor, answer: &HookAnswer) {
     }
 }
 
-/// How a run ends that a hook has stopped.
+/// The end of a run that a hook has stopped.
 fn stopped(why: &str) -> RunEndReason {
     let problem = Problem::new(
         ErrorCode::ToolDenied,

@@ -1,8 +1,8 @@
-//! Asks people, durably: the question is on disk before anybody sees it, the first answer to it is on
-//! disk before whoever gave it hears "accepted", and a run that was killed meanwhile goes on with both.
+//! Asks people, durably: the question is on disk before any client sees it, the first answer to it is on disk before
+//! the client that gave it reads "accepted", and a run that was killed meanwhile resumes with both.
 //!
-//! What is asked has an id that follows from its call, so that asking again after a crash is asking
-//! the same. Whoever answers does so in the store; a signal only hurries the one who waits.
+//! An inquiry has an id derived from its call, so that asking again after a crash asks the same question. Clients
+//! answer in the store; a signal only wakes the waiting agent sooner.
 
 use std::time::Duration;
 
@@ -24,21 +24,21 @@ pub(super) struct NewInquiry {
     /// What the journal says.
     pub(super) body: EventBody,
     pub(super) reason: WaitReason,
-    /// In words, for lists and for whoever is told of it elsewhere.
+    /// In words, for lists and for notifications elsewhere.
     pub(super) words: String,
 }
 
-/// What came of waiting.
+/// Outcome of waiting for an answer.
 pub(super) enum InquiryOutcome {
-    /// Somebody answered.
+    /// There is an answer.
     Answer(InquiryAnswer),
-    /// Nobody did in time.
+    /// None came before the timeout.
     Nothing,
     /// The run must end first.
     Ended(RunEndReason),
 }
 
-/// Whether there is anybody who could be asked.
+/// Whether there is a client that can be asked.
 pub(super) fn is_possible(agent: &AgentActor) -> bool {
     agent.world.options.asking != ApprovalSource::Nobody
 }
@@ -136,7 +136,7 @@ pub(super) async fn settle(
         _ => "settled".into(),
     };
     let about = format!("{}: what it asked is decided: {words}", agent.session.agent);
-    // Whoever was told that it is asked is told what was decided.
+    // The sessions that were notified of the question are notified of the decision.
     let told = agent
         .history
         .run()
@@ -160,7 +160,7 @@ pub(super) async fn settle(
     Ok(())
 }
 
-/// When an answer of so much patience comes too late.
+/// Deadline (timeout) of an inquiry.
 pub(super) fn deadline(agent: &AgentActor) -> Timestamp {
     agent
         .world

@@ -1,4 +1,4 @@
-//! What can break into a wait: a signal, the end of the run's time, the end of the runtime.
+//! Interruptions of a wait: a signal, the run's timeout, the shutdown of the runtime.
 
 use std::future::pending;
 
@@ -80,8 +80,7 @@ impl AgentActor {
         Ok(None)
     }
 
-    /// The tools of servers, as long as the run they are for is wanted. Whoever cancels it does not wait
-    /// until they are ready.
+    /// The tools of MCP servers. Stops waiting for them when the run is cancelled.
     pub(super) async fn server_tools(
         &mut self,
         mandate: Option<&Mandate>,

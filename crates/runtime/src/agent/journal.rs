@@ -1,8 +1,8 @@
-//! A session's journal while its agent is awake: appends in order, tells watchers when it is kept.
+//! A session's journal while its agent is awake: appends in order, publishes events once they are durable.
 //!
-//! Appending does not wait for the disk. A scribe beside the agent waits, then publishes, so a
-//! watcher never sees what could still be lost; `barrier` waits where a promise is made. The
-//! scribe also keeps the claim alive and listens for what other processes want.
+//! Appending does not wait for fsync. A background task (the scribe) waits, then publishes, so a subscriber never sees
+//! what could still be lost; `barrier` waits where a promise is made. The scribe also renews the claim and polls for
+//! commands of other processes.
 
 use std::{
     sync::{
@@ -72,7 +72,7 @@ pub(crate) struct EventPublisher {
     head: Arc<AtomicU64>,
 }
 
-/// The way to the scribe, and how many entries it has not dealt with.
+/// Queue to the scribe task, and how many entries it has not handled.
 #[derive(Clone)]
 struct JournalJobQueue {
     tx: mpsc::UnboundedSender<JournalJob>,
@@ -222,7 +222,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Ends the scribe and gives the claim back to whoever releases it.
+    /// Ends the scribe task and returns the claim, which the caller releases.
     pub(crate) async fn close(self) -> Option<Claim> {
         self.teller.entries.send(JournalJob::End);
         let _ = self.scribe.await;

@@ -1,4 +1,4 @@
-//! Claim → take → run → settle → rest, around the loop.
+//! Lifecycle of an agent: claim → take → run → settle → rest, around the loop.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::{
     tasks,
 };
 
-/// How long to wait before asking again for a claim that another process holds.
+/// Retry interval for a claim that another process holds.
 const HELD_ELSEWHERE: Duration = Duration::from_millis(250);
 
-/// How long to wait before trying again what the store could not do.
+/// Retry interval after a store error.
 const STORE_FAILED: Duration = Duration::from_secs(5);
 
 /// Lives until there is nothing left to do, or the runtime stops.
@@ -42,7 +42,7 @@ pub(crate) async fn run_until_idle(
         match ended {
             Ok(RestOutcome::Yes) => return,
             Ok(RestOutcome::Not) => {}
-            // Somebody else works on it now. Should they fail, what is left is ours again.
+            // Another process works on it now. Should it fail, what is left is ours again.
             Err(Error::Store(rooftree_store::Error::Fenced)) => {
                 tokio::time::sleep(HELD_ELSEWHERE).await
             }
@@ -130,7 +130,7 @@ async fn wake(
 ) -> Result<RestOutcome, Error> {
     let attempts = claimed.attempts;
     if attempts > 0 {
-        // Whoever had the claim before did not give it back.
+        // The previous owner did not release the claim: it crashed.
         tasks::clean_up(world, &claimed.session.id).await?;
     } else if claimed.session.head > 0 {
         tasks::settle_left(world, &claimed.session.id).await?;
@@ -159,7 +159,7 @@ async fn wake(
     agent.rest(worked).await
 }
 
-/// Whether another process left this session's run open, and nobody here may go on with it: the session was woken by
+/// Whether another process left this session's run open, and this process may not resume it: the session was woken by
 /// a message, and the process that had it has died since.
 fn is_foreign(agent: &AgentActor) -> bool {
     let takes_all = agent
@@ -169,8 +169,8 @@ fn is_foreign(agent: &AgentActor) -> bool {
     agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
 }
 
-/// Another process may have posted after the last look and before the claim was given back. It was told that
-/// somebody is at work here, so somebody is.
+/// Another process may have posted after the last check and before the claim was released. It was told that an agent
+/// is awake here, so wake one.
 async fn wake_again(
     world: &RuntimeContext,
     session: &SessionId,
@@ -228,7 +228,7 @@ impl AgentActor {
                 self.open_journal();
                 return Ok(());
             }
-            // Nobody has seen this run yet: whatever wants one to stop means another one.
+            // No client has seen this run yet: a pending signal to stop is meant for another one.
             self.apply_pending_signals()?;
             if !self.clear_asked {
                 self.ending = None;
@@ -260,7 +260,7 @@ impl AgentActor {
                 .or(released.take());
         };
         let slept = worked.is_ok() && signals.close_if_empty(&mut release);
-        // Something came while we were falling asleep, or went wrong: whoever is next claims anew.
+        // A signal came while falling asleep, or an error occurred: the next agent claims anew.
         release();
         worked?;
         if slept && let Some(waits) = released {

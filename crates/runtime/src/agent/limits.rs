@@ -1,4 +1,4 @@
-//! When a run ends, and how.
+//! Limits of a run (turns, time, cost), and the reasons why it ends.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use rooftree_protocol::{EventBody, Limits, Problem, RunStatus, Timestamp, event:
 
 use super::History;
 
-/// How a run ends.
+/// Reason why a run ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RunEndReason {
     /// The model said it is done.
@@ -19,7 +19,7 @@ pub(crate) enum RunEndReason {
     TimedOut,
     /// The answer is still cut at the model's output limit.
     Truncated,
-    /// Somebody stopped it.
+    /// A user or an agent stopped it.
     Cancelled,
     /// Something it could not get around.
     Failed(Problem),
@@ -28,7 +28,7 @@ pub(crate) enum RunEndReason {
 }
 
 impl RunEndReason {
-    /// What the journal says; none if the run is not over.
+    /// Status for the journal; none if the run is not over.
     pub(crate) fn status(&self) -> Option<RunStatus> {
         match self {
             Self::Completed => Some(RunStatus::Completed),
@@ -51,9 +51,9 @@ impl RunEndReason {
     }
 }
 
-/// How long the run may go on; none if for ever.
+/// Time left until the run's timeout; none if it has none.
 ///
-/// The time a run lay open while nobody worked on it does not count.
+/// The time a run lay open without an agent working on it does not count.
 pub(crate) fn time_left(
     now: Timestamp,
     awake_since: Timestamp,

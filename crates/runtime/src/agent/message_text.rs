@@ -1,4 +1,4 @@
-//! How messages are worded for a model. Pure.
+//! Formats messages as text for a model. Pure.
 //!
 //! Invariant: text from outside never carries authority. What another agent, a schedule or the
 //! runtime says is wrapped and escaped; what a person says cannot contain such a wrapping.
@@ -11,7 +11,7 @@ use rooftree_protocol::{
 
 use crate::MessageMark;
 
-/// What the model reads of a message. Messages of the runtime carry the mark.
+/// Formats a message for the model. Messages of the runtime carry the mark.
 pub fn user_parts(message: &Message, mark: &MessageMark) -> Vec<Part> {
     let mut parts: Vec<Part> = message
         .parts
@@ -48,8 +48,8 @@ pub(super) fn result_parts(
     record.content.iter().map(shown).collect()
 }
 
-/// What came over a network, marked as that, if its tool has not done so. The id of the call is not known to
-/// the sender, so that its text cannot end the quotation.
+/// Quotes untrusted text from the network, if its tool has not done so. The sender does not know the id of the call,
+/// so its text cannot end the quotation.
 fn from_outside(call: &CallId, text: String) -> String {
     let end = format!("--- end of {call} ---");
     if text.contains(&end) {
@@ -67,7 +67,7 @@ pub(super) fn plain(text: &str, mark: &MessageMark) -> String {
     mark.removed_from(inert(text))
 }
 
-/// What the model reads when its work was found wanting.
+/// Formats a verifier's negative verdict for the model.
 pub(crate) fn verdict(verdict: &Verdict, mark: &MessageMark) -> String {
     let wanting = verdict.reports.iter().filter(|report| !report.passed);
     let said: Vec<String> = wanting
@@ -80,7 +80,7 @@ pub(crate) fn verdict(verdict: &Verdict, mark: &MessageMark) -> String {
     wrapped("rooftree", "verification", &text, mark)
 }
 
-/// What the model reads of what hooks said.
+/// Formats a hook's output for the model.
 pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
     let about: Vec<(&str, &str)> = note
         .about

@@ -1,4 +1,4 @@
-//! Calls that commands make from inside a running call: taken in while it runs, decided like any other.
+//! Nested calls: tool calls that commands make from inside a running call, checked like any other.
 //!
 //! They come through the doorway and go through the same checks, hooks, questions and limits as a model's; their
 //! intents and results are in the journal with the call they were made inside of. The model reads only what the
@@ -55,7 +55,7 @@ impl Default for NestedCalls {
 }
 
 impl NestedCalls {
-    /// The next call somebody wants made. Pends for as long as so many are being made already.
+    /// The next nested call that is requested. Pends while `most` are being made already.
     pub(super) async fn next(&mut self, most: usize) -> CallRequest {
         if self.callers.len() >= most {
             return std::future::pending().await;
@@ -66,12 +66,12 @@ impl NestedCalls {
         }
     }
 
-    /// Where commands knock.
+    /// Sender for requests of commands.
     pub(super) fn entrance(&self) -> mpsc::Sender<CallRequest> {
         self.tx.clone()
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether no caller waits for an answer.
     pub(super) fn is_idle(&self) -> bool {
         self.callers.is_empty()
     }
@@ -98,7 +98,7 @@ impl NestedCalls {
         });
     }
 
-    /// Forgets the calls under way: they have ended, and nobody knocks for them any more.
+    /// Drops the nested calls in progress: the calls they were made from have ended.
     pub(super) fn end(&mut self) {
         while self.rx.try_recv().is_ok() {}
         (self.callers, self.made) = (Vec::new(), Vec::new());
@@ -125,7 +125,7 @@ pub(super) struct ReadyNestedCall {
     pub(super) gone: CancellationToken,
 }
 
-/// A call from inside that somebody has been asked about.
+/// A nested call whose permission question is open.
 struct PendingNestedCall {
     ready: ReadyNestedCall,
     question: PermissionQuestion,
@@ -136,7 +136,7 @@ struct PendingNestedCall {
 pub(super) struct NestedPermissions(Vec<PendingNestedCall>);
 
 impl NestedPermissions {
-    /// Takes in a knock; gives the call back if it can be made.
+    /// Handles a request; returns the call if it can be made now.
     pub(super) async fn hear(
         &mut self,
         agent: &mut AgentActor,
@@ -153,7 +153,7 @@ impl NestedPermissions {
         }
         let most = agent.kit.limits.inner_calls;
         if agent.inner.count(&inside) > most {
-            // Not even kept: whoever knocks without end must not fill the journal.
+            // Not even recorded: a command that sends requests without end must not fill the journal.
             let words = format!(
                 "limit_reached: one call may make {most} calls from inside (limits.inner_calls)"
             );
@@ -210,13 +210,13 @@ impl NestedPermissions {
         }
     }
 
-    /// When the first of them is too late to be answered.
+    /// The earliest deadline of the open questions.
     pub(super) fn until(&self) -> Option<Timestamp> {
         self.0.iter().map(|asked| asked.question.until).min()
     }
 
-    /// Gives back the calls that were permitted meanwhile, and refuses those that were not. Whoever has
-    /// left is not asked about any more.
+    /// Returns the calls that were permitted meanwhile, and refuses those that were not. Withdraws the question if the
+    /// requesting command has disconnected.
     pub(super) async fn look(
         &mut self,
         agent: &mut AgentActor,
@@ -238,7 +238,7 @@ impl NestedPermissions {
         Ok(ready)
     }
 
-    /// Resolves when whoever made one of the calls has left.
+    /// Resolves when a command that requested one of the calls has disconnected.
     pub(super) fn left(&self) -> impl Future<Output = ()> + use<> {
         let gone: Vec<_> = self
             .0
@@ -265,7 +265,7 @@ impl NestedPermissions {
     }
 }
 
-/// Nobody is asked any more about a call from inside, and it is not made.
+/// Withdraws the question about a nested call, which is not made.
 async fn take_back(agent: &mut AgentActor, asked: PendingNestedCall) -> Result<(), Error> {
     permission::withdraw(agent, &asked.question).await?;
     let one = asked.ready.one;
@@ -309,7 +309,7 @@ fn wanted(
         ToolLookup::Unknown => None,
     };
     let Some(found) = found else {
-        // Whoever checks has the words for it.
+        // Unknown tool: `check` reports the error.
         return Ok(ToolCall {
             id,
             tool,

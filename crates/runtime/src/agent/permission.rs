@@ -1,4 +1,4 @@
-//! Asks a person about one call. The answer is bound to that very call: what was shown is what is made.
+//! Asks the user for permission for one call. The answer is bound to that very call: what was shown is what is made.
 
 use rooftree_protocol::{
     Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId,
@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{Error, post_turn::PostTurn, saved_rules};
 
-/// What came of the question.
+/// Outcome of a permission question.
 pub(super) enum PermissionOutcome {
     Yes(String),
     No(String),
-    /// Nobody was asked, because it cannot be done anyway.
+    /// The user was not asked, because the call cannot succeed anyway.
     Vain(String),
     Ended(RunEndReason),
 }
@@ -40,7 +40,7 @@ pub(super) struct PermissionQuestion {
     suggested: SuggestedRule,
 }
 
-/// What came of putting a question.
+/// Outcome of asking a question.
 pub(super) enum AskOutcome {
     /// It need not be waited for.
     Settled(PermissionOutcome),
@@ -48,7 +48,7 @@ pub(super) enum AskOutcome {
     Stands(PermissionQuestion),
 }
 
-/// Puts the question, if there is anybody to answer it, and waits for the answer.
+/// Asks the question, if a client can answer it, and waits for the answer.
 pub(super) async fn ask(
     agent: &mut AgentActor,
     one: &PreparedCall,
@@ -63,7 +63,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Puts the question, if there is anybody to answer it; one that was put before still stands.
+/// Asks the question, if a client can answer it; one that was asked before still stands.
 pub(super) async fn put(
     agent: &mut AgentActor,
     one: &PreparedCall,
@@ -167,7 +167,7 @@ async fn answered_by_hooks(
     Ok(is_permitted.then(|| PermissionOutcome::Yes("a hook answers for the user".into())))
 }
 
-/// What has come of a question that stands, without waiting; none if nothing has.
+/// The outcome of an open question (answer or timeout), without waiting; none if there is none yet.
 pub(super) async fn heard(
     agent: &AgentActor,
     question: &PermissionQuestion,
@@ -199,7 +199,7 @@ pub(super) async fn conclude(
                 "[auto-rejected: nobody answered in time]".into(),
             ))
         }
-        // The question stands: whoever goes on with the run waits for the same answer.
+        // The question stands: the process that resumes the run waits for the same answer.
         InquiryOutcome::Ended(RunEndReason::Paused) => {
             Ok(PermissionOutcome::Ended(RunEndReason::Paused))
         }
@@ -225,7 +225,7 @@ pub(super) async fn withdraw(
     .await
 }
 
-/// Takes back what was asked for a call that nobody makes any more.
+/// Withdraws the question of a call that will not be made.
 pub(super) async fn forget(agent: &mut AgentActor, asked: &RunInquiry) -> Result<(), Error> {
     let by = "interrupted".to_owned();
     let (outcome, reason) = match PermissionId::parse(&asked.id) {
@@ -277,7 +277,7 @@ async fn resolve(
     inquire::settle(agent, id.as_str(), outcome, rules, WaitReason::Permission).await
 }
 
-/// Whether an ask rule is why somebody has to be asked.
+/// Whether an ask rule is the reason to ask the user.
 fn is_ask_rule(agent: &AgentActor, reason: &str) -> bool {
     agent
         .policy
@@ -286,7 +286,7 @@ fn is_ask_rule(agent: &AgentActor, reason: &str) -> bool {
         .any(|ask| reason.contains(&format!("`{ask}`")))
 }
 
-/// Whether nothing but the mode wants somebody to be asked: no rule, no hook.
+/// Whether only the mode requires a question: no rule, no hook.
 pub(super) fn is_asked_by_mode(agent: &AgentActor, one: &PreparedCall, reason: &str) -> bool {
     let subject = one.tool.subject(&one.input);
     let (tool, cwd) = (one.tool.ruled_as(&one.input), &agent.session.cwd);
@@ -309,7 +309,7 @@ pub(super) fn is_asked_by_mode(agent: &AgentActor, one: &PreparedCall, reason: &
         && !is_ask_rule(agent, reason)
 }
 
-/// Something somebody wants to be asked about every time is not answered for longer than once.
+/// Scopes an answer may have. A call that an ask rule matches is answered only once at a time.
 fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
     use PermissionScope::{Always, Once, Project, Session};
     if is_ask_rule {

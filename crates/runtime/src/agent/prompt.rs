@@ -1,4 +1,4 @@
-//! What a model reads: system prompt, conversation, tools.
+//! Builds what a model reads: system prompt, conversation, tools.
 //!
 //! The system prompt is made when a run begins and stays the same from turn to turn, so that
 //! providers can reuse what they have already read. It is not in the journal: a run that goes on in
@@ -91,7 +91,7 @@ pub(super) fn request(
     }
 }
 
-/// Where the agent works and how freely, for models that act by themselves.
+/// Working directory and permission mode, for models that act by themselves.
 pub(super) fn workplace(agent: &AgentActor) -> Workplace {
     let written =
         |rules: &[rooftree_tools::PermissionRule]| rules.iter().map(ToString::to_string).collect();

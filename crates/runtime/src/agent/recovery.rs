@@ -1,4 +1,4 @@
-//! Finds out where a session was when nobody was working on it any more.
+//! Crash recovery: restores a session whose agent stopped without finishing.
 
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
@@ -47,8 +47,8 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     }
 }
 
-/// Heeds commands for whoever had the session before and did not get to them. A wish to stop is
-/// for the run it was meant for, never for a later one.
+/// Applies commands that were left for the previous owner. A command to stop is for the run it was meant for, never
+/// for a later one.
 pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>) {
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
@@ -67,8 +67,8 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
     }
 }
 
-/// Closes what a crash left open, so that the run can go on: calls that may not be made again
-/// get a result that says nobody knows. A question nobody answered stands.
+/// Closes what a crash left open, so that the run can continue: calls that must not be repeated get the result
+/// "unknown". An unanswered question stands.
 pub(super) async fn recover(agent: &mut AgentActor, attempts: u32) -> Result<(), Error> {
     forget_inner(agent).await?;
     let Some(run) = agent.history.run() else {
@@ -96,8 +96,8 @@ pub(super) async fn recover(agent: &mut AgentActor, attempts: u32) -> Result<(),
     Ok(())
 }
 
-/// Calls from inside others are made by commands, which are gone: nobody makes them again, and nobody waits
-/// for what was asked about them.
+/// Nested calls are made by commands, which have died: they are not repeated, and the questions about them are
+/// withdrawn.
 async fn forget_inner(agent: &mut AgentActor) -> Result<(), Error> {
     nested_calls::record_unfinished(agent, Outcome::Unknown, INTERRUPTED);
     let Some(run) = agent.history.run() else {

@@ -1,4 +1,4 @@
-//! Turns what a tool gave back into what the journal keeps: cut, spilled, noted.
+//! Converts a tool's output to the record the journal keeps: truncated, spilled to a blob, noted.
 
 use rooftree_protocol::{
     EventBody, Outcome, Part, Timestamp, ToolKind,

@@ -1,4 +1,4 @@
-//! How long to wait for a model, how often to ask again, and when to turn to another one.
+//! Retries of model requests: timeout, backoff, and fallback to another model.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -14,14 +14,14 @@ const LIMITED_FOR: Duration = Duration::from_secs(30 * 60);
 /// Failures of one model before the next one is asked, if there is a next one.
 const BEFORE_FALLBACK: u32 = 2;
 
-/// What follows a failure.
+/// What to do after a failed attempt: retry, fall back, or give up.
 pub(super) enum RetryDecision {
     Wait(Duration),
     TurnTo(Model),
     GiveUp,
 }
 
-/// What was tried for one answer.
+/// State of the retries of one model request.
 pub(super) struct RetryState {
     model: Model,
     others: VecDeque<Model>,
@@ -98,7 +98,7 @@ impl RetryState {
     }
 }
 
-/// Waits at the model's gate.
+/// Waits for a permit of the model's rate limiter.
 pub(super) async fn acquire_permit(
     agent: &mut AgentActor,
     model: &Model,

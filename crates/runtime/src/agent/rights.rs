@@ -1,5 +1,5 @@
-//! What may happen without asking, as it is now: settings, definitions and mandate, the rules people made, the mode,
-//! and what the run began with.
+//! The current permission policy of an agent: settings, definitions and mandate, saved rules, the mode, and the bounds
+//! the run began with.
 
 use std::{
     path::Path,
@@ -20,7 +20,7 @@ use crate::{
     saved_rules::ApplicableRules,
 };
 
-/// What a policy was put together from, besides what never changes while an agent is awake.
+/// Inputs that a cached policy was built from, besides what never changes while an agent is awake.
 pub(super) struct PolicyBasis {
     /// The edition of the rules people made.
     edition: u64,
@@ -62,7 +62,7 @@ pub(super) fn are_same(some: &[Arc<AgentDefinition>], others: &[Arc<AgentDefinit
             .all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
-/// What people should know about a project's definition that hides another one.
+/// Notice about a project's definition that shadows another one.
 pub(super) fn hiding(bounding: &[Arc<AgentDefinition>]) -> Option<Notice> {
     let [own, hidden, ..] = bounding else {
         return None;
@@ -127,7 +127,7 @@ impl AgentActor {
         }
     }
 
-    /// How the programs it runs are confined, as it is now.
+    /// Current confinement (sandbox) of the programs it runs.
     pub(super) fn confinement(&self) -> Confinement {
         self.world.confinement(self.bounds(self.ceiling().as_ref()))
     }
@@ -137,7 +137,7 @@ impl AgentActor {
         self.world.confinement(self.bounds(None))
     }
 
-    /// What a run that begins now may have at most, for whoever continues it.
+    /// Upper bounds of a run that begins now, recorded for a process that resumes it.
     pub(super) fn run_bounds(&self) -> RunBounds {
         let limits = &self.kit.limits;
         RunBounds {
@@ -336,7 +336,7 @@ impl AgentActor {
             .map_or(process, |begun| begun.policy.mode.min(process));
         match self.history.mode() {
             None => started_with,
-            // Whoever the agent talks to may widen; for whoever works for another agent nobody can.
+            // The user may widen the mode of a top-level agent; that of a delegated agent is never widened.
             Some(changed) if changed.is_wish && self.mandate.is_none() => {
                 // What a person agreed to in another process holds as far as this one permits it.
                 let most = if self.is_agreed_here() {

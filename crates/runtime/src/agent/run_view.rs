@@ -1,4 +1,4 @@
-//! How far a run is: what its events amount to. Pure.
+//! State of a run, folded from its events. Pure.
 
 use std::{collections::VecDeque, path::PathBuf, sync::Arc};
 
@@ -39,7 +39,7 @@ pub struct RunInquiry {
     pub answer: Option<Answer>,
 }
 
-/// How far the run is that is being worked on.
+/// State of the open run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunView {
     /// Which one.
@@ -88,7 +88,7 @@ pub struct RunView {
     pub failed_checks: Vec<Report>,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
-    /// Whether it makes one call that somebody else than the model asked for.
+    /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// How its last call ended.
     pub last_outcome: Option<Outcome>,
@@ -163,7 +163,7 @@ impl RunView {
         }
     }
 
-    /// What was asked under this name.
+    /// The inquiry with this id.
     pub(super) fn asked(&self, id: &str) -> Option<&RunInquiry> {
         self.asked.iter().find(|asked| asked.id == id)
     }

@@ -112,7 +112,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
             .errands
             .send(SessionAction::Wake(mandate.parent.session));
     }
-    // Whoever stops an agent stops what it has started.
+    // Stopping an agent stops what it has started.
     for task in left_running.into_iter().flatten() {
         let _ = agent
             .world
@@ -140,8 +140,8 @@ fn long_answer(agent: &AgentActor, end: &RunEnd) -> Option<Vec<u8>> {
     task::is_cut(end, agent.kit.limits.answer_chars).then(|| end.text.trim().as_bytes().to_vec())
 }
 
-/// The message to whoever delegated this run. It is part of the commit that ends it, so there is
-/// one for every end, and only one.
+/// The reply to the delegating session. It is part of the commit that ends the run, so there is exactly one for every
+/// end.
 fn reply(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> InboxPost {
     let origin = Origin::Task {
         task: run.clone(),
@@ -159,7 +159,8 @@ fn reply(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> In
         agent.kit.limits.answer_chars,
     ))];
     let id = MessageId::from_entropy(agent.world.entropy());
-    // Whoever stopped it knows: it is read at the next run, and wakes nobody who was stopped too.
+    // The session that stopped it knows: the reply is read at its next run, and does not wake a session that was
+    // stopped too.
     let silent = end.status == RunStatus::Cancelled || mandate.quiet;
     let message = Message {
         silent,

@@ -1,4 +1,4 @@
-//! What an agent has when it wakes, and what a run adds to that or takes away.
+//! Sets up an agent when it wakes and when a run begins: tools, policy, prompt.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an agent makes of its surroundings when a run begins: who checks its work, what people should know.
+//! Sets up the verifiers of a run when it begins, and notices about the project's files.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::AgentActor;
 use crate::{ProjectContext, checks::WorkCheck, resolved_agent::ResolvedAgent};
 
 impl AgentActor {
-    /// Finds out who checks the work, and what people should know about what is around.
+    /// Resolves the verifiers, and the notices about what was found in the project.
     pub(super) fn set_up_verifiers(
         &mut self,
         around: &ProjectContext,
@@ -20,7 +20,7 @@ impl AgentActor {
             around.checking(&kit.definition, &self.world.options.definitions);
         let found = self.with_functions(&kit.definition.verifiers, found);
         unknown.retain(|name| !self.world.options.checkers.contains_key(name));
-        // Whoever checks is not checked: it would never end.
+        // A verifier's own work is not verified: it would never end.
         let is_checking = mandate.is_some_and(|mandate| mandate.mode == RunMode::Verifying);
         self.verifiers = if is_checking {
             Arc::new([])
@@ -44,7 +44,7 @@ impl AgentActor {
         self.remarks.extend(news.chain(unknown));
     }
 
-    /// What checks: functions of the program first, which go before what files call the same.
+    /// Adds verifiers that are functions of the embedding program; they take precedence over files of the same name.
     fn with_functions(
         &self,
         names: &[String],

@@ -1,4 +1,4 @@
-//! Keeps a strict agent from starting where something in its definition cannot be enforced.
+//! Strict mode: refuses to start an agent if something in its definition cannot be enforced.
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::Model;

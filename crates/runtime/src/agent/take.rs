@@ -11,7 +11,7 @@ use rooftree_store::{InboxItem, batch_limit, failpoint};
 use super::{AgentActor, History, hook_points, journal::JournalCommit};
 use crate::{Error, inbox, runtime_context::RuntimeContext};
 
-/// Whose reply a call is that no model has asked for.
+/// Model name in the reply that stands for a call no model has made.
 const DIRECTED: &str = "program/call";
 
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
@@ -68,7 +68,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     Ok(())
 }
 
-/// A call that somebody else than the model wants, as the reply it stands for.
+/// A call requested by a client, as the reply of a model that it stands for.
 fn asked_for(call: &ToolCall) -> EventBody {
     EventBody::MessageCompleted(ReplyRecord {
         text: String::new(),
@@ -80,7 +80,7 @@ fn asked_for(call: &ToolCall) -> EventBody {
     })
 }
 
-/// Whether something waits that would start a run, for whoever has stopped looking.
+/// Whether a message waits that would start a run. Called after the agent has released the session.
 pub(super) async fn is_left(
     world: &RuntimeContext,
     session: &SessionId,
@@ -105,8 +105,8 @@ fn is_news(history: &History, item: &InboxItem) -> bool {
     !item.message.silent && !is_told(history, item)
 }
 
-/// Whether the conversation has this already: a call has told how the task ended, or its answer belongs
-/// to a verdict. One that nobody waits for any more belongs to none, and is told nowhere either.
+/// True if this task result must not be delivered again: the waiting call already returned it, or it belongs to a
+/// verifier, even one that was given up.
 fn is_told(history: &History, item: &InboxItem) -> bool {
     let is_known =
         |task, checks| (checks || history.is_told(task)) && !failpoint::is_without("told");
@@ -188,7 +188,7 @@ pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
     Ok(items.iter().any(steers))
 }
 
-/// What waits in a lane. The store may not know yet what was taken a moment ago; we do.
+/// Messages that wait in a lane, without those taken a moment ago, which the store may not know yet.
 async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
     let mut at_hand = agent.at_hand.take(lane);
@@ -237,7 +237,7 @@ fn mode_of(message: &Message) -> RunMode {
     }
 }
 
-/// What a run is about: what whoever delegated it calls it, else how its message begins.
+/// Title of a run: the one its mandate gives, else the beginning of its message.
 fn titled(message: &Message) -> String {
     match &message.mandate {
         Some(mandate) if !mandate.title.is_empty() => mandate.title.clone(),

@@ -1,4 +1,4 @@
-//! A delegated run as the one who delegated sees it: a task that ends, and what is told of it.
+//! A delegated run as its delegator sees it: a task with an end and a report.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn data(agent: &AgentActor, mandate: &Mandate) -> Map<String, Value> {
     data
 }
 
-/// What a run changed in a working copy of its own. A copy without changes goes at once.
+/// Changes of a run in its own working copy. A copy without changes is removed at once.
 pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNote>> {
     let copy: Workspace = serde_json::from_value(mandate?.workspace.clone()?).ok()?;
     let (diffstat, files) = match workspace::changes(&copy).await {
@@ -54,7 +54,7 @@ pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNo
             changes.diffstat,
             changes.files.into_iter().map(|file| file.path).collect(),
         ),
-        // Nobody can look into it now; it stays where it is.
+        // The copy cannot be read now; it stays where it is.
         Err(problem) => (problem.message, Vec::new()),
     };
     let Workspace {
@@ -86,7 +86,7 @@ pub(super) fn told_directory(cwd: &Path, mandate: Option<&Mandate>) -> PathBuf {
     parents().unwrap_or_else(|| cwd.to_owned())
 }
 
-/// What is said about a working copy that holds changes.
+/// Text about a working copy that holds changes.
 fn about_copy(run: &RunId, note: &WorkspaceNote) -> String {
     let place = match &note.branch {
         Some(branch) => format!("branch {branch}, in {}", note.root.display()),
@@ -115,14 +115,14 @@ fn detail(end: &RunEnd) -> String {
     }
 }
 
-/// What a run and everything below it cost.
+/// Total usage of a run and everything below it.
 pub(crate) fn total(end: &RunEnd) -> Usage {
     let mut usage = end.usage;
     usage += end.delegated;
     usage
 }
 
-/// What the one who delegated reads of a task that ended while it was not waiting.
+/// Notice to the delegating agent about a task that ended while it was not waiting.
 pub(crate) fn notice(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
     let how = end.summary();
     format!(
@@ -131,7 +131,7 @@ pub(crate) fn notice(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> St
     )
 }
 
-/// What a run answered. One that did not succeed says so first, whatever else it said.
+/// Answer of a run. One that did not succeed says so first.
 pub(crate) fn answer(agent: &str, run: &RunId, end: &RunEnd, limit: usize) -> String {
     let said = said(agent, end, limit);
     match &end.workspace {

@@ -1,4 +1,4 @@
-//! Questions that tools ask people while they run: put durably, answered to the call that waits.
+//! Questions that tools ask the user while they run: stored durably, answered to the waiting call.
 
 use std::{future::pending, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Error;
 
-/// What a running tool wants to know.
+/// A question of a running tool.
 pub(super) struct ToolQuestion {
     call: CallId,
     /// How many questions the call asked before.
@@ -46,7 +46,7 @@ impl ToolQuestionQueue {
         }
     }
 
-    /// How the tool of one call asks.
+    /// The function with which the tool of one call asks questions.
     pub(super) fn inquirer(&self, call: &CallId) -> Inquirer {
         let (tx, call) = (self.tx.clone(), call.clone());
         let before = Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -182,7 +182,7 @@ pub(super) async fn withdraw(
     Ok(())
 }
 
-/// When the time of the first question is up.
+/// The earliest deadline of the open questions.
 pub(super) fn until(standing: &[OpenQuestion]) -> Option<Timestamp> {
     standing.iter().map(|one| one.until).min()
 }

@@ -1,4 +1,4 @@
-//! Checks the work of an agent that says it is done, and gives it back if it is not.
+//! Verifies the work of an agent that says it is done, and returns it if it is not.
 //!
 //! What checks is named by the definition: commands, which say it with their exit code, models that
 //! judge, agents that look for themselves, and functions of the program around. The verdict is an event; `history.rs` turns one that
@@ -87,7 +87,7 @@ pub(super) async fn verify(agent: &mut AgentActor) -> Result<Option<RunEndReason
     Ok(None)
 }
 
-/// What came of one verifier.
+/// Outcome of one verifier.
 enum VerifierOutcome {
     Said {
         passed: bool,
@@ -107,7 +107,7 @@ impl VerifierOutcome {
     }
 }
 
-/// What became of a tool that works for a verifier.
+/// Outcome of a tool that works for a verifier.
 enum VerifierToolOutcome {
     Done(Box<ToolOutput>),
     Ended(RunEndReason),

@@ -1,13 +1,13 @@
-//! How much of a model's window a conversation takes: an estimate, corrected by what is reported.
+//! Estimates how much of a model's context window a conversation takes, corrected by the reported usage.
 
 use rooftree_protocol::{Part, event::ReplyPart};
 use rooftree_providers::{ModelMessage, may_be_sent};
 
-/// What one image counts for, whatever its size in bytes.
+/// Tokens counted per image, whatever its size in bytes.
 const IMAGE_TOKENS: u64 = 1_200;
 /// Bytes of a file for one token: much of a document is not words.
 const FILE_BYTES_PER_TOKEN: u64 = 16;
-/// What one file counts for at most; beyond it most models do not get the file.
+/// Maximum tokens counted per file; beyond it most models do not get the file.
 const FILE_TOKENS: u64 = 50_000;
 /// Characters per token, before the first report.
 const CHARS_PER_TOKEN: u64 = 4;

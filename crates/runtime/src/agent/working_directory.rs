@@ -39,7 +39,7 @@ impl AgentActor {
     }
 }
 
-/// Where a session goes on whose working copy was removed: in the directory the copy was made from.
+/// Fallback directory of a session whose working copy was removed: the directory the copy was made from.
 pub(crate) async fn original(world: &RuntimeContext, session: &Session) -> Option<PathBuf> {
     // The task that opened a session has the same id under another prefix.
     let task = world

@@ -1,4 +1,4 @@
-//! Watches a session and everybody below it, as one stream.
+//! Subscribes to a session and all sessions below it, as one stream of events.
 //!
 //! Each session keeps its own order, without a gap; between sessions events come as they come. A
 //! session joins when a delegated run begins in it. In this process the bus says so; what
@@ -35,21 +35,21 @@ pub struct TreeSubscription {
     /// Delegated runs that must be somewhere, and whose session is not known yet.
     wanted: BTreeSet<RunId>,
     then: TreeStep,
-    /// Whether the session at the top has been heard. Nobody below it is before.
+    /// Whether an event of the root session was delivered. Sessions below it are not delivered before.
     has_begun: bool,
 }
 
-/// What is to be done before anything is waited for.
+/// Work to do before waiting for events.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TreeStep {
-    /// Find those that were at work before anybody watched.
+    /// Find the runs that were at work before the subscription began.
     Begin,
     /// Look for the wanted ones in the store.
     Look,
     Wait,
 }
 
-/// What ends a wait.
+/// Reasons why a wait ends.
 enum TreeWakeup {
     Birth(Arc<Event>),
     Said(Box<Subscription>, Result<Arc<Event>, Error>),
@@ -193,8 +193,8 @@ impl TreeSubscription {
         Ok(())
     }
 
-    /// Whoever begins in the middle does not see the calls that delegated before; the list of
-    /// tasks says who is still at work. Those are watched from where they are.
+    /// A subscription that begins in the middle does not see the calls that delegated before; the list of tasks tells
+    /// which runs are still at work. Those are watched from where they are.
     async fn find_those_at_work(&mut self) -> Result<(), Error> {
         let mut above = if self.root.after > 0 {
             vec![self.root.session.clone()]

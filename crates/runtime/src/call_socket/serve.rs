@@ -1,4 +1,4 @@
-//! Answers at the door: bounded in what it reads, in how long it waits, and in how many it hears at once.
+//! Serves the call socket, with limits on request size, time, and concurrent connections.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,12 +12,12 @@ use tokio::{
 
 use super::{CallRequest, CallSessions, CallSocketReply, CallSocketRequest, FRAME, hold};
 
-/// Who is heard at the same time.
+/// Maximum number of concurrent connections.
 const AT_ONCE: usize = 64;
-/// How long somebody may take to say what is wanted, or to read the answer.
+/// Timeout for a client to send its request, or to read the answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Answers for as long as the door is open.
+/// Accepts connections for as long as the socket is open.
 pub(super) async fn serve(listener: UnixListener, guests: CallSessions) {
     let room = Arc::new(Semaphore::new(AT_ONCE));
     loop {
@@ -56,7 +56,7 @@ async fn answer(stream: UnixStream, guests: &CallSessions) {
     let _ = timeout(PATIENCE, writer.write_all(&line)).await;
 }
 
-/// What is asked for; else the answer to something that is no question.
+/// Parses the request; else returns the error reply.
 async fn asked(
     reader: &mut BufReader<OwnedReadHalf>,
 ) -> Result<CallSocketRequest, CallSocketReply> {
@@ -76,7 +76,7 @@ async fn asked(
     serde_json::from_slice(&line).map_err(|error| no(format!("it is no request: {error}")))
 }
 
-/// Passes it on to the agent; none if whoever asked has left.
+/// Forwards the request to the agent; none if the client has disconnected.
 async fn heard(
     request: CallSocketRequest,
     guests: &CallSessions,
@@ -89,7 +89,7 @@ async fn heard(
         return Some(CallSocketReply::failed(ErrorCode::Unauthorized, words));
     };
     let gone = guest.ended.child_token();
-    // Whoever leaves takes the wish along.
+    // A client that disconnects cancels its request.
     let _leaving = gone.clone().drop_guard();
     let (answer, answered) = oneshot::channel();
     match guest.knocks.try_send(CallRequest {

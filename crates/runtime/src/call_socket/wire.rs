@@ -1,4 +1,4 @@
-//! What is said at the door: one line of JSON each way, one call per connection.
+//! Wire format of the call socket: one line of JSON each way, one call per connection.
 
 use rooftree_protocol::{ErrorCode, Outcome};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct CallSocketRequest {
     pub flags: Vec<CommandFlag>,
 }
 
-/// What came of it.
+/// Reply to a request: the outcome of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallSocketReply {
     /// How it ended.

@@ -1,4 +1,4 @@
-//! A clock that stands still until it is turned, and chance that repeats itself.
+//! Virtual clock for tests: time moves only when advanced, and randomness is deterministic.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -32,7 +32,7 @@ impl VirtualClock {
         }))
     }
 
-    /// Moves time on and wakes whoever has slept long enough.
+    /// Advances time and wakes the sleepers whose time has come.
     pub fn advance(&self, by: Duration) {
         let mut state = self.lock();
         state.now += i64::try_from(by.as_millis()).unwrap_or(0);

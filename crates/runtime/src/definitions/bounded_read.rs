@@ -1,4 +1,4 @@
-//! Files that are read whole, up to a bound.
+//! Reads whole files, up to a size limit.
 
 use std::{
     fs,
@@ -44,7 +44,7 @@ pub(super) fn markdown_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whatever lies in a directory, by name.
+/// Entries of a directory, sorted by name.
 pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

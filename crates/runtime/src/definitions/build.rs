@@ -1,4 +1,4 @@
-//! Makes a definition out of the fields of a file. Every field has an effect or gets a complaint.
+//! Builds and validates a definition from the fields of a file. Every field has an effect or gets a diagnostic.
 
 mod model;
 mod permission;
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::hooks;
 
-/// What became of a draft.
+/// Result of building a draft.
 pub(super) struct BuildOutcome {
     /// None if something in it is wrong, or if it says that it is not to be used.
     pub(super) definition: Option<AgentDefinition>,
@@ -59,7 +59,7 @@ pub(super) fn fill(
     filling.finish(draft, base.is_some())
 }
 
-/// What a file says about the model, put together at the end.
+/// Fields about the model, combined at the end.
 #[derive(Default)]
 struct ModelFields {
     model: Option<(String, SourceSpan)>,
@@ -151,7 +151,7 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// How it works and looks, rather than what it may do.
+    /// Fields about behaviour and appearance, rather than permissions.
     fn manner(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
         match field {
             DefinitionField::Examples => {
@@ -226,8 +226,7 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// A hook that cannot be honoured is an error in a file that is written for us: a guard that
-    /// nobody asks guards nothing.
+    /// An invalid hook in a file written for Rooftree is an error: a guard that never runs guards nothing.
     fn hooks(&mut self, entry: &SyntaxEntry) {
         let written = entry.node.json();
         let source = self.definition.source.clone();
@@ -249,7 +248,7 @@ impl DefinitionBuilder<'_> {
         self.exposure_at = Some(entry.at);
     }
 
-    /// Whoever has no Bash has no command line to use skills with.
+    /// Without Bash an agent has no command line to use skills with.
     fn check_exposure(&mut self) {
         let AgentDefinition {
             exposure, tools, ..

@@ -1,4 +1,4 @@
-//! The agents that come with the program: Markdown files like everybody else's.
+//! The built-in agents: Markdown files in the same format as the user's.
 
 use std::{
     path::Path,

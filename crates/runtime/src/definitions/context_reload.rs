@@ -1,9 +1,9 @@
-//! Looks again at what is around agents when files have changed, so that a new run begins with what
+//! Reloads project context (rules, skills, instructions) when files have changed, so that a new run begins with what
 //! is on disk then.
 //!
-//! Whoever is in the middle of a run keeps what it began with: what a provider has read stays good.
-//! Looking is asking the system for the times and sizes of the files and directories that counted,
-//! or would count if they were there. Trust is asked for again with every change.
+//! A run in progress keeps the context it began with, so that the provider's prompt cache stays valid. A check stats
+//! the files and directories that counted, or would count if they were there: times and sizes. Trust is checked again
+//! with every change.
 
 use std::{
     fmt, fs,
@@ -19,16 +19,16 @@ use rooftree_protocol::Timestamp;
 use super::{ProjectContext, ProjectTrust, SearchDirs, TrustRecheck};
 use crate::clock::Clock;
 
-/// How long everything is taken to be as it was, in milliseconds: looking costs about as much as a turn's
-/// own work, and a hundred children may start at once.
+/// How long the last check stays valid, in milliseconds: a check costs about as much as a turn's own work, and a
+/// hundred children may start at once.
 const FRESH: i64 = 100;
 /// Files and directories that are looked at; changes of more are seen with the next change of these.
 const MOST: usize = 2_000;
-/// How coarse the times of files may be: what changed within this before it was read may change again
-/// without showing it.
+/// Granularity of file times: a file that changed within this time before it was read may change again without a new
+/// timestamp.
 const COARSE: Duration = Duration::from_millis(20);
 
-/// What agents find around them, as it is now. A clone is the same.
+/// Current project context of agents. A clone is the same.
 #[derive(Clone, Default)]
 pub struct ContextWatcher {
     current: Arc<RwLock<Arc<ProjectContext>>>,
@@ -45,7 +45,7 @@ struct ContextWatch {
     known: Vec<String>,
 }
 
-/// What was looked at, and how it was.
+/// The paths that were checked, with a hash of their times and sizes.
 struct ContextStamp {
     at: Timestamp,
     paths: Vec<PathBuf>,
@@ -94,7 +94,7 @@ impl ContextWatcher {
         }
     }
 
-    /// What is around now.
+    /// The current context.
     pub fn now(&self) -> Arc<ProjectContext> {
         if self.watch.as_ref().is_some_and(|watch| watch.is_due()) {
             self.afresh()
@@ -103,11 +103,11 @@ impl ContextWatcher {
         }
     }
 
-    /// The same for whoever must not rely on what was so a moment ago.
+    /// The same without the cached check, for callers that need the current state.
     pub fn afresh(&self) -> Arc<ProjectContext> {
         if let Some(changed) = self.watch.as_ref().and_then(|watch| watch.changed()) {
             let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-            // Whoever compares sees no difference where there is none.
+            // The same `Arc` stays if nothing differs, so that callers can compare.
             if **current != changed {
                 *current = Arc::new(changed);
             }
@@ -115,7 +115,7 @@ impl ContextWatcher {
         self.current()
     }
 
-    /// What was around when somebody looked last.
+    /// The context as of the last check.
     pub fn current(&self) -> Arc<ProjectContext> {
         self.current
             .read()
@@ -138,7 +138,7 @@ impl ContextWatch {
         self.clock.now().0 - seen.at.0 >= FRESH
     }
 
-    /// What is around, if it may be something else than before.
+    /// The reloaded context, if files may have changed.
     fn changed(&self) -> Option<ProjectContext> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.at = self.clock.now();
@@ -169,7 +169,7 @@ impl ContextWatch {
     }
 }
 
-/// What is not used because the project is not trusted as it is now.
+/// Notice about files that are ignored because the project is not trusted as it is now.
 fn untrusted(places: &SearchDirs) -> Option<String> {
     let found = if places.trust == ProjectTrust::Given {
         Vec::new()
@@ -231,7 +231,7 @@ fn stamped(paths: &[PathBuf]) -> (u64, SystemTime) {
     (hasher.finish(), latest)
 }
 
-/// When something was last done to a file: whoever sets its time back does not set this back.
+/// The ctime of a file: setting its mtime back does not set this back.
 fn changed(facts: &fs::Metadata) -> SystemTime {
     let seconds = u64::try_from(facts.ctime()).unwrap_or_default();
     UNIX_EPOCH

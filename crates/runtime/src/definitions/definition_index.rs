@@ -1,4 +1,4 @@
-//! Definitions by name and by who wrote them; the strongest of a name is the one that counts.
+//! Index of definitions by name and level; the one with the highest precedence counts.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -52,8 +52,8 @@ impl DefinitionIndex {
             .map(|(_, removed)| removed)
     }
 
-    /// Takes over what files say now. Definitions that did not change stay the very same, so that
-    /// whoever compares them sees no difference.
+    /// Replaces the definitions that come from files. Those that did not change stay the same `Arc`, so that a
+    /// comparison sees no difference.
     pub(super) fn replace_files(&mut self, definitions: Vec<AgentDefinition>) {
         self.edition += 1;
         let mut old: Vec<Arc<AgentDefinition>> = Vec::new();

@@ -1,4 +1,4 @@
-//! A line about an agent that does not describe itself, taken from its prompt.
+//! Default description of an agent that has none, taken from its prompt.
 
 /// "Your job is to …", else "You are a …", else the first line.
 pub fn described(prompt: &str) -> String {

@@ -1,4 +1,4 @@
-//! What is wrong with a definition file, where, and what to do about it.
+//! Diagnostics of definition files: the error, its location, and a fix.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::syntax_tree::SourceSpan;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -69,7 +69,7 @@ impl<'a> FileDiagnostics<'a> {
         self.add(Severity::Error, code, at, (what, help));
     }
 
-    /// Something somebody should look at, and what to do about it.
+    /// Adds a warning, and how to fix it.
     pub(super) fn warning(
         &mut self,
         code: &'static str,
@@ -80,7 +80,7 @@ impl<'a> FileDiagnostics<'a> {
         self.add(Severity::Warning, code, at, (what, help));
     }
 
-    /// What is strict is not used if anything about it is not as it is written.
+    /// Turns warnings into errors for a strict definition.
     pub(super) fn escalate(&mut self) {
         self.list
             .iter_mut()

@@ -1,4 +1,4 @@
-//! A definition as it stands in its file: fields with their places, not understood yet.
+//! Parsed but not yet validated definition: the fields of its file with their locations.
 
 use std::{
     path::{Path, PathBuf},
@@ -31,7 +31,7 @@ pub(super) struct DefinitionDraft {
     pub(super) complaints: Vec<Diagnostic>,
 }
 
-/// How a document with one or more definitions is written.
+/// Syntax of a document with one or more definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentSyntax {
     /// JSON; YAML is understood as well.
@@ -40,7 +40,7 @@ pub enum DocumentSyntax {
     Toml,
 }
 
-/// What was read from one file.
+/// Drafts and diagnostics of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileDrafts {
     pub(super) drafts: Vec<DefinitionDraft>,
@@ -407,7 +407,7 @@ impl DefinitionDraft {
         }
     }
 
-    /// What it is built on, and where that is said.
+    /// The name of the definition it extends, with its location.
     pub(super) fn extends(&self) -> Option<(&str, SourceSpan)> {
         let entry = self
             .fields

@@ -1,8 +1,8 @@
-//! The fields of a definition, under every name they have in the files people bring.
+//! Field names of definitions, with the aliases that other programs' files use.
 
 use super::names::nearest;
 
-/// What a field is about.
+/// The fields of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefinitionField {
     Name,
@@ -163,7 +163,7 @@ const FIELDS: &[(DefinitionField, &[&str])] = &[
     (DefinitionField::Remark, &["argument_hint"]),
 ];
 
-/// Which field a key means.
+/// The field that a key names.
 pub(super) fn field(key: &str) -> Option<DefinitionField> {
     let is_meant = |(_, names): &&(DefinitionField, &[&str])| {
         names.iter().any(|name| plain(name).eq(plain(key)))
@@ -171,7 +171,7 @@ pub(super) fn field(key: &str) -> Option<DefinitionField> {
     FIELDS.iter().find(is_meant).map(|(field, _)| *field)
 }
 
-/// The field somebody probably meant, under our name for it.
+/// Suggests the field that was probably meant, under our name for it.
 pub(super) fn likely(key: &str) -> Option<&'static str> {
     nearest(
         key,

@@ -1,4 +1,4 @@
-//! Makes drafts of what other programs have that is no agent file: recipes of goose, the house of daycare.
+//! Imports definitions from other programs' formats: recipes of goose, the directory of daycare.
 //!
 //! What they say is put under our names for it, at the place where it stands, and understood by the same
 //! code as every other file. What has no name with us is said, with what can be done about it.
@@ -19,7 +19,7 @@ use super::{
     syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue},
 };
 
-/// How deep directories of recipes go.
+/// Maximum depth of recipe directories.
 const DEEPEST: usize = 4;
 
 impl DefinitionLibrary {

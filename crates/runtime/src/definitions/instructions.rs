@@ -12,10 +12,10 @@ use rooftree_tools::DeniedPaths;
 
 use super::search_dirs::{INSTRUCTIONS, SearchDirs};
 
-/// How many files an import may lead through.
+/// Maximum depth of imports.
 const HOPS: usize = 4;
 
-/// What the instruction files say, together.
+/// The combined text of the instruction files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instructions {
     /// Each file under its path.

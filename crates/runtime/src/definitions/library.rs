@@ -1,4 +1,4 @@
-//! All files with definitions: finds them, reads them, and notices when they change.
+//! Finds and loads all definition files, and detects when they change.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use super::{
     search_dirs::{DefinitionDir, DirFormats},
 };
 
-/// How deep directories of definitions go.
+/// Maximum depth of definition directories.
 const DEEPEST: usize = 8;
 /// Files that are looked at in one directory and those below it.
 const MOST_FILES: usize = 5_000;
@@ -38,7 +38,7 @@ pub struct DefinitionDocument {
     pub level: DefinitionLevel,
 }
 
-/// Where definitions come from, and what is needed to read them.
+/// Sources of definitions, and the inputs needed to load them.
 #[derive(Clone, Debug, Default)]
 pub struct DefinitionLibrary {
     /// The directories.

@@ -1,4 +1,4 @@
-//! What a loader must be told by whoever knows settings, tools and variables.
+//! Inputs of the definition loader: model names, tool names, variable lookup.
 
 use std::{fmt, sync::Arc};
 
@@ -9,7 +9,7 @@ pub type ModelNaming = Arc<dyn Fn(&str) -> Result<ModelChoice, Problem> + Send +
 /// Says what a variable of the environment is.
 pub type VariableLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Models, tools and variables, as whoever starts the program knows them. Cheap to clone.
+/// Models, tools and variables, as configured at the start of the program. Cheap to clone.
 #[derive(Clone)]
 pub struct LoaderContext {
     /// Which model a name means.

@@ -1,4 +1,4 @@
-//! Takes a Markdown file apart: frontmatter, prompt, examples.
+//! Parses a Markdown file into frontmatter, prompt and examples.
 
 use rooftree_protocol::Example;
 
@@ -69,7 +69,7 @@ pub(super) fn examples(body: &str) -> (String, Vec<Example>) {
     (body.trim().to_owned(), Vec::new())
 }
 
-/// Who is speaking in an example.
+/// Speaker in an example.
 enum ExampleSpeaker {
     Nobody,
     User,

@@ -1,4 +1,4 @@
-//! Names of agents and tools: which are well-formed, which are known, which was meant.
+//! Validates names of agents and tools, and suggests the nearest known name.
 
 /// The tools that only look: what an agent in the manner of emdash has unless it says otherwise.
 pub const READ_ONLY: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearch"];

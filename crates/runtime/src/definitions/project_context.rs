@@ -1,4 +1,4 @@
-//! What agents find around them besides tools: rules, skills, instructions, verifiers.
+//! Loads the project context of agents: rules, skills, instructions, verifiers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -58,7 +58,7 @@ impl ProjectContext {
         }
     }
 
-    /// What a project brings that is not used because nobody trusts it.
+    /// Files of a project that are ignored because the project is not trusted.
     pub fn untrusted(places: &SearchDirs) -> Vec<PathBuf> {
         if places.trust == ProjectTrust::Given {
             return Vec::new();
@@ -80,8 +80,8 @@ impl ProjectContext {
         found
     }
 
-    /// What checks the work of a definition, and the names that mean nothing. A name is that of a
-    /// verifier, or of an agent, which may be written `agent:NAME`.
+    /// The verifiers of a definition, and the unknown names. A name is that of a verifier, or of an agent, which may
+    /// be written `agent:NAME`.
     pub fn checking(
         &self,
         definition: &AgentDefinition,
@@ -102,7 +102,7 @@ impl ProjectContext {
         (found, unknown)
     }
 
-    /// What a definition names that is not there.
+    /// Names in a definition that do not exist.
     pub fn missing(&self, definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
         let is_rule = |name: &str| {
             self.rules

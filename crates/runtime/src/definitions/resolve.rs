@@ -1,4 +1,4 @@
-//! Makes definitions of drafts, each on top of the one it extends.
+//! Resolves drafts to definitions, each with the fields of the one it extends.
 
 use rooftree_protocol::AgentDefinition;
 

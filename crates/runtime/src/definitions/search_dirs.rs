@@ -1,4 +1,4 @@
-//! Where definitions, rules, skills and instructions lie: the user's directory, the project's.
+//! Search directories of definitions, rules, skills and instructions: the user's and the project's.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::bounded_read::{entries, markdown_files};
 pub enum ProjectTrust {
     /// The person said so.
     Given,
-    /// Nobody did: a folder that was merely downloaded must not decide what agents do.
+    /// Not given (default): a folder that was merely downloaded must not decide what agents do.
     #[default]
     Missing,
 }
@@ -38,7 +38,7 @@ pub(super) struct DefinitionDir {
     pub(super) holds: DirFormats,
 }
 
-/// What kind of files a directory holds.
+/// Kinds of files in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DirFormats {
     /// Markdown and JSON, in directories below it too.

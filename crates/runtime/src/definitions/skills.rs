@@ -90,7 +90,7 @@ fn skill(
         None => said,
     };
     let is_for_models = !flag(&front, "disable-model-invocation")?.unwrap_or(false);
-    // That people cannot call it holds for every skill; that they can is a promise nobody keeps.
+    // `false` holds for every skill, because users cannot call skills; `true` is not supported.
     let is_for_people = flag(&front, "user-invocable")?.unwrap_or(false);
     let remark = "`user-invocable: true` has no effect: people name skills only in agents' files";
     let skill = Skill {
@@ -148,8 +148,8 @@ fn rules_of(front: &SyntaxNode, key: &str) -> Option<Vec<String>> {
 }
 
 impl Skill {
-    /// What an agent that follows it may do at most. Tools are named as they are here; a rule about a tool
-    /// nobody knows stays as it is, and names nothing.
+    /// The restriction of an agent that follows the skill. Tools are renamed to canonical names; a rule about an
+    /// unknown tool stays as it is, and matches nothing.
     pub fn note(&self, tools: &Toolset) -> SkillNote {
         let resolved = |rule: &String| {
             let read = PermissionRule::parse(rule)

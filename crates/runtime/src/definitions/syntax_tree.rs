@@ -1,17 +1,17 @@
-//! What a definition file says, with the place of every word, whatever syntax it is written in.
+//! Syntax tree of a definition file, with the location of every value, for every syntax.
 //!
-//! YAML, JSON and TOML become the same tree, so that one reader understands all of them and every
-//! complaint can point at its line and column.
+//! YAML, JSON and TOML are parsed into the same tree, so that one reader understands all of them and every diagnostic
+//! can point at its line and column.
 
 pub(super) mod toml;
 pub(super) mod yaml;
 
 use serde::Serialize;
 
-/// How deep values may lie in one another.
+/// Maximum nesting depth.
 pub(super) const DEEPEST: usize = 32;
 
-/// Where something stands in its file, counted from one, in characters.
+/// Location in a file: line and column, counted from one, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SourceSpan {
     /// The line.
@@ -29,7 +29,7 @@ pub(super) struct SyntaxNode {
     pub(super) at: SourceSpan,
 }
 
-/// What a value can be. Numbers, truth values and nothing are plain text until somebody asks.
+/// A parsed value. Numbers, booleans and null are plain text until they are converted.
 #[derive(Clone, Debug)]
 pub(super) enum SyntaxValue {
     Text { text: String, is_plain: bool },
@@ -89,7 +89,7 @@ impl SyntaxNode {
         }
     }
 
-    /// The same as JSON, for whoever wants a value of a type.
+    /// The same as JSON, for deserializing.
     pub(super) fn json(&self) -> serde_json::Value {
         match &self.value {
             SyntaxValue::Text { .. } if self.is_nothing() => serde_json::Value::Null,

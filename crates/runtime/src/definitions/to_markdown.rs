@@ -1,4 +1,4 @@
-//! Writes a definition as a Markdown file of our own: what is imported or made becomes a file like any other.
+//! Serializes a definition as a Markdown file in our own format, for imported and generated agents.
 
 use std::{collections::BTreeMap, fmt::Write};
 

@@ -1,4 +1,4 @@
-//! Verifiers: what checks an agent's work, read from `verifiers.json`. Others run them.
+//! Parses the verifiers of an agent's work from `verifiers.json`. They are run by `agent/verify.rs`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -12,7 +12,7 @@ const LONGEST: usize = 256 * 1024;
 /// Seconds an agent has.
 const AGENTS_PATIENCE: u64 = 600;
 
-/// What every verifier may say, whatever it is.
+/// Fields of every kind of verifier.
 const ALL: [&str; 5] = ["name", "type", "description", "enabled", "tags"];
 /// The kinds there are, and what each may say besides.
 const KINDS: [(&str, &[&str]); 4] = [
@@ -157,7 +157,7 @@ struct VerifierEntry<'a> {
 }
 
 impl<'a> VerifierEntry<'a> {
-    /// What kind it is: what it says, or what it has.
+    /// Its kind: as its `type` says, or by the fields it has.
     fn of(value: &'a Value) -> Result<Self, String> {
         let fields = value.as_object().ok_or("it is not a map of fields")?;
         let kinds = KINDS.map(|(kind, _)| kind);

@@ -1,4 +1,4 @@
-//! What the one who asked reads: that it has begun, how it ended, why it did not begin.
+//! Tool outputs of a delegation for the delegating agent: started, ended, or refused.
 
 use rooftree_protocol::{
     ErrorCode,
@@ -35,7 +35,7 @@ impl From<rooftree_store::Error> for DelegationError {
 }
 
 impl DelegationError {
-    /// What the model reads. A structural failure says so in its first words.
+    /// The error for the model. A structural failure says so in its first words.
     pub(super) fn output(self, agent: &str) -> ToolOutput {
         let error = |why: String| format!("[ERROR: sub-agent '{agent}' was not started: {why}]");
         let (code, words) = match self {
@@ -129,7 +129,7 @@ pub(super) fn queued(request: &DelegationRequest, asked: &ActiveDelegation) -> T
     }
 }
 
-/// It takes longer than anybody wanted to wait: from now on it works in background.
+/// The wait timed out: from now on the run works in the background.
 pub(super) fn detached(
     request: &DelegationRequest,
     asked: &ActiveDelegation,
@@ -153,7 +153,7 @@ pub(super) fn detached(
     }
 }
 
-/// It took longer than anybody wanted to wait, and nobody needs its answer any more.
+/// The wait timed out and the run was stopped, because its answer is not needed any more.
 pub(super) fn stopped(asked: &ActiveDelegation, end: Option<&RunEnd>, seconds: u64) -> ToolOutput {
     let words = format!(
         "[ERROR: sub-agent '{}' gave no answer within {seconds} s and was stopped.]",
@@ -168,7 +168,7 @@ pub(super) fn stopped(asked: &ActiveDelegation, end: Option<&RunEnd>, seconds: u
     }
 }
 
-/// Whoever asked was stopped, and so was the one that was asked.
+/// The delegating run was cancelled, and the delegated run with it.
 pub(super) fn cancelled(asked: &ActiveDelegation) -> ToolOutput {
     let words = format!(
         "[cancelled by parent] sub-agent '{}' was stopped.",
@@ -210,7 +210,7 @@ pub(super) fn again(note: TaskNote, end: &RunEnd) -> ToolOutput {
     }
 }
 
-/// The result of a task, for whoever asks about it later.
+/// The result of a task, for later queries.
 pub(super) fn told(note: &TaskNote, end: &RunEnd) -> String {
     let answer = task::answer(&note.agent, &note.task, end, usize::MAX);
     let seconds = end.duration_ms as f64 / 1_000.0;

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{ProjectContext, cached_answers::CachedAnswer, caller::Caller};
 
-/// How coarse the times of files may be.
+/// Granularity of file times.
 const COARSE: Duration = Duration::from_millis(20);
 
 /// A question whose answer may be kept.

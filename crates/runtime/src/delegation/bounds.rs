@@ -1,4 +1,4 @@
-//! Who may ask whom, how deep, and how many at once.
+//! Limits of delegation: which agents may be asked, how deep, and how many concurrently.
 
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, SessionId, UseAs};
 use rooftree_tools::toolset::is_named;
@@ -23,7 +23,7 @@ pub(super) fn check(
     if caller.depth() >= caller.kit.limits.depth {
         return Err(DelegationError::TooDeep(caller.kit.limits.depth));
     }
-    // A fork asks nobody else.
+    // A fork delegates to the same agent.
     if request.is_fork() || may_ask(caller, definition) {
         Ok(())
     } else {
@@ -42,7 +42,7 @@ pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
     !is_hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
 }
 
-/// Nobody waits for somebody who waits for them.
+/// Refuses a cycle: an agent must not wait for one that waits for it.
 pub(super) fn refuse_cycle(
     caller: &Caller,
     definition: &AgentDefinition,
@@ -66,7 +66,7 @@ pub(super) fn refuse_cycle(
     Ok(())
 }
 
-/// What to say when there is no place for one more.
+/// The error when a concurrency limit is reached.
 pub(super) fn full(full: DelegationLimit) -> DelegationError {
     DelegationError::Full(match full {
         DelegationLimit::Children(most) => {

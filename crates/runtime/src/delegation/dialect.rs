@@ -127,7 +127,7 @@ pub(super) fn arguments_of(surface: DelegationSurface) -> &'static [ToolArgument
     }
 }
 
-/// What a surface calls the agent and the task.
+/// Argument names of the agent and the task in a surface.
 pub(super) fn names_in(surface: DelegationSurface) -> (&'static str, &'static str) {
     match surface {
         DelegationSurface::InvokeAgent => ("agent_name", "prompt"),
@@ -138,7 +138,7 @@ pub(super) fn names_in(surface: DelegationSurface) -> (&'static str, &'static st
     }
 }
 
-/// What a tool does, in the words of a dialect.
+/// Description of a tool in a dialect.
 fn description(spec: &ToolSpec, dialect: AgentDialect) -> String {
     match (spec.name.as_str(), dialect) {
         ("Task", AgentDialect::Koda) => FOR_KODA.to_owned(),
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// What a dialect says for a request, as far as it can say it.
+    /// A request in the arguments of a dialect, as far as it can express it.
     fn said(dialect: AgentDialect, request: &DelegationRequest) -> Option<(&'static str, Value)> {
         let DelegationRequest {
             agent,

@@ -1,4 +1,4 @@
-//! What the asked one is given: no more than whoever asks may do, and what the call says.
+//! Builds the mandate of a delegated run: the caller's rights at most, narrowed by the call.
 
 use rooftree_protocol::{
     AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,
@@ -16,7 +16,7 @@ use crate::{caller::Caller, definitions::READ_ONLY, mcp_scope};
 /// Turns that emdash gives a sub-agent.
 const EMDASH_TURNS: u32 = 10;
 
-/// What one delegation is about.
+/// Inputs of one delegation.
 pub(super) struct DelegationInputs<'a> {
     pub(super) definition: &'a AgentDefinition,
     pub(super) request: &'a DelegationRequest,
@@ -40,7 +40,7 @@ pub(super) fn mandate(
     let own_rights =
         request.surface == DelegationSurface::AgentsMessage && is_trusted_peer(caller, definition);
     let mut most = at_most(caller, definition, call, own_rights);
-    // Whoever checks work only looks, unless its definition says what else it needs.
+    // A verifier only reads, unless its definition names the tools it needs.
     if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
         let brought = mcp_scope::brought(definition, &caller.kit.definition);
         most.tools
@@ -65,7 +65,7 @@ fn usual_turns(caller: &Caller, definition: &AgentDefinition) -> Option<u32> {
     (is_emdash && definition.max_turns.is_none()).then_some(EMDASH_TURNS)
 }
 
-/// The call's model, the definition's, the session's, that of whoever asks.
+/// Model precedence: the call's, the definition's, the session's, the caller's.
 fn model(
     caller: &Caller,
     definition: &AgentDefinition,

@@ -1,4 +1,4 @@
-//! Who gets a working copy of its own: whoever can write while others work in the same place.
+//! Workspace isolation: an agent that can write while others work in the same directory gets a copy of its own.
 
 use rooftree_protocol::{Isolation, Mandate, RunId};
 use serde_json::Value;
@@ -99,7 +99,7 @@ fn can_write(mandate: &Mandate) -> bool {
         .any(|tool| !HARMLESS.contains(&tool.as_str()))
 }
 
-/// Whether somebody else works at the same time: another child, or the one who asks.
+/// Whether another agent works concurrently: another child, or the caller.
 fn has_company(caller: &Caller, asking: &DelegationInputs<'_>) -> bool {
     asking.request.is_background() || caller.delegations > 1
 }

@@ -1,4 +1,4 @@
-//! What is asked for, whatever the tool was called: one value for every surface.
+//! Parses the arguments of a delegation into one request type, for every tool surface.
 
 use rooftree_protocol::{Isolation, Thoroughness};
 use rooftree_tools::arguments;
@@ -27,7 +27,7 @@ pub(super) struct DelegationRequest {
     pub(super) surface: DelegationSurface,
 }
 
-/// Which session is asked.
+/// Strategy for choosing the session to ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum SessionStrategy {
     /// A new one.
@@ -178,7 +178,7 @@ impl DelegationRequest {
         line.chars().take(80).collect()
     }
 
-    /// What the agent reads.
+    /// The prompt for the agent.
     pub(super) fn words(&self) -> String {
         let how = match self.thoroughness {
             None | Some(Thoroughness::Medium) => return self.prompt.clone(),
@@ -270,7 +270,7 @@ fn strategy(
         return SessionStrategy::Named(session);
     }
     if surface == DelegationSurface::Verifier {
-        // Whoever checks comes with fresh eyes.
+        // A verifier starts in a new session, without the history of the work.
         return SessionStrategy::New;
     }
     if agent.eq_ignore_ascii_case("fork") {

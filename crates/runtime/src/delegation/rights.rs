@@ -1,4 +1,4 @@
-//! What one agent may have another do: computed by narrowing and by nothing else.
+//! Rights that one agent passes to another: only ever narrowed.
 
 use rooftree_protocol::{
     AgentDefinition, CallId, Confinement, DefinitionLevel, Mandate, ParentCall, event::RunMode,
@@ -11,9 +11,9 @@ use rooftree_tools::{
 
 use crate::{caller::Caller, mcp_scope, resolved_agent::asks_for};
 
-/// The mandate of a message that expects no answer and starts a run elsewhere: whoever cannot do something
-/// does not get it done by telling another to. Whoever is above has given the work and reads what comes of
-/// it with rights of its own; so does a peer the user trusts.
+/// The mandate of a message that expects no answer and starts a run elsewhere: an agent must not get something done by
+/// a message that it may not do itself. The agent above has given the work and reads the result with rights of its
+/// own; so does a peer the user trusts.
 pub(super) fn told(
     caller: &Caller,
     definition: &AgentDefinition,
@@ -22,7 +22,7 @@ pub(super) fn told(
     (!is_trusted_peer(caller, definition)).then(|| at_most(caller, definition, call, false))
 }
 
-/// No more than whoever asks may do.
+/// A mandate with no more rights than the caller has.
 pub(super) fn at_most(
     caller: &Caller,
     definition: &AgentDefinition,
@@ -74,8 +74,8 @@ fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
     confinement
 }
 
-/// What is left is divided among those asked at the same time, so that all of them together cost no
-/// more than the one who asks may.
+/// Divides the remaining budget among agents asked concurrently, so that together they cost no more than the caller
+/// may.
 pub(super) fn share(caller: &Caller) -> Option<f64> {
     caller
         .money_left
@@ -100,7 +100,7 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
     let defined = all
         .scoped(&definition.tools)
         .capable(&definition.capabilities);
-    // Its memory is its own: nobody above has it, and nobody above lacks it.
+    // Its memory is its own: agents above neither grant nor lack it.
     let remembers = |name: &str| definition.memory.is_some() && name.starts_with("Memory");
     let names = defined.names().into_iter();
     // Asking people for more is no more.
@@ -118,7 +118,8 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
 
 /// A peer works with rights of its own where a definition that is not the project's names it.
 ///
-/// Invariant: a project's definition is nobody's trusted peer. Whoever named it may have meant the one it hides.
+/// Invariant: a project's definition is never a trusted peer. The definition that names it may have meant the one it
+/// shadows.
 pub(super) fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition) -> bool {
     let asker = &caller.kit.definition;
     let is_project = |one: &AgentDefinition| one.source.level == DefinitionLevel::Project;

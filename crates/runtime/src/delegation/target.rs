@@ -1,4 +1,4 @@
-//! Which session is asked: a new one, a branch, one that was asked before, or a peer's latest.
+//! Selects the session to delegate to: a new one, a fork, one that was used before, or a peer's latest.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -145,7 +145,7 @@ pub(super) async fn find(
     }
 }
 
-/// A peer keeps its sessions; they are nobody's children.
+/// A peer keeps its sessions; they have no parent.
 fn new_row(
     caller: &Caller,
     request: &DelegationRequest,

@@ -60,7 +60,7 @@ pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefin
         .filter(|definition| !definition.hidden && !definition.name.eq_ignore_ascii_case("lead"))
 }
 
-/// Who calls. Outside of a run these tools can do nothing.
+/// The caller. Outside of a run these tools fail.
 fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
     Caller::of(context).ok_or_else(|| {
         ToolOutput::failed(ErrorCode::Internal, "this tool only works within a run").into()
@@ -107,7 +107,7 @@ async fn workspace_of(caller: &Caller, id: &str) -> Result<Workspace, Box<ToolOu
         })
 }
 
-/// What to say when a working copy could not be dealt with.
+/// The error output for a failed workspace operation.
 fn in_trouble(problem: &Problem) -> ToolOutput {
     let more = [&problem.cause, &problem.fix]
         .into_iter()

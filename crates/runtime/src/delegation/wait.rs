@@ -9,26 +9,26 @@ use tokio_util::sync::CancellationToken;
 use super::{ActiveDelegation, DelegationEnd};
 use crate::runtime_context::{RuntimeContext, SessionAction};
 
-/// How long a cancelled run may take to stop before nobody waits for it any more.
+/// How long to wait for a cancelled run to stop.
 const GRACE: Duration = Duration::from_secs(4);
 
-/// What is waited for.
+/// A wait for one delegated run.
 pub(super) struct DelegationWait<'a> {
     pub(super) asked: &'a ActiveDelegation,
     pub(super) told: DelegationEnd,
     pub(super) late: TimeoutAction,
 }
 
-/// What becomes of a run that takes longer than anybody wants to wait.
+/// What to do with a run when the wait for it times out.
 #[derive(Clone, Copy)]
 pub(super) enum TimeoutAction {
     /// It goes on in background.
     Detach,
-    /// It is stopped: nobody needs its answer any more.
+    /// It is stopped: its answer is not needed any more.
     Stop,
 }
 
-/// How the wait ended.
+/// Outcome of the wait.
 pub(super) enum WaitOutcome {
     Ended(Arc<RunEnd>),
     Detached,
@@ -45,7 +45,7 @@ impl DelegationWait<'_> {
         cancel: &CancellationToken,
     ) -> WaitOutcome {
         let mut changes = world.store().changes();
-        // It may have ended before anybody waited: in the life of a process that is gone.
+        // It may have ended before this wait began, in an earlier process.
         if self.asked.is_repeated
             && let Some(end) = look(world, &self.asked.task).await
         {
@@ -84,7 +84,7 @@ impl DelegationWait<'_> {
     }
 }
 
-/// How a run ended, if it has.
+/// The end of a run, if the store has it.
 pub(super) async fn look(world: &RuntimeContext, task: &RunId) -> Option<Arc<RunEnd>> {
     let filter = RunFilter {
         run: Some(task.clone()),

@@ -1,4 +1,4 @@
-//! Arguments typed as flags, as the values a tool wants.
+//! Parses command-line flags into the values a tool's schema expects.
 //!
 //! Only the tool's schema knows that `--limit 5` is a number, so flags stay text until they are here.
 
@@ -15,7 +15,7 @@ pub struct CommandFlag {
     pub value: Option<String>,
 }
 
-/// What the flags say; else what is wrong with them, in words.
+/// Parses and validates the flags; an error says what is wrong with them.
 pub(crate) fn input(spec: &ToolSpec, flags: &[CommandFlag]) -> Result<Value, String> {
     let none = Map::new();
     let properties = spec

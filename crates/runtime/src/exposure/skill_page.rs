@@ -31,7 +31,7 @@ pub(super) fn written(group: &ToolGroup) -> String {
 
 fn tool(text: &mut String, spec: &ToolSpec) {
     let _ = write!(text, "\n## {}\n\n", spec.name);
-    // Whoever wrote it may not be us: quoted, it cannot look like another part of the page.
+    // The description may be third-party text: quoted, it cannot look like another part of the page.
     for line in spec.description.lines() {
         let _ = writeln!(text, "> {line}");
     }

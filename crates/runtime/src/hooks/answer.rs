@@ -1,4 +1,4 @@
-//! What a hook says: read from JSON, from exit codes and plain words, or made in code.
+//! Parses a hook's answer: from JSON, from exit codes and plain text, or made in code.
 
 use rooftree_tools::truncate;
 use serde::Deserialize;
@@ -9,14 +9,14 @@ use super::{HookPoint, HookVerdict};
 /// Characters of one text a hook may have a model or a person read.
 const LONGEST: usize = 10_000;
 
-/// What hooks say at one point. Nothing is said by default.
+/// The combined answer of hooks at one point. Empty by default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookAnswer {
     /// Whether it may happen. At most points a refusal only puts something off.
     pub verdict: HookVerdict,
     /// Whether a person need not be asked where only the mode wants one to be.
     pub permits: bool,
-    /// Why it is permitted or somebody is to be asked, in words.
+    /// Why it is permitted, or why the user is to be asked, in words.
     pub because: Option<String>,
     /// Other arguments for the call, which are checked as if the model had written them; at `Elicitation`
     /// what is answered.
@@ -79,7 +79,7 @@ impl HookAnswer {
         self.stops = self.stops.take().or(other.stops);
     }
 
-    /// What a program said by exiting with 2.
+    /// The answer of a program that exited with code 2.
     pub(super) fn blocked(errors: &str) -> Self {
         let words = errors.trim();
         Self::deny(if words.is_empty() {
@@ -89,7 +89,7 @@ impl HookAnswer {
         })
     }
 
-    /// What a program said by ending well after printing this.
+    /// The answer of a program that exited successfully after printing this.
     pub(super) fn printed(point: HookPoint, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if !text.starts_with('{') {
@@ -131,7 +131,7 @@ struct HookSpecificOutput {
     content: Option<Value>,
 }
 
-/// How a hook answers in place of a person.
+/// A hook's permission decision in place of a person.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HookDecision {
@@ -219,7 +219,7 @@ impl HookSpecificOutput {
     }
 }
 
-/// How a hook answers what a server asks people.
+/// A hook's answer to an elicitation of an MCP server.
 fn elicited(
     mut answer: HookAnswer,
     point: HookPoint,

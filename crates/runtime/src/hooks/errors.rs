@@ -1,4 +1,4 @@
-//! Why a hook gave no answer.
+//! Errors of hooks that gave no answer.
 
 use std::path::PathBuf;
 

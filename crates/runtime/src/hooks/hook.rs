@@ -1,4 +1,4 @@
-//! One hook: when it is asked, how, for how long, and what its failure means.
+//! One configured hook: when it is asked, its timeout, and how its failure is handled.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::Clock;
 
-/// How long a hook may think where nothing else is said.
+/// Default timeout of a hook.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Is asked at one point by calling it.
@@ -59,7 +59,7 @@ pub type AskedSessions = Arc<Mutex<VecDeque<SessionId>>>;
 /// Sessions of which it is remembered that a hook was asked in them.
 const MOST_ASKED: usize = 1_000;
 
-/// What is asked.
+/// The program, service or function that is called.
 #[derive(Clone)]
 pub enum HookAction {
     /// A program.
@@ -79,7 +79,7 @@ pub enum HookWait {
     Background,
 }
 
-/// What a failure means at a point where something waits to pass.
+/// Failure mode at a gate point: refuse (closed) or let pass (open).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookFailureMode {
     /// It does not pass.
@@ -120,7 +120,7 @@ impl ConfiguredHook {
         }
     }
 
-    /// What people know it by.
+    /// Its display name.
     pub fn name(&self) -> &str {
         match &self.action {
             HookAction::Program(program) => &program.shown,
@@ -194,7 +194,7 @@ impl ConfiguredHook {
         }
     }
 
-    /// What its failure amounts to.
+    /// Converts a failure to an answer.
     pub(super) fn failed(&self, failure: &HookError) -> HookAnswer {
         let words = format!(
             "the {} hook `{}` failed: {failure}",
@@ -203,7 +203,7 @@ impl ConfiguredHook {
         );
         // A program that ends with an error of its own has looked and has not said no.
         let is_error = matches!(failure, HookError::Error { .. });
-        // Whoever wrote that it may fail did not mean that an agent may make it fail.
+        // `on_failure: open` was not meant for a failure that an agent caused by changing the script.
         let is_closed =
             self.on_failure == HookFailureMode::Closed || matches!(failure, HookError::Changed(_));
         if self.point.is_gate() && !is_error && is_closed {

@@ -1,4 +1,4 @@
-//! A hook that is a service: the same JSON is sent to it, and it answers with the same JSON.
+//! HTTP hook: the JSON payload is posted to a service, which answers with JSON.
 //!
 //! It is reached like every page: at an address that was judged, never a private one. Only the person's
 //! own hooks may reach a service on this machine.
@@ -18,7 +18,7 @@ use super::{HookAnswer, HookError, HookPayload, HookRunContext};
 /// Bytes a service may answer with.
 const LONGEST: usize = 1024 * 1024;
 
-/// What to ask, and how.
+/// URL and headers of an HTTP hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookService {
     /// Where it is.

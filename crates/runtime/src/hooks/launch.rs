@@ -1,4 +1,4 @@
-//! Starts a hook's program: confined if it is to be; where nothing can do that, not at all or with a word.
+//! Starts a hook's program, sandboxed if required; without sandbox support it is refused, or started with a warning.
 
 use rooftree_process::{Error, Sandbox, SpawnRequest, StreamedProcess, spawn_streamed};
 use rooftree_protocol::{Network, SandboxMode};

@@ -1,10 +1,10 @@
-//! Which occasions a hook is for: everything, a list of names, or a pattern.
+//! Matcher of a hook: everything, a list of names, or a pattern.
 
 use std::fmt;
 
 use regex::Regex;
 
-/// What a hook's matcher says.
+/// A parsed matcher.
 #[derive(Clone, Debug, Default)]
 pub enum HookMatcher {
     /// Nothing: it is for all.

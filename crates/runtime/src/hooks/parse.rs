@@ -1,4 +1,4 @@
-//! Reads hooks as files write them. Every field has an effect or gets a complaint.
+//! Parses hooks from settings files. Every field has an effect or gets a diagnostic.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -26,7 +26,7 @@ const OF_SERVICE: [&str; 3] = ["url", "headers", "allowedEnvVars"];
 /// The longest a hook may be given, in seconds.
 const LONGEST: f64 = 24.0 * 60.0 * 60.0;
 
-/// What a file's `hooks` amount to.
+/// Result of parsing a file's `hooks`.
 #[derive(Clone, Default)]
 pub struct ParsedHooks {
     /// Hooks that can be asked.

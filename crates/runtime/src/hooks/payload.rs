@@ -1,4 +1,4 @@
-//! What a hook is told: the JSON that the ecosystem's hooks read, made from plain facts.
+//! Payload of a hook: the JSON that the ecosystem's hooks read.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub struct HookPayload {
     pub details: Map<String, Value>,
 }
 
-/// What is known about a call, for the rule in a hook's `if`.
+/// Facts about a call, for the rule in a hook's `if`.
 #[derive(Clone, Debug)]
 pub struct HookCallFacts {
     /// Canonical tool name.
@@ -50,7 +50,7 @@ pub struct HookCallFacts {
 }
 
 impl HookPayload {
-    /// An occasion nobody lives through, to try hooks out with.
+    /// A sample payload, to try hooks out with.
     pub fn sample(point: HookPoint, cwd: PathBuf, details: Map<String, Value>) -> Self {
         let session = SessionId::from_entropy(0);
         Self {
@@ -98,7 +98,7 @@ impl HookPayload {
         })
     }
 
-    /// What a program reads from its standard input. There is no transcript file, so none is named.
+    /// The JSON on a program's standard input. There is no transcript file, so none is named.
     pub fn input(&self) -> Value {
         let mut input = Map::new();
         input.insert("session_id".into(), json!(self.root));

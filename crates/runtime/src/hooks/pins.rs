@@ -1,4 +1,4 @@
-//! What the files that hooks name held when they were first seen, which is before any agent works.
+//! Pins the content of files that hooks name, as first seen, which is before any agent works.
 //!
 //! Invariant: a hook's program is not started unless what its command names is as it was then. So an
 //! agent that may edit files does not get to run them as the person.
@@ -16,10 +16,10 @@ use super::{HookError, HookScript};
 
 /// Files that are remembered. Those of more directories are compared by their names alone.
 const MOST: usize = 10_000;
-/// What stands for a file whose content could not be told: it is never the same again.
+/// Marker for a file whose content could not be read: it never compares equal.
 const UNTOLD: &str = "untold";
 
-/// What files held when they were first seen.
+/// Pinned fingerprints of files, as first seen.
 #[derive(Default)]
 pub struct ScriptPins(Mutex<PinnedFiles>);
 
@@ -55,7 +55,7 @@ impl ScriptPins {
                 (seen.files.get(&script.path).cloned(), words)
             };
             let is_good = match (known, script.word()) {
-                // It was named without being there, and nobody runs it.
+                // It was absent when first named, and is still absent: there is nothing to run.
                 (None, None) => true,
                 (_, Some(Err(_))) => false,
                 (Some(known), word) => {
@@ -84,7 +84,7 @@ impl ScriptPins {
 }
 
 impl HookScript {
-    /// What is there; none if it does not count as long as it is like that.
+    /// Fingerprint of the file; none if it does not count in its current state.
     pub fn word(&self) -> Option<io::Result<String>> {
         let is_directory = self.path.is_dir();
         if is_directory != self.is_directory && (is_directory || !self.is_run) {

@@ -6,7 +6,7 @@ use std::{fmt, str::FromStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HookPoint {
-    /// Before a tool is used; it can refuse, rewrite, have somebody asked, answer the question.
+    /// Before a tool is used; it can refuse, rewrite, have the user asked, answer the question.
     PreToolUse,
     /// After a tool was used and did what it should.
     PostToolUse,
@@ -34,7 +34,7 @@ pub enum HookPoint {
     PostCompact,
     /// Before a person is asked about a call; it can answer instead.
     PermissionRequest,
-    /// A call was refused, by whomever.
+    /// A call was refused, by a rule, a hook or the user.
     PermissionDenied,
     /// A person is being waited for.
     Notification,
@@ -143,7 +143,7 @@ impl HookPoint {
         )
     }
 
-    /// What a matcher is compared with here; none where a matcher would have no effect.
+    /// Description of the value that a matcher is compared with; none where a matcher would have no effect.
     pub fn matches_on(self) -> Option<&'static str> {
         match self {
             point if point.is_about_a_tool() => Some("the tool's name"),

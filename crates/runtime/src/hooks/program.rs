@@ -10,12 +10,12 @@ use super::{HookAnswer, HookError, HookPayload, HookRunContext, launch::started}
 
 /// Bytes a hook may print.
 const LONGEST: usize = 1024 * 1024;
-/// A program's time is counted by whoever asks it; this only keeps it from being waited for for ever.
+/// Upper bound only: the timeout of a program is measured by the caller.
 const FAR_AWAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// What a shell exits with when it cannot run what it was told to.
+/// Exit codes of a shell that cannot run the command.
 const NOT_RUN: [i32; 2] = [126, 127];
 
-/// What to start.
+/// The command of a program hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookProgram {
     /// A path, or a name looked up in PATH.
@@ -52,7 +52,7 @@ impl HookProgram {
         }
     }
 
-    /// What it names, with the project's root filled in where no shell does that.
+    /// Files that the command names, with the project's root filled in where no shell does that.
     pub(super) fn names(&self, project: &Path) -> NamedFiles {
         let project = project.display().to_string();
         let words = std::iter::once(&self.program).chain(&self.args);

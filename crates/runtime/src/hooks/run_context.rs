@@ -1,4 +1,4 @@
-//! What hooks stand on when they are asked: the project, how their programs are confined, what was pinned.
+//! Context that hooks run in: the project, the sandbox of their programs, the pinned files.
 
 use std::{
     path::PathBuf,
@@ -14,19 +14,19 @@ use rooftree_tools::{SandboxConfig, WebConfig};
 
 use super::{HookError, HookPayload, HookScript, ScriptPins};
 
-/// Whose hooks run confined, as what agents run does.
+/// Which hooks run sandboxed, as the programs of agents do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookConfinement {
-    /// Nobody's.
+    /// None of them.
     None,
     /// Those that a project brings.
     #[default]
     Project,
-    /// Everybody's.
+    /// All of them.
     All,
 }
 
-/// What hooks stand on when they are asked.
+/// Context that hooks run in.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct HookRunContext {
@@ -42,7 +42,7 @@ pub struct HookRunContext {
     pub web: WebConfig,
     /// What the files that hooks name held at first.
     pub pins: Arc<ScriptPins>,
-    /// Whether somebody was told that programs cannot be confined here.
+    /// Whether the user was warned that programs cannot be sandboxed here.
     pub(super) is_told: Arc<AtomicBool>,
 }
 
@@ -52,7 +52,7 @@ impl HookRunContext {
         self.project.clone().unwrap_or_else(|| occasion.cwd.clone())
     }
 
-    /// Whether the programs of whoever wrote a hook are confined.
+    /// Whether the programs of hooks from this level are sandboxed.
     pub(super) fn confines(&self, level: DefinitionLevel) -> bool {
         match self.confined {
             HookConfinement::None => false,
@@ -73,7 +73,7 @@ impl HookRunContext {
             .unwrap_or_else(|error| Err(HookError::NotStarted(error.to_string())))
     }
 
-    /// Whether this is the first time that somebody is told.
+    /// Whether this is the first warning that programs cannot be sandboxed.
     pub(super) fn is_first(&self) -> bool {
         !self.is_told.swap(true, Ordering::Relaxed)
     }

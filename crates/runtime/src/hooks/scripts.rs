@@ -1,4 +1,4 @@
-//! The files of a project that a hook's command names: whoever changes them changes what the hook does.
+//! The files of a project that a hook's command names: changing them changes what the hook does.
 //!
 //! What is run counts at every point. At a point where something waits to pass, whatever the command
 //! names counts: a list that a guard looks at is a part of the guard. What a script loads by itself is
@@ -84,7 +84,7 @@ fn shown(named: &NamedFile) -> String {
     format!("{start}{}", named.text)
 }
 
-/// Where names are looked up.
+/// Directories in which names are looked up.
 struct ScriptLookup<'a> {
     project: &'a Path,
     cwd: &'a Path,
@@ -92,7 +92,7 @@ struct ScriptLookup<'a> {
 }
 
 impl ScriptLookup<'_> {
-    /// Where a name may lead from these directories.
+    /// Candidate paths of a name below these directories.
     fn paths(&self, named: &NamedFile, bases: &[PathBuf]) -> Vec<PathBuf> {
         let text = Path::new(&named.text);
         let below = text.strip_prefix("/").unwrap_or(text);

@@ -1,7 +1,7 @@
-//! Which sessions have begun in this process, so that each begins and ends once for its hooks.
+//! Tracks the sessions that have begun in this process, so that each begins and ends once for its hooks.
 //!
-//! So many are remembered, and no more: the one that was left alone for longest ends for its hooks, and
-//! begins again when somebody comes back to it.
+//! A bounded number is tracked: the least recently used one ends for its hooks, and begins again when a client returns
+//! to it.
 
 use std::{
     collections::HashMap,

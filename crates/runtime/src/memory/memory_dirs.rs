@@ -1,10 +1,10 @@
-//! Where an agent's memory lies, and which files in it can be named.
+//! Memory directories of agents, and validation of file names in them.
 
 use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{AgentDefinition, MemoryScope};
 
-/// Where memories are kept that do not belong to a project.
+/// Directories of memories that do not belong to a project.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDirs {
     /// The user's; none if nothing is kept for the user.

@@ -1,4 +1,4 @@
-//! AskUser: one to four questions to whoever the work is for, with choices or in free words.
+//! AskUser: one to four questions to the user, with choices or in free text.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 const DESCRIPTION: &str =
     "Ask the user something you cannot find out or decide yourself. Waits for the answer.";
-/// More would be a form nobody wants to fill in.
+/// A user does not want to fill in a longer form.
 const MOST: usize = 4;
 
 const CHOICE: [ToolArgument; 2] = [

@@ -1,7 +1,7 @@
 //! GrantPermission: an agent passes on what it may do itself to one that works for it.
 //!
-//! Invariant: an agent grants only what would not be asked of itself. Whoever is granted something is
-//! below it, so nobody ends up with more than the one above has.
+//! Invariant: an agent grants only what it may do itself without a question. It grants only to agents below it, so no
+//! agent ends up with more rights than the one above has.
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{

@@ -1,7 +1,7 @@
-//! EnterPlanMode and ExitPlanMode: only look until somebody agrees with the plan.
+//! EnterPlanMode and ExitPlanMode: read-only until the user approves the plan.
 //!
-//! Invariant: a mode belongs to one session. An agent can always leave a mode it entered itself; a
-//! mode that people chose only they can widen; nobody changes the mode of whoever is above.
+//! Invariant: a mode belongs to one session. An agent can always leave a mode it entered itself; a mode that people
+//! chose only they can widen; no agent changes the mode of one above it.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +146,7 @@ impl Tool for ExitPlanModeTool {
             if caller.policy.mode != PermissionMode::Plan {
                 return ToolOutput::done("You are not in plan mode: go ahead.");
             }
-            // Whoever works for somebody has nobody to ask, and leaves only what it entered.
+            // A delegated agent has no user to ask, and leaves only a mode it entered.
             if caller.mandate.is_some() {
                 return left_alone(&caller);
             }

@@ -1,4 +1,4 @@
-//! Over random trees of delegations, messages, forks, resumes, recoveries, imports and rule changes nobody has more
+//! Over random trees of delegations, messages, forks, resumes, recoveries, imports and rule changes no agent has more
 //! rights after a step than before it: per tool, path, host and mode.
 
 use std::{path::Path, sync::Arc};

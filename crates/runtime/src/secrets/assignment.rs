@@ -1,4 +1,4 @@
-//! Values beside a name that says they are secret: `password=…`, `"api_key": "…"`, `--token …`.
+//! Secrets by key name, in assignments: `password=…`, `"api_key": "…"`, `--token …`.
 //!
 //! Such names are everywhere in code, so the value must be one a machine made up.
 

@@ -1,4 +1,4 @@
-//! The ways one value is written: as it is, and in the encodings it passes through.
+//! Encodings of a known secret to search for: plain, JSON, percent-encoded, HTML, base32, base64.
 
 /// Every form of a value, without repeats. Forms of base64 hold wherever in a longer text the value is.
 pub(super) fn of(value: &str) -> Vec<String> {

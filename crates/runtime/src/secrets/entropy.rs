@@ -1,4 +1,4 @@
-//! Tells what a machine made up from what people write.
+//! Entropy heuristics: tells generated keys from ordinary text.
 
 /// Whether a text is as mixed as a made-up key: not `xxxx…`, not `your-key-here`.
 pub(super) fn is_mixed(text: &str) -> bool {
@@ -25,7 +25,7 @@ fn is_worded(value: &str) -> bool {
     let is_plain = |piece: &str| {
         let digits = piece.bytes().filter(u8::is_ascii_digit).count();
         let first = piece.find(|letter: char| letter.is_ascii_digit());
-        // One run of digits at the end of a word at most, and no word that nobody could say.
+        // One run of digits at the end of a word at most, and no unpronounceable word.
         let trails =
             first.is_none_or(|at| piece.get(at..).is_some_and(|tail| tail.len() == digits));
         let one_case = piece.get(1..).is_none_or(|rest| {

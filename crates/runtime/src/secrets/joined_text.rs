@@ -1,4 +1,4 @@
-//! Text without what breaks a value apart: line ends with their indentation, the columns of a hexdump.
+//! Joins text that is broken across lines: without line ends and indentation, and without the columns of a hexdump.
 //!
 //! A view keeps for each of its bytes where it stood, so that what is found in it can be removed from the text.
 

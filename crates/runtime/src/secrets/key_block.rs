@@ -1,4 +1,4 @@
-//! Private keys in armour, and tokens of several parts.
+//! Patterns of private keys in PEM armour, and of tokens with several parts.
 
 use std::ops::Range;
 

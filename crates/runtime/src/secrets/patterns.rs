@@ -1,4 +1,4 @@
-//! What secrets look like, shape by shape: the literals they are found by, and what must be around those.
+//! Patterns of secrets: the literals they are found by, and what must be around those.
 //!
 //! A flat table. A literal is searched for as it is, so a word that comes in several cases is
 //! there in each of them.

@@ -1,7 +1,7 @@
-//! A store that keeps no secrets: whatever is written through it has them taken out first.
+//! A store wrapper that redacts secrets in everything that is written through it.
 //!
-//! Reads pass as they are. Events that others hold too (`append_shared`) are cleaned by whoever makes
-//! them, because what an agent remembers must be what is stored; see `World::event`.
+//! Reads pass as they are. Events that others hold too (`append_shared`) are redacted by their creator, because what
+//! an agent remembers must be what is stored; see `RuntimeContext::event`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Finds secrets by shape: one pass for all literals, then a close look at each place where one is.
+//! Scans for secrets by pattern: one pass for all literals, then a closer check at each match.
 
 use std::{
     ops::Range,

@@ -1,4 +1,4 @@
-//! Text that comes in pieces: what could be part of a secret is held back until it is clear.
+//! Redacts streamed text: holds back what could be part of a secret until that is decided.
 //!
 //! A secret cut in two must not get through in halves. Plain words pass at once; a word that looks
 //! like a key waits for its end, a line that sets a password for the end of its value. What was told

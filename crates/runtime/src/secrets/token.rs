@@ -1,4 +1,4 @@
-//! Tokens that begin with a literal of their issuer and go on in an alphabet of their own.
+//! Tokens with a literal prefix of their issuer, followed by characters of a given alphabet.
 
 use std::ops::Range;
 

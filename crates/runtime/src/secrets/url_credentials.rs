@@ -1,4 +1,4 @@
-//! Passwords in addresses, and what is sent to prove who one is.
+//! Credentials in URLs, authorization headers and web hook addresses.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ pub(super) fn password(text: &str, literal: Range<usize>) -> Option<Range<usize>
     let person = text.get(literal.end..literal.end + at)?;
     let (from, value) = match person.find(':') {
         Some(colon) => (literal.end + colon + 1, person.get(colon + 1..)?),
-        // No name: whoever sends a token alone.
+        // No user name: a token sent alone.
         None if person.len() >= 20 && is_mixed(person) => (literal.end, person),
         None => return None,
     };
@@ -90,7 +90,7 @@ pub(super) fn field(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     (value.len() >= 40 && is_mixed(value)).then_some(literal.end..end)
 }
 
-/// A web hook: whoever knows its address can post to it.
+/// A web hook: its address is enough to post to it.
 pub(super) fn hook(text: &str, literal: Range<usize>) -> Option<Range<usize>> {
     let end = TokenAlphabet::Url.run(text, literal.end, LONGEST);
     let value = text.get(literal.end..end)?;

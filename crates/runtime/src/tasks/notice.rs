@@ -1,4 +1,4 @@
-//! The messages that tell an agent how a program that it started in background has ended.
+//! Messages that notify an agent of the end of a background program it started.
 //!
 //! Both have the program as key, so an agent reads one of them, once.
 

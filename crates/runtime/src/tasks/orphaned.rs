@@ -1,8 +1,8 @@
 //! Settles background programs whose process was killed: their rows end, and their agent is told once.
 //!
 //! A program belongs to the process that started it and ends with it, so its row must not stay `running` when that
-//! process is gone. Whoever looks next settles it: the session when it goes on, a server when it starts, and
-//! `rooftree tasks`. How such a program ended is not known.
+//! process is gone. The next reader settles it: the session when it resumes, a server when it starts, or `rooftree
+//! tasks`. How such a program ended is not known.
 
 use rooftree_process::{ProcessIdentity, is_alive, kill_group};
 use rooftree_protocol::{SessionId, Timestamp};

@@ -1,4 +1,4 @@
-//! Work that waits for a disk, done where it holds up nobody else.
+//! Blocking file operations on a separate thread, so that the async runtime is not blocked.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use super::{WorkspaceConfig, errors};
 
-/// Does the work on a thread of its own. Once begun it is done to the end, also if nobody waits.
+/// Runs the work on a thread for blocking operations. Once begun it runs to the end, even if its caller is cancelled.
 pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {

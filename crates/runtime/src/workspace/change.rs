@@ -1,4 +1,4 @@
-//! What a child changed: files, lines, and a summary to read.
+//! Changes of a child in its workspace: files, lines, and a summary to read.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! A child's work in a worktree, all of it on its branch: committed there before anyone asks of it.
+//! Commits a child's work in a worktree to its branch, before it is diffed or merged.
 //!
 //! The child may have committed itself, switched branches or left its HEAD anywhere; whatever its
 //! branch and its HEAD held becomes a parent of the new commit, so that nothing is lost.

@@ -1,4 +1,4 @@
-//! What a child changed in a plain copy, found by comparing it with its manifest.
+//! Finds the changes of a child in a plain copy, by comparing it with its manifest.
 
 use std::path::{Path, PathBuf};
 

@@ -125,7 +125,7 @@ async fn discard_worktree(workspace: &Workspace, force: bool) -> Result<Option<S
     }
     let aside = aside(workspace);
     rename(&workspace.root, &aside).await?;
-    // Nobody can write through the old path any more; whoever did after the commit is seen now.
+    // No process can write through the old path any more; a write after the commit is detected now.
     let scratch = ScratchDir::below(repository.workshop()).await?;
     let tree = snapshot::tree(&aside, &scratch, UnreadablePolicy::Refuse).await;
     if tree.as_ref().ok() != Some(&work.tree) {
@@ -186,7 +186,7 @@ async fn forget(workspace: &Workspace, force: bool) -> Result<Option<String>, Pr
     release(workspace, !is_free).await
 }
 
-/// A copy that was never handed out: nobody has worked in it.
+/// Removes a copy that was never handed out: no agent has worked in it.
 async fn unmake(workspace: &Workspace) -> Result<(), Problem> {
     if workspace.kind == WorkspaceKind::Copy {
         return clear_copy(workspace).await;

@@ -1,4 +1,4 @@
-//! Failures of workspaces in words: what was attempted, what the system said.
+//! Errors of workspaces: what was attempted, what the system said.
 
 use std::{io, path::Path};
 
@@ -14,7 +14,7 @@ pub(super) fn failed(message: impl Into<String>) -> Problem {
     Problem::new(ErrorCode::ToolFailed, message)
 }
 
-/// Somebody keeps changing what is to be changed.
+/// Another process keeps changing the file that is to be changed.
 pub(super) fn keeps_changing(path: &Path) -> Problem {
     failed(format!("apply the changes to {}", path.display()))
         .cause("the file is being changed by someone else at the same time")

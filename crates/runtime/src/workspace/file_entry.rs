@@ -1,4 +1,4 @@
-//! What a file is, in a few words that can be compared: sort and content.
+//! Comparable description of a file: kind and content digest.
 
 use std::{
     fs::{self, File},
@@ -9,7 +9,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// What kind of thing lies at a path.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
@@ -28,7 +28,7 @@ pub(super) struct FileEntry {
 }
 
 impl FileEntry {
-    /// What lies at this path; none if nothing does. Links are not followed.
+    /// Describes the entry at this path; none if there is none. Links are not followed.
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
         let metadata = match fs::symlink_metadata(path) {
             Ok(metadata) => metadata,

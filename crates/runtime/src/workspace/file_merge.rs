@@ -17,7 +17,7 @@ use super::{
     manifest,
 };
 
-/// What becomes of one file.
+/// Outcome of merging one file.
 pub(super) enum FileMergeOutcome {
     /// The parent has it already.
     Same,

@@ -20,10 +20,10 @@ use super::errors;
 use sandbox::GitAccess;
 use settings::GitSettings;
 
-/// How often a command is tried that finds another git at work.
+/// Maximum retries of a command while another git holds the lock.
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
-/// How long git may take to end after its last word.
+/// Timeout for git to exit after its last output.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Settings that hold whatever the user's say. Large files are taken as they lie on the disk, so
@@ -58,7 +58,7 @@ const INHERITED: [&str; 5] = [
     "DEVELOPER_DIR",
 ];
 
-/// Whose name is on snapshots; a user without a configured name can have them too.
+/// Author of snapshots; used also if the user has no configured name.
 const WHO: (&str, &str) = ("Rooftree", "rooftree@localhost");
 
 /// One git command.
@@ -73,7 +73,7 @@ pub(super) struct GitCommand {
     is_look: bool,
 }
 
-/// What git answered.
+/// Output of a git command.
 #[derive(Debug)]
 pub(super) struct GitOutput {
     pub code: Option<i32>,
@@ -258,7 +258,7 @@ pub(super) fn not_started(error: Error) -> Problem {
         .fix("install git, or see that it is on the PATH")
 }
 
-/// What git said of its failure, on one line.
+/// Git's error message, on one line.
 pub(super) fn words(answer: &GitOutput) -> String {
     let lines: Vec<&str> = answer
         .errors

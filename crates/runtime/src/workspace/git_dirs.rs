@@ -1,4 +1,4 @@
-//! Where git's own directories for a working tree lie, found without asking git.
+//! Finds git's own directories of a working tree, without running git.
 
 use std::{
     ffi::OsStr,

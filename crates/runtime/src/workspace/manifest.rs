@@ -1,4 +1,4 @@
-//! What a plain copy was made of: every path with its sort and digest, and the texts themselves.
+//! Manifest of a plain copy: every path with its kind and digest, and the texts themselves.
 //!
 //! It lies beside the copy. The texts are kept so that changes of both sides can be merged.
 

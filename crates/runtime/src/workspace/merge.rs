@@ -29,7 +29,7 @@ use super::{
     three_way::{MergeConflict, MergeSides, merge},
 };
 
-/// How often it is tried again when someone writes to the parent's tree meanwhile.
+/// Maximum retries when another process writes to the parent's tree meanwhile.
 const ATTEMPTS: u32 = 5;
 
 /// Merges and lands what the child left.
@@ -166,7 +166,7 @@ fn left_out(conflicts: &[MergeConflict], occupied: &[TreeDifference]) -> Vec<Sta
     wanted.collect()
 }
 
-/// What is to be written where.
+/// Files to write, and where.
 struct MergePlan {
     differences: Vec<TreeDifference>,
     /// Versions of the child that the merge left out, under names of their own.
@@ -265,7 +265,7 @@ async fn carry_out(
     {
         return Ok(Some(step.path.clone()));
     }
-    // The scratch goes along, so that it outlives the landing even if nobody waits for it.
+    // The scratch directory is moved along, so that it outlives the operation even if the caller is cancelled.
     blocking::run(move || match replace_all(&origin, &steps, scratch.path()) {
         Ok(()) => Ok(None),
         Err(ReplaceError::Moved(path)) => Ok(Some(path)),

@@ -1,4 +1,4 @@
-//! The difference of two trees, as git tells it to programs.
+//! Parses git's raw diff of two trees.
 
 use std::{
     ffi::OsStr,

@@ -1,6 +1,6 @@
-//! The note beside a copy: whose it is, how far it got, what of it was applied.
+//! Record of a working copy, stored beside it: its owner, its state, and what of it was applied.
 //!
-//! It is written before the copy is made, so that a crash leaves nothing nobody knows of.
+//! It is written before the copy is made, so that a crash leaves no unrecorded copy.
 
 use std::{
     fs, io,
@@ -22,22 +22,22 @@ pub(super) const REMOVED: &str = ".removed";
 /// Changed files of a plain copy that is gone.
 pub(super) const KEPT: &str = ".kept";
 
-/// How far a copy got.
+/// State of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CopyState {
-    /// It is being made; nobody has worked in it.
+    /// It is being made; no agent has worked in it.
     Making,
     /// It was handed out.
     Ready,
 }
 
-/// What is known of a copy besides its files.
+/// Metadata of a copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct CopyRecord {
     pub workspace: Workspace,
     pub state: CopyState,
-    /// What was last applied, as [`Record::is_applied`] compares it.
+    /// What was last applied, as [`CopyRecord::is_applied`] compares it.
     #[serde(default)]
     pub applied: Option<String>,
     owner: CopyOwner,

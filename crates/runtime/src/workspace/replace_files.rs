@@ -1,4 +1,4 @@
-//! Brings new versions of files into the parent's tree: each in one step, all of them or none.
+//! Replaces files in the parent's tree: each atomically, all of them or none (rollback).
 //!
 //! A file that is no longer as it was when the new version was made stops the landing, and
 //! everything landed before it is taken back. What someone changed meanwhile is never replaced.
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file as it was seen: if this is the same, nobody wrote to it.
+/// File metadata at a moment: if it is equal later, no process has written to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileSnapshot {
     device: u64,
@@ -96,7 +96,7 @@ impl ReplacedFile {
         if FileSnapshot::of(&self.target) != self.new {
             return;
         }
-        // There is nobody left to tell if this fails; the old version then stays in its snapshot.
+        // An error cannot be reported here; the old version then stays in its snapshot.
         let _ = match (&self.old, &self.new) {
             (Some(old), Some(_)) => replace(old, &self.target),
             (Some(old), None) => {
@@ -120,7 +120,7 @@ fn one(root: &Path, step: &FileReplacement, old: &Path) -> Result<ReplacedFile, 
     if let (Some(new), Some(seen)) = (&step.new, step.seen) {
         keep_mode(new, seen).map_err(failed)?;
     }
-    // As late as possible: whoever writes now is too late to be seen, but that is microseconds.
+    // As late as possible: a write after this check is not detected, but that window is microseconds.
     if FileSnapshot::of(&target) != step.seen {
         return Err(moved());
     }

@@ -1,4 +1,4 @@
-//! Takes turns at a repository, also between processes: git's own locks fail instead of waiting.
+//! Lock on a repository, also between processes: git's own locks fail instead of waiting.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -10,7 +10,7 @@ use rooftree_protocol::Problem;
 
 use super::errors;
 
-/// How long to wait before asking again whether it is our turn.
+/// Poll interval while waiting for the lock.
 const PAUSE: Duration = Duration::from_millis(3);
 
 /// Our turn; it ends when this is dropped, or when this process dies.

@@ -1,4 +1,4 @@
-//! A directory for the work of one moment, gone when the work is.
+//! Temporary directory, removed when dropped.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use super::{blocking, errors};
 /// How its name begins. Where it must lie among the files of others, it is hidden.
 pub(super) const PREFIX: &str = ".rooftree-work-";
 
-/// A directory nobody else knows. Dropping it removes it.
+/// A directory with a random name. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct ScratchDir(PathBuf);
 
@@ -34,12 +34,12 @@ impl ScratchDir {
 
 impl Drop for ScratchDir {
     fn drop(&mut self) {
-        // What is left behind here is found by nobody and harms nobody.
+        // A directory that cannot be removed is unreferenced and harmless.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A name that nobody else has.
+/// A random, unique name.
 pub(super) fn random_name() -> Result<String, Problem> {
     let number = getrandom::u64()
         .map_err(|error| errors::failed("name a directory").cause(error.to_string()))?;

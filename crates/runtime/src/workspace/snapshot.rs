@@ -1,4 +1,4 @@
-//! A tree of everything that lies in a working tree now, made without touching the user's index.
+//! Snapshot of a working tree as a git tree, made without touching the user's index.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Lays the files of a merged tree out on the disk, ready to be landed.
+//! Writes the files of a merged tree to a scratch directory, ready to replace the originals.
 
 use std::{
     os::unix::ffi::OsStrExt,

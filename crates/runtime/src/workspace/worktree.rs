@@ -15,7 +15,7 @@ use super::{
     snapshot::{self, UnreadablePolicy},
 };
 
-/// How many names are tried before giving up.
+/// Maximum number of names to try.
 const NAMES: u32 = 20;
 
 /// Makes a worktree that holds what lies in the repository's tree now.

@@ -1,4 +1,4 @@
-//! Claims: one owner at a time, and nobody writes without being it.
+//! Claims: a session has one owner at a time, and only the owner can write.
 
 use rooftree_protocol::{Command, Lane, Timestamp};
 

@@ -71,7 +71,7 @@ pub(super) fn post(session: &SessionId, lane: Lane, number: u128) -> InboxPost {
     }
 }
 
-/// Somebody on another host, so that only the lease counts.
+/// An owner on another host, so that only the lease counts.
 pub(super) fn stranger() -> Owner {
     Owner {
         host: "far-away".into(),

@@ -1,4 +1,4 @@
-//! What people are asked, and the rules they make.
+//! Inquiries (questions to people) and the permission rules people save.
 
 use rooftree_protocol::{
     Answer, CallId, Effect, EventBody, InquiryResponse, PermissionDecision, PermissionId,

@@ -1,4 +1,4 @@
-//! The order of writes, and the news of them.
+//! Order of writes, and change notifications.
 
 use rooftree_protocol::Lane;
 

@@ -1,4 +1,4 @@
-//! One commit of a session's owner: its events, what it took, what it tells others.
+//! Appends to a journal: one commit of a session's owner with its events, taken messages and posts.
 //!
 //! Invariant: nothing here is done unless fence and token are still the session's own, and
 //! an inbox item counts as taken only in the commit that holds its message.
@@ -36,7 +36,7 @@ struct LaneProgress {
     done: u64,
 }
 
-/// A batch, spelled out by whoever appends, so that the writer does not have to.
+/// A batch, serialized on the caller's thread, so that the writer does not have to.
 pub(crate) struct EncodedBatch {
     /// All but its events, posts and blobs.
     batch: AppendBatch,
@@ -50,7 +50,7 @@ pub(crate) struct EncodedBatch {
 }
 
 impl EncodedBatch {
-    /// Only looks at the events: whoever appends goes on using them.
+    /// Only borrows the events: the caller goes on using them.
     pub(crate) fn encode<E: Borrow<Event>>(
         events: &[E],
         mut batch: AppendBatch,

@@ -1,4 +1,4 @@
-//! Bytes under the name of their content.
+//! Blobs, named by their content hash.
 
 use rooftree_protocol::BlobId;
 use rusqlite::{Connection, OptionalExtension, params};

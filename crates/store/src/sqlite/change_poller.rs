@@ -1,7 +1,7 @@
-//! Tells watchers that another process committed something.
+//! Notifies subscribers that another process committed something.
 //!
-//! SQLite's data version, asked on the writer's own connection, moves only when somebody else
-//! commits. So the writer looks, between its own commits, and only while somebody watches.
+//! SQLite's data version, queried on the writer's own connection, changes only when another connection commits. So the
+//! writer polls it between its own commits, and only while there are subscribers.
 
 use std::time::{Duration, Instant};
 

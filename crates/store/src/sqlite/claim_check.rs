@@ -1,10 +1,10 @@
-//! What is needed of a claim inside the writer, where the claim itself cannot go.
+//! The fields of a claim (session, fence, token) that the writer validates; the claim itself cannot be sent there.
 
 use rooftree_protocol::SessionId;
 
 use crate::Claim;
 
-/// Whose claim, and what it is compared by.
+/// The session, and the fence and token that its claim is compared by.
 pub(crate) struct ClaimProof {
     pub(crate) session: SessionId,
     pub(crate) fence: u64,

@@ -1,4 +1,4 @@
-//! Claims: who may work on a session, until when, and whether they still live.
+//! Claims: the owner of a session, its lease, and whether that process is still alive.
 
 use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};

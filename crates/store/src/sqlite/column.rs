@@ -1,4 +1,4 @@
-//! How our words are written into columns and read back.
+//! Converts values to SQL columns and back.
 
 use std::{
     ffi::OsStr,

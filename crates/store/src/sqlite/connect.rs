@@ -1,4 +1,4 @@
-//! Opens connections: where the file may lie, who may read it, how it is set.
+//! Opens SQLite connections: file location, permissions, pragmas.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},
@@ -123,7 +123,7 @@ pub(crate) fn log_of(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The file as an address that promises SQLite nobody changes it.
+/// The file as an `immutable=1` URI, which promises SQLite that no process changes it.
 fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .to_string_lossy()

@@ -1,8 +1,8 @@
-//! Looks at the files of a database before SQLite does, and refuses what SQLite would take for less than it is.
+//! Validates the files of a database before SQLite opens them, and refuses those that SQLite would silently truncate.
 //!
-//! SQLite takes an empty file for a new database and removes the log beside it, ends a log at its first damaged
-//! frame, and opens a file without the log it needs. Each of these is silent loss. Whoever is the first to use a
-//! database looks for them here; see `mark.rs` for how much was promised.
+//! SQLite takes an empty file for a new database and removes the log (WAL) beside it, ends a log at its first damaged
+//! frame, and opens a file without the log it needs. Each of these is silent data loss. The first process to open a
+//! database checks for them here; see `durability_mark.rs` for how much was promised.
 
 use std::{
     fs::{self, File},
@@ -138,7 +138,7 @@ impl DatabaseGuard {
         self.mark.as_ref().map_or(Ok(()), DurabilityMark::share)
     }
 
-    /// Whether nobody else used the database when this was opened.
+    /// Whether no other process used the database when this was opened.
     pub(crate) fn was_alone(&self) -> bool {
         self.was_alone
     }
@@ -182,7 +182,8 @@ impl DatabaseGuard {
         }
     }
 
-    /// Writes the log anew after a failed sync. Nobody else may use the database then, because they have the old one open.
+    /// Writes the log anew after a failed sync. No other process may use the database then, because it has the old log
+    /// open.
     pub(crate) fn rewrite_log(&self, path: &Path) -> Result<(), Error> {
         let Some(mark) = &self.mark else {
             return Ok(());
@@ -204,7 +205,7 @@ impl DatabaseGuard {
         Ok(())
     }
 
-    /// Moves a log that was left behind into the database, if nobody else uses it.
+    /// Checkpoints a log that was left behind, if no other process uses the database.
     pub(crate) fn checkpoint_leftover(&self, path: &Path) {
         let is_left = fs::metadata(connect::log_of(path)).is_ok_and(|log| log.len() > 0);
         if is_left
@@ -219,8 +220,8 @@ impl DatabaseGuard {
     }
 }
 
-/// Opens a connection of its own, moves the log into the database as far as nobody waits, and closes it: the last
-/// one to close removes the log.
+/// Opens a connection of its own, checkpoints the log into the database as far as that blocks no other connection, and
+/// closes it: the last one to close removes the log.
 pub(crate) fn checkpoint(path: &Path) {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     if let Ok(connection) = Connection::open_with_flags(path, flags) {

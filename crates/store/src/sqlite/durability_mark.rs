@@ -1,11 +1,12 @@
-//! The file `rooftree.db-mark` beside the database: how much was promised, and who uses the database.
+//! The file `rooftree.db-mark` beside the database: how much was promised as durable, and the lock that shows who uses
+//! the database.
 //!
 //! After each sync of the log the writer notes how many rows of each kind were on disk by then. The note is written
 //! without a sync of its own, so it may be older than what is on disk, and never says more. If the database has less,
 //! something that was promised is lost: a log that was cut, deleted or damaged, or a file that was put back.
 //!
-//! Every store holds a shared lock (`flock`) on this file. Whoever gets it exclusively is alone, and may look at the
-//! files without SQLite.
+//! Every store holds a shared lock (`flock`) on this file. A process that gets the exclusive lock is alone, and may
+//! read the files without SQLite.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -138,7 +139,8 @@ impl DurabilityMark {
         File::open(path_of(database)).ok().map(Self)
     }
 
-    /// Waits until nobody has the mark alone. Says whether the caller has it alone now; else it shares it.
+    /// Waits until no process holds the exclusive lock. Returns true if the caller has it exclusively now; else it
+    /// holds the shared lock.
     pub(crate) fn lock(&self) -> Result<bool, Error> {
         let since = Instant::now();
         loop {
@@ -155,7 +157,7 @@ impl DurabilityMark {
         }
     }
 
-    /// Has it alone, if nobody else uses the database.
+    /// Tries to take the exclusive lock; true if no other process uses the database.
     pub(crate) fn is_alone(&self) -> bool {
         self.0.try_lock().is_ok()
     }

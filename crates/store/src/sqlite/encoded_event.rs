@@ -1,4 +1,4 @@
-//! An event as its row will hold it, spelled out by whoever appends it.
+//! An event serialized as its row will hold it, on the thread that appends it.
 
 use rooftree_protocol::{Event, EventBody, RunId, SessionId, Timestamp, message::Part};
 

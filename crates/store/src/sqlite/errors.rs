@@ -1,4 +1,4 @@
-//! Turns what SQLite says into what a caller can tell apart.
+//! Converts SQLite errors to the store's error type.
 
 use rusqlite::ErrorCode;
 

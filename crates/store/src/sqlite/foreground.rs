@@ -1,4 +1,4 @@
-//! The session a person talks to: the one at work, else the one spoken to last.
+//! Foreground session (the one a person talks to): the one at work, else the one spoken to last.
 
 use rooftree_protocol::{Session, Timestamp};
 use rusqlite::Connection;

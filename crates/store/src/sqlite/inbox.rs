@@ -1,4 +1,4 @@
-//! Inboxes: a message gets its place here, and waits.
+//! Inbox rows: assigns a message its position and stores it until it is taken.
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, SessionId};
 use rusqlite::{Connection, params};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Error, InboxItem, InboxPost, KeyReuse, PostReceipt, failpoint};
 
-/// A post, spelled out by whoever posts, so that the writer does not have to.
+/// A post, serialized on the caller's thread, so that the writer does not have to.
 pub(crate) struct EncodedPost {
     post: InboxPost,
     text: String,
@@ -61,7 +61,7 @@ pub(crate) fn post(
     })
 }
 
-/// When a person said this; none if nobody did.
+/// When a person said this; none if the message is not from a person.
 fn spoken_at(message: &Message) -> Option<i64> {
     matches!(message.origin, Origin::User | Origin::Connector { .. }).then_some(message.at.0)
 }
@@ -92,8 +92,8 @@ fn insert(
     Ok(stored == 1)
 }
 
-/// The first message with this key. What it says is compared: one key for two messages is a mistake that
-/// only whoever posts can judge.
+/// The first message with this idempotency key. The contents are compared: one key for two different messages is a
+/// mistake that only the sender can resolve.
 fn repeated(
     connection: &Connection,
     number: i64,
@@ -168,7 +168,7 @@ pub(crate) fn waiting(
         });
     }
     if items.is_empty() {
-        // Nothing there, or nobody: that is not the same.
+        // Tells an empty inbox from a session that does not exist.
         sessions::place(connection, session)?;
     }
     Ok(items)

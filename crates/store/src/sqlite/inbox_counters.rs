@@ -1,6 +1,6 @@
-//! What was posted to a session, counted: the row that those who post write.
+//! Counters of the messages posted to a session: the row that posting processes write.
 //!
-//! What was taken and done is the owner's to write and stands in the session's own row.
+//! The counters of messages taken and done are written by the owner, in the session's own row.
 
 use rooftree_protocol::{Lane, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -20,7 +20,7 @@ pub(crate) enum RecipientFilter {
 /// Whether there is a row, and what a restart makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InboxState {
-    /// Nobody has posted yet.
+    /// No message has been posted yet.
     Absent,
     /// Everything was done when its owner last gave it back.
     Rests,

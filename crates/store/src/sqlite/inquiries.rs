@@ -1,4 +1,4 @@
-//! What people are asked. The first answer is kept; every later one is told so.
+//! Rows of inquiries (questions to people). The first answer is kept; each later one gets `Late`.
 
 use rooftree_protocol::{InquiryResponse, RunId, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -31,7 +31,7 @@ pub(crate) fn ask(connection: &Connection, inquiry: &Inquiry) -> Result<(), Erro
     Ok(())
 }
 
-/// Whoever asked has gone on.
+/// Marks an inquiry as settled: the asking agent has continued.
 pub(crate) fn settle(connection: &Connection, id: &str) -> Result<(), Error> {
     connection
         .prepare_cached("UPDATE inquiry SET settled = 1 WHERE id = ?1")?

@@ -1,4 +1,4 @@
-//! A few threads that read beside the writer, each with its own connection.
+//! Pool of reader threads beside the writer, each with its own connection.
 //!
 //! A thread is started when a read finds all others busy, and opens its connection when it
 //! has its first read: a program that only posts never pays for either.
@@ -28,7 +28,7 @@ struct ReaderPoolShared {
     path: PathBuf,
     state: Mutex<ReaderPoolState>,
     wake: Condvar,
-    /// For whoever waits until a connection is closed.
+    /// Notified when a connection is closed.
     left: Condvar,
 }
 
@@ -89,8 +89,8 @@ impl ReaderPool {
 }
 
 impl ReaderPool {
-    /// Has all connections closed; the next read opens a new one. Fails if a read takes too long, which it does if it
-    /// waits for whoever calls this.
+    /// Closes all connections; the next read opens a new one. Fails on timeout if a read takes too long, as one does
+    /// that waits for the caller of this.
     pub(crate) fn disconnect(&self) -> Result<(), Error> {
         let until = Instant::now() + DISCONNECT;
         let mut state = self.0.state();
@@ -158,7 +158,7 @@ impl ReaderPoolShared {
     }
 
     fn connect(&self) -> Result<Connection, Error> {
-        // Before it is there: whoever has all closed waits for it.
+        // Counted before it is open: `disconnect` must wait for it.
         self.state().connected += 1;
         let opened = connect::reader(&self.path);
         if opened.is_err() {

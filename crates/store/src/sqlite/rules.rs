@@ -1,4 +1,4 @@
-//! Rules that people made.
+//! Permission rules that people saved.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The tables, and how an older database becomes a current one.
+//! Schema of the tables, and migration of older databases.
 
 use rusqlite::{Connection, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};

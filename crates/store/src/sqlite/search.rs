@@ -1,4 +1,4 @@
-//! Search over messages and replies. The index is brought up to date when somebody searches.
+//! Full-text search over messages and replies. The index is updated lazily, at the time of a search.
 
 use rusqlite::{Connection, params};
 

@@ -1,4 +1,4 @@
-//! What background processes wrote: pieces in order, the newest of them.
+//! Output of background processes: ordered pieces, of which the newest are kept.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 

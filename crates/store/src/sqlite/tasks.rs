@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::{column, sessions};
 use crate::{Error, TaskRow, TaskStatus};
 
-/// Inserts or replaces a task. One that has ended stays so: whoever asks for it again after a
-/// crash says that it runs, not knowing better.
+/// Inserts or replaces a task. A task that has ended stays ended: a caller that delegates it again after a crash
+/// reports it as running, because it does not know the outcome.
 pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> {
     let (number, _) = sessions::place(connection, &task.session)?;
     connection

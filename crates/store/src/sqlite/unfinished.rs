@@ -1,4 +1,4 @@
-//! What a restart picks up: sessions with something left to do.
+//! Unfinished sessions, which a restart resumes.
 
 use rooftree_protocol::SessionId;
 use rusqlite::Connection;

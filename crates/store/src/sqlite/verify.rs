@@ -1,4 +1,4 @@
-//! Checks every invariant on what is stored, row by row, without writing.
+//! Validates every invariant on what is stored, row by row, without writing.
 //!
 //! Rows are streamed: memory grows with the calls of one run, not with the database. All of
 //! it happens in one read transaction, so that a database in use is seen at one moment.
@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row};
 use super::column;
 use crate::{Error, hash_chain, verify::VerifyReport};
 
-/// More than this is not told: somebody who has a thousand wants a backup, not a list.
+/// Maximum number of findings: with a thousand of them the user needs a backup, not a list.
 const ENOUGH: usize = 1_000;
 
 /// A session's row, as far as it makes promises.

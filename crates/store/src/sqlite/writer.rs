@@ -1,10 +1,10 @@
-//! The one pen all writes go through, and how many of them share one commit.
+//! The single writer connection and its group commit.
 //!
-//! Whoever has the pen takes what is queued, and what comes while it does so, at most [`TOGETHER`] operations. A
-//! commit is seen by all at once. Then it lays down the pen and asks the disk to keep what it wrote
-//! (`writer/disk.rs`), while the other of two threads takes it up. As long as the disk is at work nothing that comes
-//! can be promised any sooner: it is done, and the transaction stays open for more, so groups form by themselves.
-//! Invariant: nobody is answered before the commit that holds the answer's truth is through.
+//! The thread that has the connection takes what is queued, and what arrives meanwhile, at most [`TOGETHER`]
+//! operations, and commits them as one transaction, which other connections see at once. Then it passes the connection
+//! to the other of two threads and calls fsync (`writer/fsync.rs`). While an fsync runs, operations that arrive cannot
+//! be acknowledged any sooner: they are executed, and the transaction stays open for more, so batches form by
+//! themselves. Invariant: no operation is acknowledged before the commit that contains it.
 
 pub(crate) mod files;
 mod fsync;
@@ -36,23 +36,23 @@ use super::{
 };
 use crate::{Error, Pending, failpoint};
 
-/// One writes while the other waits for the disk.
+/// Two: one writes while the other waits for fsync.
 const THREADS: usize = 2;
 
-/// How many operations share a commit at most.
+/// Maximum number of operations per commit.
 const TOGETHER: usize = 128;
 
-/// How many are worth waking up for while the disk is at work.
+/// Number of queued operations worth a wake-up while an fsync runs.
 const SEVERAL: usize = 8;
 
-/// Where at least so many were answered at once, as many are about to come again.
+/// If at least this many were acknowledged at once, as many new operations are expected.
 const CROWD: usize = 4;
 
-/// How long a crowd may fall silent before the disk is asked without the rest of it. That takes several times
-/// as long, and whoever is left out waits for it twice.
+/// How long to wait for more writers before calling fsync. An fsync costs several times this, and a late writer needs
+/// a second one.
 const LULL: Duration = Duration::from_micros(60);
 
-/// The threads themselves. Dropping it finishes what is queued.
+/// The writer threads. Dropping it finishes the queued operations.
 pub(crate) struct Writer {
     queue: Option<WriterHandle>,
     shared: Arc<(WriterShared, Mutex<WriteConnection>)>,
@@ -92,12 +92,12 @@ impl Writer {
         Ok(writer)
     }
 
-    /// The way to its queue.
+    /// Handle of its queue.
     pub(crate) fn queue(&self) -> Option<&WriterHandle> {
         self.queue.as_ref()
     }
 
-    /// Resolves when all that can be seen by now is on disk.
+    /// Resolves once every commit visible now is fsynced.
     pub(crate) fn settled(&self) -> Pending<()> {
         self.shared.0.disk.settled()
     }
@@ -112,14 +112,14 @@ impl Drop for Writer {
     }
 }
 
-/// What the threads share.
+/// State shared by the writer threads.
 struct WriterShared {
     exit: QueueReceiver<WriterMessage>,
     disk: DiskSync,
     changes: Arc<ChangeNotifier>,
 }
 
-/// What only the one has whose turn it is.
+/// State used only by the thread whose turn it is.
 struct WriteConnection {
     /// None after a sync of the log has failed, until the database is opened anew.
     connection: Option<Connection>,
@@ -128,7 +128,7 @@ struct WriteConnection {
 
 impl WriteConnection {
     fn new(connection: Connection) -> Result<Self, Error> {
-        // A commit writes its pages to the log. That they stay there is between us and the disk.
+        // A commit writes its pages to the log without fsync; `DiskSync` does the fsync.
         connection.execute_batch("PRAGMA synchronous = NORMAL")?;
         Ok(Self {
             lookout: ChangePoller::new(&connection),
@@ -198,8 +198,8 @@ fn writer_loop(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     }
 }
 
-/// Puts a note into the database file itself, once, that it needs a log: a checkpoint carries it there, and the log says
-/// otherwise from then on.
+/// Stores a flag in the database file, once, that it needs a log: a checkpoint copies it into the file, and the log
+/// overrides it from then on.
 fn begin_use(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     let pen = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     if desk.disk.files().is_begin_of_use() && !desk.disk.is_broken() {
@@ -209,7 +209,7 @@ fn begin_use(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     }
 }
 
-/// Answers what waits with an error.
+/// Answers all queued operations with an error.
 fn refuse(desk: &WriterShared, error: &Error) -> Option<PendingAck> {
     let mut waiting = WriteBacklog {
         desk,
@@ -221,7 +221,7 @@ fn refuse(desk: &WriterShared, error: &Error) -> Option<PendingAck> {
     None
 }
 
-/// Commits what waits; says what the disk is to keep.
+/// Commits the queued operations; returns the acknowledgements that must wait for fsync.
 fn write(connection: &Connection, desk: &WriterShared) -> Option<PendingAck> {
     let mut waiting = WriteBacklog {
         desk,
@@ -229,13 +229,13 @@ fn write(connection: &Connection, desk: &WriterShared) -> Option<PendingAck> {
     };
     let first = waiting.next_queued();
     let owed = first.map(|first| commit_group(connection, first, &mut waiting));
-    // What a full transaction has left over is for whoever has the next turn, while we wait for the disk.
+    // Operations that did not fit into the transaction go to the next turn, while this thread waits for fsync.
     desk.exit.put_back(waiting.at_hand);
     owed
 }
 
 impl WriterShared {
-    /// Answers what is committed, or not, but for those who wait for the disk.
+    /// Acknowledges the operations, or answers with the error, except those that wait for fsync.
     fn answer(
         &self,
         ticket: CommitTicket,
@@ -253,15 +253,15 @@ impl WriterShared {
     }
 }
 
-/// What waits to be written.
+/// The operations waiting to be written.
 struct WriteBacklog<'a> {
     desk: &'a WriterShared,
-    /// Taken out of the line and not yet begun.
+    /// Taken from the queue and not yet started.
     at_hand: VecDeque<WriterMessage>,
 }
 
 impl WriteBacklog<'_> {
-    /// The next operation, if one is there already.
+    /// The next operation, if one is queued already.
     fn next_queued(&mut self) -> Option<Box<dyn WriteOperation>> {
         if self.at_hand.is_empty() {
             self.desk.exit.take_all(&mut self.at_hand);
@@ -273,9 +273,9 @@ impl WriteBacklog<'_> {
         }
     }
 
-    /// One more operation for the transaction that is open and holds so many. If somebody waits for its end it is
-    /// only one that is there already; else there is time for as long as the disk is at work, and a little longer
-    /// for those it has just answered.
+    /// One more operation for the open transaction, which has `held` so far. If a caller is waiting for its commit,
+    /// returns only one that is queued already; else waits for more while an fsync runs, and a little longer for the
+    /// callers it has just acknowledged.
     fn next_for_group(&mut self, held: usize, is_awaited: bool) -> Option<Box<dyn WriteOperation>> {
         let WriterShared { exit, disk, .. } = self.desk;
         loop {
@@ -297,9 +297,9 @@ impl WriteBacklog<'_> {
     }
 }
 
-/// Commits an operation and what has come with it as one. If even with savepoints that fails, the
-/// reason may be one member's alone (it needs more space than there is): then each gets its own
-/// commit and its own answer.
+/// Commits an operation and those that arrived with it as one transaction. If that fails even with savepoints, a
+/// single member may be the reason (it needs more space than there is): then each gets its own commit and its own
+/// answer.
 fn commit_group(
     connection: &Connection,
     first: Box<dyn WriteOperation>,
@@ -331,7 +331,7 @@ fn commit_group(
     waiting.desk.answer(ticket, committed, &Ok(last))
 }
 
-/// One transaction. Says what the database holds with it.
+/// Runs one transaction. Returns the row counts of the database after it.
 fn commit(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<(), Error>,
@@ -351,9 +351,9 @@ fn commit(
     outcome
 }
 
-/// The members are not kept from each other: one refusal refuses the group. A savepoint costs a
-/// copy of every page it sees changed, and refusals are rare, so this is tried first. What comes
-/// meanwhile joins, so that nobody has to wait for the disk twice.
+/// Runs the members without savepoints: one error fails the whole group. A savepoint costs a copy of every page
+/// changed in it, and errors are rare, so this is tried first. Operations that arrive meanwhile join, so that their
+/// callers do not wait for a second fsync.
 fn run_group(
     connection: &Connection,
     group: &mut Vec<Box<dyn WriteOperation>>,
@@ -373,7 +373,7 @@ fn run_group(
     }
 }
 
-/// Each member has a savepoint: one that is refused leaves no trace and harms nobody.
+/// Runs each member in a savepoint: one that fails is rolled back and does not affect the others.
 fn run_with_savepoints(
     connection: &Connection,
     group: &mut [Box<dyn WriteOperation>],

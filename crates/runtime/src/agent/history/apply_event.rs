@@ -1,4 +1,4 @@
-//! What each kind of event does to a history.
+//! Applies each kind of event to a history (the fold of the journal).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::{History, INTERRUPTED, OpenToolCall, go_on, images_in, results_of};
 use crate::agent::{message_text, run_view::RunInquiry, window};
 
 impl History {
-    /// What may happen in the run without asking is something else now.
+    /// Applies a changed permission policy of the run.
     pub(super) fn hold_to(&mut self, policy: &PolicyNote) {
         if let Some(run) = &mut self.run {
             run.policy = Some(Box::new(policy.clone()));
@@ -183,7 +183,7 @@ impl History {
         }
     }
 
-    /// What a call did to what is known of the world, whoever made it.
+    /// Records the effects of a call (outside content, tasks, run state), whether the model or a command made it.
     pub(super) fn note_result(&mut self, record: &ToolRecord) {
         if record.task.as_ref().is_some_and(|task| task.outside) {
             self.outside
@@ -236,7 +236,8 @@ impl History {
         }
     }
 
-    /// What a hook says is read after the results it is about. A message it refuses is not read at all.
+    /// Applies a hook's answer: its text is read after the results it is about. A message it refuses is not read at
+    /// all.
     pub(super) fn hear_hook(&mut self, note: &HookNote) {
         if let Some(run) = &mut self.run {
             run.note_hook(note);
@@ -279,7 +280,7 @@ impl History {
         }
     }
 
-    /// What is asked next was told to this session too.
+    /// Records that the next question was also posted to this session.
     pub(super) fn set_told(&mut self, told: Option<SessionId>) {
         if let Some(run) = &mut self.run {
             run.told = told;

@@ -1,4 +1,4 @@
-//! A history that becomes smaller: cleared, begun anew, summarised or trimmed.
+//! Compaction of a history: cleared, restarted, summarized or truncated.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
-//! Messages made out of others: cut, without images, with a result for every call. Pure.
+//! Transforms messages: truncated, without images, with a result for every call. Pure.
 
 use rooftree_protocol::{BlobId, CallId, Outcome, Part, ToolResult};
 use rooftree_providers::{ModelMessage, may_be_sent};
 
 use super::OpenToolCall;
 
-/// What follows a reply that was cut off at the model's output limit.
+/// The message that asks the model to continue a reply that was cut off at its output limit.
 pub(super) fn go_on() -> ModelMessage {
     ModelMessage::User(vec![Part::text(
         "Your response was cut off. Please continue.",
@@ -66,7 +66,7 @@ pub(super) fn images_in(message: &ModelMessage) -> Vec<BlobId> {
     }
 }
 
-/// What the model reads for a call nobody knows the outcome of.
+/// The result that the model reads for a call whose outcome is unknown.
 pub(crate) const INTERRUPTED: &str = "unknown: interrupted. The program stopped while this call was under way; \
      nobody knows whether it took effect. Check before you try again.";
 

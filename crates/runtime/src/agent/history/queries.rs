@@ -1,4 +1,4 @@
-//! What can be read off a history: the conversation, and how far the run is.
+//! Read-only queries of a history: the conversation, and the state of the run.
 
 use std::sync::Arc;
 
@@ -56,12 +56,12 @@ impl History {
         self.last_reply() == Some(StopReason::MaxOutput)
     }
 
-    /// How often the context was made smaller since the model last replied.
+    /// Number of compactions since the model last replied.
     pub fn shrunk(&self) -> u32 {
         self.shrunk
     }
 
-    /// The last thing somebody asked for.
+    /// The last request to the agent.
     pub fn request(&self) -> Option<&Arc<ModelMessage>> {
         self.request.as_ref()
     }
@@ -71,8 +71,8 @@ impl History {
         self.messages.len() > 1
     }
 
-    /// Whether the run has used up its turns and has one more, to say how far it got: whoever
-    /// delegated it reads nothing else.
+    /// Whether the run has used up its turns and has one more, to report how far it got: the delegating agent reads
+    /// nothing else.
     pub fn has_last_word(&self, limits: &Limits) -> bool {
         let is_asked = |run: &RunView| {
             run.mandate
@@ -97,8 +97,7 @@ impl History {
         )
     }
 
-    /// Whether all is done that the run is for: it was to make one call, which has been made, and nobody has
-    /// said anything since.
+    /// Whether a directed run is done: it was to make one call, which has been made, and no message has come since.
     pub fn is_made(&self) -> bool {
         self.run
             .as_ref()
@@ -124,8 +123,8 @@ impl History {
         }
     }
 
-    /// The first thing from outside that the model has read, if there is any: its words may want
-    /// something else than whoever the work is for.
+    /// The first content from outside (untrusted) that the model has read, if there is any: it may contain
+    /// instructions that conflict with the user's.
     pub fn outside(&self) -> Option<&str> {
         self.outside.as_deref()
     }
@@ -135,7 +134,7 @@ impl History {
         &self.prompts
     }
 
-    /// How much may happen without asking, if that was changed since the session began.
+    /// The permission mode, if it was changed since the session began.
     pub fn mode(&self) -> Option<ChangedMode> {
         self.mode
     }

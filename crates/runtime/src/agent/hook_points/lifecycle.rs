@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// How often a run can be kept from ending.
+/// Maximum number of times that hooks can keep a run from ending.
 const PUT_OFF: u32 = 5;
 
 /// At a turn boundary: tells of the beginning once, and has what people said judged.
@@ -36,7 +36,7 @@ pub(in crate::agent) async fn begin(agent: &mut AgentActor) -> Result<(), Error>
     Ok(())
 }
 
-/// Looks at the files that hooks name, before anybody could have changed them here.
+/// Pins the files that hooks name, before an agent could have changed them here.
 ///
 /// A child may be in a copy that was made after an agent has worked: what counts there is what was
 /// seen in the project. The same goes for a project's hooks in other directories than the first.
@@ -200,7 +200,7 @@ async fn prompts(agent: &mut AgentActor) -> Result<(), Error> {
             json!({ "prompt": text_of(parts) }),
         );
         let Some(answer) = ask_hooks(agent, about).await? else {
-            // Whoever goes on with the run asks again.
+            // The process that resumes the run asks again.
             agent.hooked.passed.remove(&id);
             return Ok(());
         };
@@ -284,7 +284,7 @@ pub(in crate::agent) async fn may_end(
         return Ok(Some(end));
     }
     if answer.refusal().is_none() {
-        // What nobody is going to read is not kept.
+        // Context that no model will read is not recorded.
         answer.context.clear();
         end_told(agent, point);
     }

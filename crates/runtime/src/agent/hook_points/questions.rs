@@ -89,7 +89,7 @@ pub(in crate::agent) async fn elicitation(
     }))
 }
 
-/// Answers by the names of their questions. Whoever asked checks them, as it checks a person's.
+/// Answers by the names of their questions. The asking tool validates them, as it validates a person's.
 fn answers(content: &Value) -> BTreeMap<String, Vec<String>> {
     let text = |value: &Value| {
         value

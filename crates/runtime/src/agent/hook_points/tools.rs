@@ -17,12 +17,12 @@ use crate::{
     hooks::{HookAnswer, HookPayload, HookPoint, HookVerdict, ToolUse},
 };
 
-/// What hooks have said about the calls of one reply: each is asked about once.
+/// Cached answers of hooks about the calls of one reply: each call is asked about once.
 #[derive(Default)]
 pub(in crate::agent) struct CallHookAnswers(HashMap<CallId, HookAnswer>);
 
 impl CallHookAnswers {
-    /// What the hooks say, asked now if they were not asked before. None if the run must end first.
+    /// The hooks' answer, asked now if it is not cached. None if the run must end first.
     pub(in crate::agent) async fn about(
         &mut self,
         agent: &mut AgentActor,
@@ -42,7 +42,7 @@ impl CallHookAnswers {
     }
 }
 
-/// Whether anybody wants to be asked before a tool is used.
+/// Whether any hook is to be asked before a tool is used.
 pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
     !agent.world.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
 }
@@ -140,7 +140,7 @@ pub(in crate::agent) struct CompletedToolUse {
     todos: Option<(Arc<[Todo]>, Vec<Todo>)>,
 }
 
-/// What hooks are told about a call that was made; none if nobody is.
+/// The payload for hooks about a call that was made; none if no hook wants it.
 pub(in crate::agent) fn used(
     agent: &AgentActor,
     one: &PreparedCall,
@@ -229,7 +229,7 @@ pub(in crate::agent) async fn after_batch(
     Ok(())
 }
 
-/// What was added to the list or ticked off can be taken back.
+/// Asks hooks about todo items that were added or ticked off; a refused change is reverted.
 async fn todos(agent: &mut AgentActor, before: &[Todo], after: &[Todo]) -> Result<(), Error> {
     let mut list = Vec::with_capacity(after.len());
     for (at, todo) in after.iter().enumerate() {

@@ -28,7 +28,7 @@ const TODO: &str = "## Todo list\n\n\
     before you begin with it, one at a time, and completed as soon as it is. Do not stop while items are open: \
     finish them, or say why they cannot be.";
 
-/// What a system prompt is made of.
+/// Inputs of a system prompt.
 pub struct PromptSections<'a> {
     /// The agent.
     pub definition: &'a AgentDefinition,
@@ -185,7 +185,7 @@ impl PromptSections<'_> {
         self.has("Task").then_some(("Task", "subagent_type"))
     }
 
-    /// Whom it may ask.
+    /// Section that lists the agents it may delegate to.
     fn agents(&self) -> Option<String> {
         let (tool, argument) = self.asking()?;
         let peers = peers(self.definition, self.definitions);
@@ -223,7 +223,7 @@ impl PromptSections<'_> {
     }
 }
 
-/// How messages of the runtime are told from text that only looks like one.
+/// Section that explains how to tell messages of the runtime from forged ones.
 fn runtime_messages(mark: &str) -> String {
     format!(
         "## Messages of the runtime\n\n\
@@ -279,7 +279,7 @@ fn bounded(mut text: String, most: usize) -> String {
     text
 }
 
-/// What Task is called in a dialect, and the argument that names the agent; none where no agent can be chosen.
+/// Name of the Task tool in a dialect, and the argument that names the agent; none where no agent can be chosen.
 fn task_in(dialect: AgentDialect) -> (&'static str, Option<&'static str>) {
     match dialect {
         AgentDialect::Rooftree | AgentDialect::Fourmis => ("Task", Some("subagent_type")),

@@ -1,7 +1,7 @@
-//! A verifier that is an agent: asked as every agent is asked, through the one way to delegate.
+//! Verifier that is an agent, delegated to like any other.
 //!
-//! Which call asks follows from the run, the attempt and the verifier, so a check that a crash cut
-//! off finds the agent it had asked, and asks nobody twice.
+//! The id of the asking call is derived from the run, the attempt and the verifier, so a check that a crash
+//! interrupted finds the agent it had asked, and asks no agent twice.
 
 use std::{fmt::Write, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A verifier that is a command and says it with its exit code.
+//! Verifier that is a command: its exit code is the verdict.
 //!
 //! Invariant: it is confined as the agent's own commands are, and not run if a script that it names has changed
 //! since this program started: the agent may have written what it runs.
@@ -61,7 +61,7 @@ pub(super) async fn run(
     Ok(VerifierOutcome::said(passed, said))
 }
 
-/// What a tool that no model called is given.
+/// Tool context for a verifier's command, which no model has called.
 pub(super) fn context(agent: &AgentActor, call: CallId, cancel: CancellationToken) -> ToolContext {
     ToolContext {
         cancel,

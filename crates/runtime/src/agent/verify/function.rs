@@ -1,4 +1,4 @@
-//! A function of the program around the runtime that checks. One that crashes has not said yes.
+//! Verifier that is a function of the embedding program. A panic is not an approval.
 
 use std::panic::AssertUnwindSafe;
 

@@ -1,4 +1,4 @@
-//! A verifier that is a model: it reads what was asked and done, and judges.
+//! Verifier that is a model (judge): it reads what was asked and done, and judges.
 
 use std::sync::Arc;
 

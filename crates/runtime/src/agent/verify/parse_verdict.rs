@@ -1,8 +1,8 @@
-//! Reads what a judge or an agent says about work: yes, or no with reasons. Pure.
+//! Parses the verdict of a judge or an agent: yes, or no with reasons. Pure.
 
 use serde::Deserialize;
 
-/// What was said, as JSON has it.
+/// A verdict as JSON.
 #[derive(Deserialize)]
 struct JudgeVerdict {
     passed: bool,

@@ -1,4 +1,4 @@
-//! The work that is checked, for whoever judges it: what was asked, answered, changed and done.
+//! Summary of the work for a verifier: what was asked, answered, changed and done.
 
 use rooftree_protocol::{
     ReservedTag, message::text_of, reserved_tags::escape_tags, tool_call::FileNote,

@@ -1,4 +1,4 @@
-//! Which model a file asks for: by name, by provider and name, by effort, by kind of agent.
+//! Parses the model a definition asks for: by name, by provider and name, by effort, by kind of agent.
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice};
 
@@ -147,7 +147,7 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// A name that says no provider was understood somehow; whoever wrote it should know how.
+    /// Warns how a name without a provider was interpreted.
     fn assumed(&mut self, name: &str, choice: &ModelChoice, at: SourceSpan) {
         let is_word = name.chars().all(|letter| letter.is_ascii_alphabetic());
         if !name.contains('/') && !is_word && !name.starts_with(&format!("{}:", choice.provider)) {

@@ -8,7 +8,7 @@ use rooftree_protocol::PermissionMode;
 use super::DefinitionBuilder;
 use crate::definitions::syntax_tree::{SyntaxEntry, SyntaxValue};
 
-/// What each of opencode's names stands for.
+/// Our tools for each of opencode's names.
 const TOOLS: [(&str, &[&str]); 12] = [
     (
         "edit",

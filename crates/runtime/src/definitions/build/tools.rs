@@ -1,4 +1,4 @@
-//! Which tools a file names: canonical names, globs, and what is meant by what others call them.
+//! Parses the tools a definition names: canonical names, globs, and the names other programs use.
 
 use rooftree_protocol::AgentDialect;
 
@@ -156,8 +156,8 @@ impl DefinitionBuilder<'_> {
         None
     }
 
-    /// In our own files and those for us a tool nobody knows is a mistake. What was written for
-    /// another program may name tools that only that one has.
+    /// In files written for Rooftree an unknown tool is an error. A file written for another program may name tools
+    /// that only that one has.
     fn unknown_tool(&mut self, node: &SyntaxNode, written: &str, field: DefinitionField) {
         let what = self.placed(format!("unknown tool `{written}`"));
         let mut known: Vec<&str> = self

@@ -1,4 +1,4 @@
-//! Single values of a field: what was written, or a complaint about it.
+//! Parses single values of a field, or reports a diagnostic.
 
 use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode, UseAs};
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! The directory of daycare: who it is, its permanent agents, and the tasks it does by itself.
+//! Imports the directory of daycare: its identity, its permanent agents, and its scheduled tasks.
 
 use std::{fs, path::Path};
 
@@ -311,7 +311,7 @@ fn task(path: &Path, called: &str, remembers: bool) -> FileDrafts {
     let source = source(path, AgentDialect::Daycare);
     let mut draft = DefinitionDraft::bare(name, fields, &source, path, &read);
     if !parts.body.trim().is_empty() {
-        // Whoever runs it need not say anything.
+        // So that it can be run without a message.
         draft
             .fields
             .push(field("initial_prompt", "Do your task now.", TOP));

@@ -1,4 +1,4 @@
-//! A recipe of goose: instructions, a first prompt, extensions, a model, parameters.
+//! Imports a recipe of goose: instructions, a first prompt, extensions, a model, parameters.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::definitions::{
     syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue, yaml},
 };
 
-/// What comes with goose, and our tools that do the same.
+/// Built-in extensions of goose, and our tools that do the same.
 const BUILT_IN: [(&str, &[&str]); 4] = [
     (
         "developer",
@@ -282,7 +282,7 @@ impl RecipeImport<'_> {
         }
     }
 
-    /// What an answer must look like is asked for; nobody sees to it.
+    /// The schema of the answer is put into the prompt; it is not validated.
     fn response(&mut self, entry: &SyntaxEntry) {
         let schema = entry
             .node

@@ -38,7 +38,7 @@ enum SkillPlaceholder {
     Word(usize),
 }
 
-/// What a text that begins with `$` asks for, and how long that is.
+/// Parses a placeholder at the beginning of a text (`$…`), with its length.
 fn placed(text: &str) -> Option<(SkillPlaceholder, usize)> {
     if text.starts_with(DIRECTORY) {
         return Some((SkillPlaceholder::Directory, DIRECTORY.len()));
@@ -51,7 +51,7 @@ fn placed(text: &str) -> Option<(SkillPlaceholder, usize)> {
         .next()?
         .to_digit(10)
         .filter(|number| *number > 0)?;
-    // `$10` is money, or somebody else's.
+    // `$10` is an amount of money, or a placeholder of another program.
     let is_longer = characters
         .next()
         .is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');

@@ -1,4 +1,4 @@
-//! Reads TOML into a tree with places.
+//! Parses TOML into a syntax tree with locations.
 
 use std::ops::Range;
 

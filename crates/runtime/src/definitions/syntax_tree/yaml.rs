@@ -1,4 +1,4 @@
-//! Reads YAML, and JSON with it, into a tree with places.
+//! Parses YAML, and JSON with it, into a syntax tree with locations.
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span};
 

@@ -13,7 +13,7 @@ use rooftree_store::blob_id;
 /// Entries beyond which looking whether something changed takes too long.
 const MOST_ENTRIES: usize = 50_000;
 
-/// What the files below a directory, and the ignore files that apply there, amount to.
+/// Fingerprint of the files below a directory, and of the ignore files that apply there.
 pub(super) struct FileState {
     /// Equal for equal states.
     pub(super) name: BlobId,

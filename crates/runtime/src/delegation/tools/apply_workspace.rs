@@ -123,7 +123,7 @@ async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
         Ok(changes) => changes,
         Err(problem) => return Some(in_trouble(&problem)),
     };
-    // Whoever has to be asked about every change was asked about this call.
+    // If every change needs approval, the user has approved this call.
     let mode = caller.policy.mode.max(PermissionMode::AcceptEdits);
     let policy = Policy {
         mode,

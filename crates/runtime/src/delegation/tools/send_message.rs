@@ -212,7 +212,7 @@ fn mandate(
         // A session that does not say which model it had goes on with that of the sender.
         told.model.clone_from(&caller.model);
     }
-    // The sender is told now what nobody would tell it later.
+    // Checked now: the sender would not learn of the error later.
     let model = caller.world.model(target, &definition, told.as_ref());
     model.map_err(|problem| {
         format!(

@@ -212,7 +212,7 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
             None => running(),
         };
     }
-    // Whoever stops waiting does not stop the task.
+    // Cancelling this wait does not stop the task.
     let nobody_stops_it = CancellationToken::new();
     let waiting = DelegationWait {
         asked: &asked,

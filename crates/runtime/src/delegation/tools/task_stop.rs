@@ -23,7 +23,7 @@ const ARGUMENTS: [ToolArgument; 1] = [ToolArgument::new("task_id", ArgumentKind:
     .required()
     .with_aliases(&["shell_id", "bash_id", "id"])];
 
-/// How long it may take to stop.
+/// Timeout for a task to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The TaskStop tool.

@@ -1,4 +1,4 @@
-//! The sandbox our own git runs in: the repository and its working tree, and nothing else to change.
+//! Sandbox for our own git commands: they may write to the repository and its working tree only.
 //!
 //! Settings, attributes and hooks of a repository can be the work of a command that an agent ran. What
 //! they have git run, has no more rights than that command had.

@@ -1,4 +1,4 @@
-//! What the settings around a repository name: programs that git would run, files of the user's it reads.
+//! Parses git settings of a repository for programs that git would run and files of the user's that it reads.
 
 use std::{
     env,

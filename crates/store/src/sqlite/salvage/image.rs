@@ -1,4 +1,4 @@
-//! The bytes of a database: its file, with the pages of its log over it.
+//! Reads the bytes of a database: its file, with the pages of its log over it.
 
 use std::{fs, path::Path};
 

@@ -127,7 +127,7 @@ fn prove(new: &Connection, session: &SalvagedSession) -> Result<ProvenJournal, E
     Ok(proven)
 }
 
-/// Cuts a journal where it is not proven any more. Nobody holds the session.
+/// Truncates a journal after its last verified event, and clears the session's claim.
 fn cut(new: &Connection, session: &SalvagedSession, proven: &ProvenJournal) -> Result<(), Error> {
     new.prepare_cached("DELETE FROM journal WHERE session = ?1 AND seq > ?2")?
         .execute(params![session.number, column::signed(proven.head)])?;

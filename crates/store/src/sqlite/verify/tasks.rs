@@ -1,10 +1,10 @@
-//! Delegated tasks: whoever asked has been told of every end, once.
+//! Delegated tasks: the delegating session was sent exactly one reply for every task that ended.
 
 use rusqlite::Connection;
 
 use crate::{Error, verify::VerifyReport};
 
-/// The end of a task and the reply to whoever asked are one commit, so one is never without the other.
+/// The end of a task and the reply to its delegator are one commit, so there is never one without the other.
 pub(super) fn check(connection: &Connection, report: &mut VerifyReport) -> Result<(), Error> {
     let mut statement = connection.prepare(
         "SELECT t.id, t.ended_at IS NOT NULL AS ended, count(i.key) AS replies

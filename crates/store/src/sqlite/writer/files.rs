@@ -36,7 +36,7 @@ pub(crate) trait WriterFiles: Send + Sync {
     fn is_begin_of_use(&self) -> bool {
         false
     }
-    /// Moves the log into the database, as far as nobody is kept waiting by it.
+    /// Checkpoints the log into the database, as far as that blocks no other connection.
     fn checkpoint(&self) {}
 }
 

@@ -1,12 +1,12 @@
-//! Asks the disk to keep what is committed, while another thread goes on writing.
+//! Calls fsync for committed transactions, while another thread goes on writing.
 //!
-//! A commit is seen by everybody at once, and survives this process. Only the disk's word makes it survive a power
-//! failure, and its word for one commit holds for all before it. Invariant: nobody who was promised as much is
-//! answered before.
+//! A commit is visible to all processes at once, and survives this process. Only a completed fdatasync survives power
+//! loss; one call covers all earlier commits. Invariant: an operation with `Durability::Disk` is not acknowledged
+//! before.
 //!
-//! After a failed fsync the kernel may have dropped the pages and says so once. So one sync runs at a time, and after
-//! one that failed none is asked for on the same log: everything committed on it and not synced is answered with
-//! the error, and the writer opens the database anew, with a log that is written anew.
+//! After a failed fsync the kernel may have dropped the pages, and reports it only once. So one sync runs at a time,
+//! and after a failure none is called on the same log: every operation committed to it and not synced is answered with
+//! the error, and the writer reopens the database with a rewritten log.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -16,23 +16,23 @@ use std::sync::{
 use super::{files::WriterFiles, operation::WriteOperation};
 use crate::{Error, Pending, pending::PendingSender, sqlite::durability_mark::RowCounts};
 
-/// The disk, and who waits for its word.
+/// Calls fsync and acknowledges the operations that wait for it.
 pub(super) struct DiskSync {
     files: Arc<dyn WriterFiles>,
     log: Mutex<SyncedLog>,
     /// The last transaction that is committed.
     committed: AtomicU64,
-    /// Called when it has nothing to do, if somebody waits for that.
+    /// Called when no fsync is pending any more, if a thread waits for that.
     done: Box<dyn Fn() + Send + Sync>,
     /// How many groups are committed and not on disk yet.
     open: AtomicUsize,
     is_awaited: AtomicBool,
-    /// How many operations were answered at once the last time.
+    /// Number of operations acknowledged by the last fsync.
     answered: AtomicUsize,
     tickets: Mutex<OpenTickets>,
 }
 
-/// How much of the log is on disk.
+/// How much of the log is fsynced.
 #[derive(Default)]
 struct SyncedLog {
     /// All transactions up to this one are.
@@ -50,7 +50,7 @@ struct SyncedLog {
 struct OpenTickets {
     last: u64,
     open: Vec<u64>,
-    /// Who waits for all up to a number.
+    /// Callers that wait for all transactions up to a number.
     waiting: Vec<(u64, PendingSender<()>)>,
 }
 
@@ -59,7 +59,7 @@ impl OpenTickets {
         self.open.iter().any(|ticket| *ticket <= up_to)
     }
 
-    /// Closes some; returns those who need not wait any longer.
+    /// Closes some; returns the senders of callers that need not wait any longer.
     fn close(&mut self, is_closed: impl Fn(u64) -> bool) -> Vec<PendingSender<()>> {
         self.open.retain(|ticket| !is_closed(*ticket));
         let (over, waiting) = std::mem::take(&mut self.waiting)
@@ -85,7 +85,7 @@ pub(super) struct PendingAck {
 }
 
 impl DiskSync {
-    /// A disk that keeps these files.
+    /// Syncs these files.
     pub(super) fn new(
         files: Arc<dyn WriterFiles>,
         done: impl Fn() + Send + Sync + 'static,
@@ -102,7 +102,7 @@ impl DiskSync {
         }
     }
 
-    /// Its files.
+    /// The files it syncs.
     pub(super) fn files(&self) -> &dyn WriterFiles {
         &*self.files
     }
@@ -112,7 +112,7 @@ impl DiskSync {
         self.log().is_broken
     }
 
-    /// There is a new log. What was committed on the old one, and is not on disk, is not promised by it.
+    /// There is a new log. Transactions committed to the old one and not fsynced are not made durable by it.
     pub(super) fn note_log_rewritten(&self) {
         let last = self.tickets().last;
         let mut log = self.log();
@@ -123,8 +123,7 @@ impl DiskSync {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the log synced up to a transaction, one sync at a time; one that a sync since its commit has covered needs
-    /// none.
+    /// Syncs the log up to a transaction, one sync at a time; skipped if a sync since its commit has covered it.
     fn sync(&self, ticket: u64, counts: Option<RowCounts>) -> Result<(), Error> {
         let mut log = self.log();
         if ticket > log.upto {
@@ -150,7 +149,7 @@ impl DiskSync {
         Ok(())
     }
 
-    /// A transaction begins, which can be seen before it is on disk.
+    /// Starts a transaction, which can be seen before it is fsynced.
     pub(super) fn ticket(&self) -> CommitTicket {
         let mut tickets = self.tickets();
         tickets.last += 1;
@@ -159,7 +158,7 @@ impl DiskSync {
         CommitTicket(last)
     }
 
-    /// Resolves when all that can be seen by now is on disk.
+    /// Resolves once every commit visible now is fsynced.
     pub(super) fn settled(&self) -> Pending<()> {
         let (answer, pending) = Pending::new();
         let mut tickets = self.tickets();
@@ -175,7 +174,7 @@ impl DiskSync {
         self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// These are committed; whoever has them will see to it that they are kept.
+    /// Registers committed operations; the caller must pass the result to `sync_and_ack`.
     pub(super) fn defer_ack(
         &self,
         ticket: CommitTicket,
@@ -193,7 +192,7 @@ impl DiskSync {
         }
     }
 
-    /// Waits for the disk's word and answers them.
+    /// Waits for fsync and acknowledges the operations.
     pub(super) fn sync_and_ack(
         &self,
         PendingAck {
@@ -203,7 +202,7 @@ impl DiskSync {
         }: PendingAck,
     ) {
         if group.is_empty() {
-            // Nobody was promised anything. What it wrote says nothing about what was written before.
+            // No operation waits for fsync. This transaction's outcome says nothing about earlier ones.
             let over = self.tickets().close(|open| open == ticket);
             return tell(over, &Ok(()));
         }
@@ -214,13 +213,13 @@ impl DiskSync {
             .for_each(|operation| operation.answer(kept.clone()));
         let over = self.tickets().close(|open| open <= ticket);
         tell(over, &kept);
-        // Last: many of those who were answered come again meanwhile, and share the next commit.
+        // Last: many of the callers just acknowledged send new operations meanwhile, which share the next commit.
         if self.open.fetch_sub(1, SeqCst) == 1 && self.is_awaited.swap(false, SeqCst) {
             (self.done)();
         }
     }
 
-    /// Whether it is at work. If it is, `done` is called as soon as it is not.
+    /// Whether an fsync is pending. If so, `done` is called as soon as none is.
     pub(super) fn is_busy(&self) -> bool {
         if self.open.load(SeqCst) == 0 {
             return false;
@@ -229,7 +228,7 @@ impl DiskSync {
         self.open.load(SeqCst) != 0
     }
 
-    /// How many operations were answered at once the last time.
+    /// Number of operations acknowledged by the last fsync.
     pub(super) fn answered(&self) -> usize {
         self.answered.load(SeqCst)
     }
@@ -237,7 +236,7 @@ impl DiskSync {
 
 fn tell(over: Vec<PendingSender<()>>, kept: &Result<(), Error>) {
     for answer in over {
-        // Whoever does not listen any more wanted no answer.
+        // A send error means that the caller dropped its `Pending`: it wants no answer.
         let _ = answer.send(kept.clone());
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be written, and the way to whoever writes it.
+//! Write operations and the handle that queues them for the writer.
 
 use rusqlite::Connection;
 
@@ -13,13 +13,13 @@ pub(crate) trait WriteOperation: Send {
     fn answer(self: Box<Self>, committed: Result<(), Error>);
 }
 
-/// What an answered write survives.
+/// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// A power failure.
     Disk,
-    /// The end of this process: all others see it. A power failure may take it, and takes
-    /// whoever it is about as well.
+    /// The end of this process: all other processes see the write. A power failure may lose it, but also ends the
+    /// process that it is about.
     Sight,
 }
 
@@ -51,19 +51,19 @@ where
             outcome, answer, ..
         } = *self;
         let never = || Err(Error::Failed("the write was not attempted".into()));
-        // Whoever does not listen any more wanted no answer.
+        // A send error means that the caller dropped its `Pending`: it wants no answer.
         let _ = answer.send(committed.and_then(|()| outcome.unwrap_or_else(never)));
     }
 }
 
-/// What reaches the writer.
+/// A message to the writer.
 pub(super) enum WriterMessage {
     Operation(Box<dyn WriteOperation>),
-    /// Somebody watches from now on.
+    /// There is a subscriber to other processes' commits from now on.
     Watched,
 }
 
-/// The way to the writer's queue.
+/// Handle of the writer's queue.
 #[derive(Clone)]
 pub(crate) struct WriterHandle(pub(super) QueueSender<WriterMessage>);
 
@@ -77,7 +77,7 @@ impl WriterHandle {
         self.write_for(Durability::Disk, work)
     }
 
-    /// Queues a write that promises no more than this.
+    /// Queues a write with the given durability.
     pub(crate) fn write_for<T, F>(&self, promise: Durability, work: F) -> Pending<T>
     where
         T: Send + 'static,
@@ -98,7 +98,7 @@ impl WriterHandle {
         pending
     }
 
-    /// Queues a write that goes with the next one, or by itself as soon as its answer is waited for.
+    /// Queues a write that is batched with the next one, or written by itself as soon as its answer is awaited.
     pub(crate) fn write_batched<T, F>(&self, work: F) -> Pending<T>
     where
         T: Send + 'static,
@@ -116,7 +116,7 @@ impl WriterHandle {
         pending
     }
 
-    /// Says that somebody watches for other processes' commits from now on.
+    /// Tells the writer that there is a subscriber to other processes' commits from now on.
     pub(crate) fn watched(&self) {
         self.0.put(WriterMessage::Watched);
     }

@@ -188,7 +188,7 @@ fn what_is_promised_to_outlast_a_power_failure_waits_for_the_disk_and_nothing_el
     assert!(!is_answered(&mut kept), "nobody has asked the disk");
     assert_eq!(count(&connection), 2, "both are seen by everybody");
     let mut settled = desk.disk.settled();
-    // The disk is at work. Whoever wants no more than to be seen is not kept waiting for that.
+    // An fsync is pending. A write that only needs to be visible does not wait for it.
     let seen = note(Durability::Sight);
     desk.disk.sync_and_ack(write(&connection, &desk).unwrap());
     assert!(seen.wait().is_ok());

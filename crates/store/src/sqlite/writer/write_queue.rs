@@ -1,8 +1,8 @@
-//! Where writes wait: many put in, and one at a time takes out all that is there at once.
+//! Queue of writes: many senders, and one receiver at a time, which takes all that is queued at once.
 //!
-//! Several threads may wait for their turn; one of them is called when there is something to do and nobody at it. A
-//! lock and a wake-up for each write would cost a crowd more than its writes. So whoever has the turn and waits for
-//! more says how many are worth waking up for, and only the one who makes up that number wakes it.
+//! Several threads may wait for their turn to receive; one is notified when items are queued and no thread has the
+//! turn. A wake-up for each write would cost more than the write when there are many. So the thread that has the turn
+//! and waits for more sets how many items are worth a wake-up, and only the sender that reaches that number wakes it.
 
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// The end where things are put in. When the last clone is gone, the other end learns of it.
+/// The sending end. When the last clone is dropped, the receiver learns of it.
 pub(super) struct QueueSender<T>(Arc<SenderShared<T>>);
 
 impl<T> Clone for QueueSender<T> {
@@ -24,29 +24,29 @@ impl<T> Clone for QueueSender<T> {
     }
 }
 
-/// What all clones of an entry share.
+/// State shared by all clones of a sender.
 struct SenderShared<T>(Arc<WriteQueue<T>>);
 
-/// The end where things are taken out. When it is gone, what is put in is dropped.
+/// The receiving end. When it is dropped, items that are sent are dropped too.
 pub(super) struct QueueReceiver<T>(Arc<WriteQueue<T>>);
 
 struct WriteQueue<T> {
     state: Mutex<WriteQueueState<T>>,
-    /// For whoever has the turn.
+    /// Notifies the thread that has the turn.
     wake: Condvar,
-    /// For those who wait for it.
+    /// Notifies threads that wait for the turn.
     call: Condvar,
 }
 
 struct WriteQueueState<T> {
     waiting: VecDeque<T>,
-    /// How many must wait for whoever has the turn to be woken; none while they are awake.
+    /// How many items must be queued to wake the thread that has the turn; none while it is awake.
     worth: Option<usize>,
-    /// Whether they are to be woken, or not to fall asleep, whatever the number.
+    /// Whether to wake it, or keep it from sleeping, whatever the number.
     is_urgent: bool,
-    /// Whether somebody has the turn.
+    /// Whether a thread has the turn.
     is_taken: bool,
-    /// How many wait for it, whether one of them is on the way, and whether one will look up in time.
+    /// How many threads wait for the turn, whether one of them was notified, and whether one waits with a timeout.
     idle: usize,
     is_called: bool,
     is_timed: bool,
@@ -63,7 +63,7 @@ pub(super) enum QueueEmpty {
     Ever,
 }
 
-/// A line and its two ends.
+/// Creates a queue and returns its two ends.
 pub(super) fn write_queue<T>() -> (QueueSender<T>, QueueReceiver<T>) {
     let state = WriteQueueState {
         waiting: VecDeque::new(),
@@ -88,12 +88,12 @@ pub(super) fn write_queue<T>() -> (QueueSender<T>, QueueReceiver<T>) {
 }
 
 impl<T> WriteQueue<T> {
-    /// Adds something, if it is something, and wakes whoever has the turn if that is enough, or calls somebody who
-    /// has not.
+    /// Adds an item, if there is one, and wakes the thread that has the turn if enough are queued, or notifies a
+    /// waiting thread if none has the turn.
     fn add(&self, item: Option<T>, is_urgent: bool) {
         let mut state = self.state();
         if !state.has_exit {
-            // What is dropped may want to know nothing of this lock.
+            // Dropping an item may run code that takes this lock.
             drop(state);
             return drop(item);
         }
@@ -115,7 +115,7 @@ impl<T> WriteQueue<T> {
         }
     }
 
-    /// Waits for a call; says whether none came in time.
+    /// Waits for a notification; returns true on timeout.
     fn called<'a>(
         &self,
         state: MutexGuard<'a, WriteQueueState<T>>,
@@ -144,12 +144,12 @@ impl<T> WriteQueue<T> {
 }
 
 impl<T> WriteQueueState<T> {
-    /// Whether there is something to do and nobody at it.
+    /// Whether there is work and no thread has the turn.
     fn is_needed(&self) -> bool {
         !self.is_taken && (!self.waiting.is_empty() || self.is_urgent)
     }
 
-    /// Whether somebody is to be called, who is on the way then.
+    /// Whether to notify a waiting thread; if so, marks one as notified.
     fn calls(&mut self) -> bool {
         let calls = self.is_needed() && self.idle > 0 && !self.is_called;
         self.is_called |= calls;
@@ -158,17 +158,17 @@ impl<T> WriteQueueState<T> {
 }
 
 impl<T> QueueSender<T> {
-    /// Puts something at the end of the line.
+    /// Adds an item at the end of the queue.
     pub(super) fn put(&self, item: T) {
         self.0.0.add(Some(item), false);
     }
 
-    /// The same, and it is taken out at once.
+    /// The same, and wakes the receiver at once.
     pub(super) fn put_urgent(&self, item: T) {
         self.0.0.add(Some(item), true);
     }
 
-    /// The same without waking anybody for it: it goes with what is put in next, unless [`Entry::waker`] is used.
+    /// The same without a wake-up: the item is taken with the next one, unless [`QueueSender::waker`] is used.
     pub(super) fn put_without_wake(&self, item: T) {
         let mut state = self.0.0.state();
         if state.has_exit {
@@ -181,12 +181,12 @@ impl<T> QueueSender<T> {
 }
 
 impl<T: Send + 'static> QueueSender<T> {
-    /// Wakes whoever takes out, if something waits. It is no entry: nobody counts on whoever has it.
+    /// Wakes the receiver, if an item is queued. It is not a sender: it does not keep the queue open.
     pub(super) fn waker(&self) -> Waker {
         Arc::clone(&self.0.0).into()
     }
 
-    /// Wakes whoever takes out, even for nothing. No entry either.
+    /// Wakes the receiver, even without an item. It is not a sender either.
     pub(super) fn nudge(&self) -> impl Fn() + Send + Sync + use<T> {
         let line = Arc::clone(&self.0.0);
         move || line.add(None, true)
@@ -208,7 +208,8 @@ impl<T> Drop for SenderShared<T> {
 }
 
 impl<T> QueueReceiver<T> {
-    /// Waits until there is something to do and nobody at it: then it is the caller's turn, until [`Exit::end`].
+    /// Waits until there is work and no thread has the turn: then it is the caller's turn, until
+    /// [`QueueReceiver::end`].
     pub(super) fn begin(&self, limit: Option<Duration>) -> Result<(), QueueEmpty> {
         let mut state = self.0.state();
         loop {
@@ -216,7 +217,7 @@ impl<T> QueueReceiver<T> {
                 state.is_taken = true;
                 return Ok(());
             }
-            // Whoever has the turn does what is left.
+            // The thread that has the turn handles what is left.
             if !state.has_entry {
                 return Err(QueueEmpty::Ever);
             }
@@ -236,7 +237,7 @@ impl<T> QueueReceiver<T> {
         }
     }
 
-    /// Ends the caller's turn, and calls the next one if there is something to do.
+    /// Ends the caller's turn, and notifies a waiting thread if there is work.
     pub(super) fn end(&self) {
         let mut state = self.0.state();
         state.is_taken = false;
@@ -247,7 +248,7 @@ impl<T> QueueReceiver<T> {
         }
     }
 
-    /// Moves all that waits to the end of `into`, without waiting itself.
+    /// Moves all queued items to the end of `into`, without waiting.
     pub(super) fn take_all(&self, into: &mut VecDeque<T>) {
         let mut state = self.0.state();
         state.is_urgent = false;
@@ -258,7 +259,7 @@ impl<T> QueueReceiver<T> {
         }
     }
 
-    /// Puts what was taken out, and not used, where it was.
+    /// Puts items that were taken and not used back at the front.
     pub(super) fn put_back(&self, mut taken: VecDeque<T>) {
         if !taken.is_empty() {
             let mut state = self.0.state();
@@ -267,8 +268,8 @@ impl<T> QueueReceiver<T> {
         }
     }
 
-    /// Waits, in one's turn, until so many are there, or something urgent is, or the time is up; then something may be there all
-    /// the same.
+    /// Waits, during the caller's turn, until `worth` items are queued, one is urgent, or the timeout is over. `Ok`
+    /// after a timeout if at least one item is queued.
     pub(super) fn wait_for(&self, worth: usize, limit: Option<Duration>) -> Result<(), QueueEmpty> {
         let mut state = self.0.state();
         while state.waiting.len() < worth && !state.is_urgent {
