@@ -1,4 +1,4 @@
-//! `claude -p` with streamed JSON: its flags and its records.
+//! `claude -p` with streamed JSON: builds its flags and parses its records.
 
 use std::ffi::OsString;
 
