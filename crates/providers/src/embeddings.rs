@@ -136,7 +136,7 @@ fn in_order(mut answer: OpenAiEmbeddingReply) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// Encodes a model name so that it cannot leave its segment of the path.
+/// Sanitizes a model name so that it stays one segment of the path.
 fn gemini_model(name: &str) -> String {
     let name = name.strip_prefix("models/").unwrap_or(name);
     let is_plain =

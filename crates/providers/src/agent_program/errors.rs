@@ -140,7 +140,7 @@ pub(super) fn unknown_version(program: &AgentProgram, version: &str, why: &str) 
     Error::Unusable(Box::new(problem))
 }
 
-/// Makes an error non-retryable if the program has already used tools: a retry could act twice.
+/// Makes a retryable error final, for a program that has already used tools: a retry could act twice.
 pub(super) fn no_retry_after_tools(program: &AgentProgram, error: Error) -> Error {
     if !error.is_retryable() {
         return error;
@@ -151,7 +151,7 @@ pub(super) fn no_retry_after_tools(program: &AgentProgram, error: Error) -> Erro
     ))
 }
 
-/// The end of an error message that may be long.
+/// The beginning of an error message that may be long.
 fn shortened(message: &str) -> String {
     match message.char_indices().nth(COMPLAINT_CHARS) {
         Some((at, _)) => format!("{}…", message.get(..at).unwrap_or_default()),

@@ -39,7 +39,7 @@ struct CassetteFileState {
     file: Option<File>,
     written: usize,
     opened: HashSet<String>,
-    /// Lines of models that have not answered yet; written before their first answer.
+    /// Lines of opened models that are not written yet; the next answer writes them first.
     waiting: Vec<CassetteLine>,
     /// The last request of each conversation and its index: the next one builds on it.
     last: HashMap<(SessionId, Arc<str>), (usize, Value)>,
@@ -75,7 +75,7 @@ impl CassetteRecorder {
         })
     }
 
-    /// The same recording with the placeholders and secrets of another session.
+    /// The same recording with other placeholders and secrets.
     pub(super) fn with_names(&self, names: Placeholders) -> Self {
         Self {
             tape: self.tape.clone(),

@@ -18,7 +18,7 @@ pub enum RecordingMode {
 }
 
 impl RecordingMode {
-    /// The same mode with the placeholders and secrets of another session.
+    /// The same mode with other placeholders and secrets.
     pub fn with_names(&self, names: Placeholders) -> Self {
         match self {
             Self::Off => Self::Off,

@@ -90,7 +90,7 @@ impl CassettePlayer {
         })
     }
 
-    /// The same recording with the placeholders of another session.
+    /// The same recording with other placeholders.
     pub(super) fn with_names(&self, names: Placeholders) -> Self {
         Self {
             names: Arc::new(names),
