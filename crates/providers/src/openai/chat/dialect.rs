@@ -1,21 +1,21 @@
-//! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
+//! Dialects of Chat Completions: how a vendor's API differs from OpenAI's, as data.
 
 use crate::openai::BOUNDS;
 
-/// A vendor's way of speaking Chat Completions.
+/// A vendor's dialect of Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatDialect {
-    /// The field that bounds the answer.
+    /// The field for the output limit.
     pub max_output: MaxOutputField,
-    /// How to ask for more or less thinking.
+    /// The field for the reasoning effort.
     pub effort: EffortField,
-    /// How the vendor wants its own thinking back.
+    /// The form in which the vendor expects its own thinking back.
     pub thinking: ThinkingField,
-    /// How structured answers are asked for.
+    /// The field for structured output.
     pub schema: SchemaField,
-    /// How requests of one conversation are told to belong together.
+    /// The field that marks requests of one conversation.
     pub conversation: ConversationField,
-    /// What ids of calls must look like.
+    /// The required format of call ids.
     pub call_ids: CallIdFormat,
     /// Whether usage must be asked for with `stream_options`; refused by some.
     pub asks_usage: bool,
