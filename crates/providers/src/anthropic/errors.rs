@@ -53,7 +53,7 @@ fn by_code(failure: &AnthropicError, words: String) -> Option<Error> {
         "overloaded_error" => Error::Overloaded { retry_after: None },
         "authentication_error" | "permission_error" => Error::Unauthorized(words),
         "request_too_large" => Error::TooLong { limit: None },
-        // What llama.cpp says on this wire.
+        // The code llama.cpp uses on this API.
         "exceed_context_size_error" => Error::TooLong { limit: *n_ctx },
         "invalid_request_error" if is_too_long(message) => Error::TooLong {
             limit: limit(message),

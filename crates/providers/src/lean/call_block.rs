@@ -132,7 +132,7 @@ fn fence_behind(body: &str) -> Option<usize> {
     None
 }
 
-/// Where the first JSON object ends.
+/// The end of the first JSON object.
 fn balanced(body: &str) -> Option<usize> {
     let (mut strings, mut depth) = (JsonStringState::default(), 0_usize);
     for (at, letter) in body.char_indices() {

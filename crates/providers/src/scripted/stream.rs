@@ -83,7 +83,7 @@ fn deltas(reply: &ModelReply, limit: usize, pacing: ReplyPacing) -> Vec<StreamSt
 
 type MakeChunk = fn(String) -> ReplyChunk;
 
-/// What of a reply is streamed, with the kind of delta it becomes. Calls come only with the whole reply.
+/// The streamed parts of a reply, with the kind of delta of each. Calls come only with the whole reply.
 fn spoken(reply: &ModelReply) -> impl Iterator<Item = (&str, MakeChunk)> {
     use rooftree_protocol::event::ReplyPart;
     reply.parts.iter().filter_map(|part| match part {
