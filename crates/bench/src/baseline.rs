@@ -1,7 +1,7 @@
-//! The bare side: the least that could do the same work, without anything of ours.
+//! Baseline of the benchmark: the minimal code that does the same work, without any of ours.
 //!
-//! It reads the same files, keeps the same texts and asks the disk for the same promises, but
-//! has no sessions, no inbox, no claims, no permissions and nobody watching.
+//! It reads the same files, stores the same texts with the same durability (fsync), but has no
+//! sessions, no inbox, no claims, no permissions and no subscribers.
 
 pub mod baseline_client;
 pub mod durable_table;

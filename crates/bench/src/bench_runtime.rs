@@ -1,4 +1,4 @@
-//! Our side: a real runtime on a real database, with the machine's own clock.
+//! The measured side: a real runtime on a real database, with the system clock.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use rooftree_tools::{BackgroundProcesses, Policy};
 
 use crate::quick_model::{ModelBehavior, QuickModel};
 
-/// Posts under way at once: clients are many, but not all in the same instant.
+/// Maximum concurrent posts: there are many clients, but not all post at the same instant.
 const POSTERS: usize = 100;
 
 /// A runtime in a directory.
@@ -31,10 +31,10 @@ pub struct BenchRuntime {
 }
 
 impl BenchRuntime {
-    /// What the database is called.
+    /// The file name of the database.
     pub const DATABASE: &str = "rooftree.db";
 
-    /// Opens the database in a directory, or makes one, and starts. Only inside a tokio runtime.
+    /// Opens or creates the database in a directory, and starts the runtime. Only inside a tokio runtime.
     pub fn open(directory: &Path, model: Arc<QuickModel>) -> Result<Self> {
         let answering = model.clone();
         let opener = move |choice: &rooftree_protocol::ModelChoice| {
@@ -46,7 +46,7 @@ impl BenchRuntime {
         Self::open_with(directory, model, Arc::new(opener))
     }
 
-    /// The same with a model that is found another way; the quick one is not asked then.
+    /// The same with another opener; the quick model is not asked then.
     pub fn open_with(
         directory: &Path,
         model: Arc<QuickModel>,
@@ -55,7 +55,7 @@ impl BenchRuntime {
         Self::start(directory, model, Self::options(directory, opener)?)
     }
 
-    /// The same with agents that ask each other, as many at once as somebody likes.
+    /// The same with agents that delegate to each other, without limits on concurrency.
     pub fn open_delegating(directory: &Path, opener: ModelOpener) -> Result<Self> {
         let options = Self::options(directory, opener)?;
         let many = usize::MAX;
@@ -140,7 +140,7 @@ impl BenchRuntime {
         self.post(Address::Create(new), Delivery::Queue).await
     }
 
-    /// Posts to a session that is there.
+    /// Posts to an existing session.
     pub async fn post_to(&self, session: &SessionId) -> Result<SessionId> {
         self.post(
             Address::Id {
@@ -151,7 +151,7 @@ impl BenchRuntime {
         .await
     }
 
-    /// Posts to as many new sessions.
+    /// Posts to so many new sessions.
     pub async fn post_to_many_new(&self, sessions: usize) -> Result<()> {
         let posts = stream::iter(0..sessions)
             .map(|_| self.post_new())
@@ -159,16 +159,16 @@ impl BenchRuntime {
         posts.try_for_each(|_| async { Ok(()) }).await
     }
 
-    /// Waits until nobody has anything to do.
+    /// Waits until no session has unfinished work.
     pub async fn wait_until_idle(&self) -> Result<()> {
         while !self.handle.store().unfinished().await?.is_empty() {
-            // Looking costs something too when there are many.
+            // Polling costs something too when there are many.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         Ok(())
     }
 
-    /// Leaves a message that wakes nobody.
+    /// Posts a message that wakes no agent.
     pub async fn post_silent(&self, session: &SessionId) -> Result<SessionId> {
         self.post(
             Address::Id {
@@ -194,7 +194,7 @@ impl BenchRuntime {
         }
     }
 
-    /// A session that goes on where another one is.
+    /// Forks a session.
     pub async fn fork(&self, session: &SessionId) -> Result<Session> {
         let fork = Command::Fork {
             session: session.clone(),
@@ -208,7 +208,7 @@ impl BenchRuntime {
         }
     }
 
-    /// Watches a session from after an event on.
+    /// Subscribes to a session, from after an event on.
     pub fn watch(&self, session: &SessionId, after: u64) -> Subscription {
         self.handle.subscribe(EventFilter {
             session: session.clone(),
@@ -224,14 +224,14 @@ impl BenchRuntime {
             .map(drop)
     }
 
-    /// Posts to a session and waits for the end of that run; says the number of its last event.
+    /// Posts to a session and waits for the end of that run; returns the number of its last event.
     pub async fn run_in(&self, session: &SessionId, after: u64) -> Result<u64> {
         let mut events = self.watch(session, after);
         self.post_to(session).await?;
         wait_for_run_end(&mut events).await
     }
 
-    /// Waits until so many runs have had their last word and nothing is left to be done.
+    /// Waits until so many runs have given their final answer and no work is left.
     pub async fn wait_for_runs(&self, runs: usize) -> Result<()> {
         loop {
             let is_over = self.model.finished_runs() >= runs;
@@ -242,14 +242,14 @@ impl BenchRuntime {
         }
     }
 
-    /// Stops everything.
+    /// Stops the runtime.
     pub async fn close(self) {
         drop(self.handle);
         self.runtime.stop().await;
     }
 }
 
-/// Waits for the end of a run, which must be a good one; says its number.
+/// Waits for the end of a run, which must have succeeded; returns the number of that event.
 pub async fn wait_for_run_end(events: &mut Subscription) -> Result<u64> {
     loop {
         let event = events.next().await?;

@@ -1,4 +1,4 @@
-//! Measures two sides in turns, so that a noisy moment hits both, and takes the medians.
+//! Measures both sides alternately, so that noise hits both, and takes the medians.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ pub struct MedianPair {
     pub bare: Option<f64>,
 }
 
-/// Measures both sides so many times, after one round that does not count.
+/// Measures both sides so many times, after one warm-up round.
 pub fn compare(
     rounds: usize,
     mut bare: impl FnMut() -> Result<f64>,
@@ -28,7 +28,7 @@ pub fn compare(
     })
 }
 
-/// Measures our side only.
+/// Measures only our side.
 pub fn measure_ours(rounds: usize, mut ours: impl FnMut() -> Result<f64>) -> Result<MedianPair> {
     ours()?;
     let figures: Result<Vec<f64>> = (0..rounds).map(|_| ours()).collect();
@@ -38,7 +38,7 @@ pub fn measure_ours(rounds: usize, mut ours: impl FnMut() -> Result<f64>) -> Res
     })
 }
 
-/// The middle one; of an even number, the lower of the two.
+/// The median; of an even number, the lower of the two.
 pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len().saturating_sub(1) / 2;

@@ -1,8 +1,8 @@
-//! Measures Rooftree beside the least that could do the same work, in one run on one machine.
+//! Benchmark of Rooftree against a minimal baseline, in one run on one machine.
 //!
-//! Times differ from machine to machine, so every figure stands next to a bare one measured in
-//! turns with it, and what is judged is their ratio. `rows` holds one file per kind of figure,
-//! `raw` the bare side, `roof` and `quick_model` our side.
+//! Times differ from machine to machine, so every figure stands next to a baseline one measured
+//! alternately with it, and the target is about their ratio. `rows` holds one file per kind of figure,
+//! `baseline` the minimal side, `bench_runtime` and `quick_model` our side.
 
 pub mod baseline;
 pub mod bench_runtime;

@@ -1,4 +1,4 @@
-//! What the machine says about this process and about the passing of time.
+//! Measures time, processor time and memory of this process.
 
 use std::{fs, future::Future, time::Instant};
 
@@ -9,7 +9,7 @@ use nix::sys::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// Seconds a piece of work takes.
+/// Wall-clock seconds a piece of work takes.
 pub fn seconds(work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let since = Instant::now();
     work()?;
@@ -29,12 +29,12 @@ fn processor_time() -> Result<f64> {
     Ok(micros as f64 / 1e6)
 }
 
-/// Bytes of memory this process has now.
+/// Current memory of this process in bytes.
 pub fn memory() -> Result<f64> {
     status("VmRSS:")
 }
 
-/// Bytes of memory this process had at most.
+/// Peak memory of this process in bytes.
 pub fn peak_memory() -> Result<f64> {
     status("VmHWM:")
 }
@@ -51,17 +51,17 @@ pub fn kilobytes(status: &str, field: &str) -> Option<f64> {
     Some(kilobytes * 1024.0)
 }
 
-/// One thread that waits for everything, as in the program.
+/// A single-threaded tokio runtime, as in the program.
 pub fn single_thread_runtime() -> Result<Runtime> {
     Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
-/// A thread per core, as in a server.
+/// A tokio runtime with a thread per core, as in a server.
 pub fn multi_thread_runtime() -> Result<Runtime> {
     Ok(Builder::new_multi_thread().enable_all().build()?)
 }
 
-/// Seconds until a future is done.
+/// Wall-clock seconds until a future is done.
 pub fn time_future(runtime: &Runtime, work: impl Future<Output = Result<()>>) -> Result<f64> {
     seconds(|| runtime.block_on(work))
 }

@@ -1,4 +1,4 @@
-//! Runs all rows, prints the table and writes it as JSON. `cargo xtask bench` builds and calls this.
+//! Runs all benchmark rows, prints the table and writes it as JSON. `cargo xtask bench` builds and calls this.
 
 use std::process::ExitCode;
 

@@ -1,17 +1,17 @@
-//! What was typed: how thorough to be, what to measure, where to write it.
+//! Command-line options: rounds, extent, row filter and output file.
 
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-/// How the benchmark is run.
+/// Options of the benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BenchOptions {
     /// How often each side is measured.
     pub rounds: usize,
-    /// Whether amounts are reduced too.
+    /// Whether the amounts of work are reduced too.
     pub extent: BenchExtent,
-    /// Where the figures go.
+    /// The file for the figures.
     pub json: PathBuf,
     /// Only rows whose name contains this.
     pub only: Option<String>,
@@ -20,14 +20,14 @@ pub struct BenchOptions {
 /// How much work a row does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchExtent {
-    /// What the figures in the documentation are made with.
+    /// The full amount, used for the figures in the documentation.
     Whole,
-    /// Enough to see whether something broke.
+    /// A reduced amount, enough to see whether something broke.
     Quick,
 }
 
 impl BenchOptions {
-    /// Reads the command line.
+    /// Parses the command line.
     pub fn parse(arguments: &[String]) -> Result<Self> {
         let json = PathBuf::from("target/bench.json");
         let mut options = Self {
@@ -52,14 +52,14 @@ impl BenchOptions {
         Ok(options)
     }
 
-    /// Whether a row is wanted.
+    /// Whether a row is selected.
     pub fn wants(&self, name: &str) -> bool {
         self.only
             .as_ref()
             .is_none_or(|only| name.contains(only.as_str()))
     }
 
-    /// An amount, or a smaller one when it should be quick.
+    /// The amount of work: full or reduced.
     pub fn amount(&self, whole: usize, quick: usize) -> usize {
         if self.extent == BenchExtent::Quick {
             quick

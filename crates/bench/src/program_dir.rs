@@ -1,4 +1,4 @@
-//! Where the programs lie that are measured: beside this one, built with the same profile.
+//! Finds the measured programs: in the directory of this one, built with the same profile.
 
 use std::{
     env,
@@ -23,7 +23,7 @@ impl ProgramDir {
         self.0.join(name)
     }
 
-    /// The program of ours, if it can do this; else why it cannot.
+    /// Our program, if it supports this command; else why not.
     pub fn rooftree(&self, ability: &[&str]) -> Result<PathBuf, String> {
         let program = self.program("rooftree");
         let mut asked = Command::new(&program);

@@ -1,7 +1,7 @@
-//! A model that answers at once: so many tool calls per run, then a last word.
+//! A model without latency: so many tool calls per run, then a final answer.
 //!
 //! It derives the turn from the request, like a scripted model, but looks only at the newest
-//! exchange, so that a long history costs nothing here. What is left to measure is ours.
+//! exchange, so that a long history costs nothing here. The remaining time is our own.
 
 use std::{
     sync::{
@@ -23,14 +23,14 @@ use serde_json::{Value, json};
 
 use crate::baseline::SourceFiles;
 
-/// What it does before its last word.
+/// What it does before its final answer.
 #[derive(Clone, Copy, Debug)]
 pub enum ModelBehavior {
     /// Reads so many files, one per turn.
     Read(usize),
     /// Runs so many commands that do nothing.
     Bash(usize),
-    /// Says so many small pieces.
+    /// Streams so many small deltas.
     Talk(usize),
 }
 
@@ -41,7 +41,7 @@ pub struct QuickModel {
     last_words: AtomicUsize,
 }
 
-/// The first request since [`QuickModel::forget`].
+/// The first request since [`QuickModel::reset_first_request`].
 #[derive(Clone, Copy, Debug)]
 pub struct FirstRequest {
     pub at: Instant,
@@ -58,7 +58,7 @@ impl QuickModel {
         })
     }
 
-    /// Makes the next request the first one.
+    /// Makes the next request count as the first one.
     pub fn reset_first_request(&self) {
         *self
             .first_asked
@@ -66,7 +66,7 @@ impl QuickModel {
             .unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// When it was first asked, and how much it was told.
+    /// The first request: when it came and its size.
     pub fn first_request(&self) -> Option<FirstRequest> {
         *self
             .first_asked
@@ -74,7 +74,7 @@ impl QuickModel {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many runs it has seen to their end.
+    /// How many runs it has finished.
     pub fn finished_runs(&self) -> usize {
         self.last_words.load(Ordering::Relaxed)
     }
@@ -96,7 +96,7 @@ impl QuickModel {
             ModelBehavior::Read(turns) if turn < turns => {
                 Some(("Read", json!({"file_path": SourceFiles::name(turn)})))
             }
-            // The number makes each command another one: a repeated one would end the run.
+            // The number makes each command distinct: a repeated one would end the run.
             ModelBehavior::Bash(turns) if turn < turns => {
                 Some(("Bash", json!({"command": format!("true {turn}")})))
             }
@@ -148,7 +148,7 @@ impl Provider for QuickModel {
     }
 }
 
-/// Small pieces, each as if it had just come over a wire: whoever waits for it is woken.
+/// Streams small deltas and yields before each, so that the task is woken as for data from a network.
 fn stream_words(pieces: usize, reply: ReplyChunk) -> ReplyStream {
     let piece = |_| async {
         tokio::task::yield_now().await;
@@ -160,7 +160,7 @@ fn stream_words(pieces: usize, reply: ReplyChunk) -> ReplyStream {
         .boxed()
 }
 
-/// How many replies were given since somebody last said something.
+/// How many replies were given since the last user message.
 fn turn(request: &ModelRequest) -> usize {
     let since = request
         .messages

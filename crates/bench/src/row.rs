@@ -1,10 +1,10 @@
-//! One line of the table: ours, bare, their ratio, and what was promised.
+//! One row of the table: our figure, the baseline, their ratio, and the target.
 
 use serde::Serialize;
 
 use crate::compare::MedianPair;
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureUnit {
@@ -13,21 +13,21 @@ pub enum FigureUnit {
     PerSecond,
 }
 
-/// What PERFORMANCE.md asks for.
+/// The target in PERFORMANCE.md.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureTarget {
-    /// Nothing; the figure is there to be watched.
+    /// No target; the figure is only watched.
     Watched,
-    /// At most so many times the bare figure.
+    /// At most so many times the baseline figure.
     Times(f64),
-    /// At least this share of the bare figure.
+    /// At least this share of the baseline figure.
     Share(f64),
-    /// At most this, whatever the bare figure.
+    /// At most this, whatever the baseline figure.
     AtMost(f64),
 }
 
-/// A figure and what it is compared with.
+/// A figure and its baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct BenchRow {
     pub name: String,
@@ -35,7 +35,7 @@ pub struct BenchRow {
     pub ours: Option<f64>,
     pub bare: Option<f64>,
     pub target: FigureTarget,
-    /// What the bare side is, or why there is no figure.
+    /// What the baseline is, or why there is no figure.
     pub note: String,
 }
 
@@ -101,13 +101,13 @@ impl BenchRow {
         }
     }
 
-    /// Ours in terms of bare.
+    /// Our figure divided by the baseline.
     pub fn ratio(&self) -> Option<f64> {
         let (ours, bare) = (self.ours?, self.bare?);
         (bare > 0.0).then(|| ours / bare)
     }
 
-    /// Whether the target is met; none if there is none or it cannot be told.
+    /// Whether the target is met; none if there is no target or its figures are missing.
     pub fn is_met(&self) -> Option<bool> {
         match self.target {
             FigureTarget::Watched => None,

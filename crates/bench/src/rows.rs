@@ -21,7 +21,7 @@ use crate::{options::BenchOptions, program_dir::ProgramDir, row::BenchRow};
 
 type MeasureFn = fn(&ProgramDir, &BenchOptions) -> Result<Vec<BenchRow>>;
 
-/// What there is to measure, by the words `--only` finds it with.
+/// All measurements, with the words by which `--only` selects them.
 const GROUPS: &[(&str, MeasureFn)] = &[
     ("startup", startup::measure),
     ("turns", turns::measure),
@@ -39,7 +39,7 @@ const GROUPS: &[(&str, MeasureFn)] = &[
     ("definitions", definitions::measure),
 ];
 
-/// Measures what is wanted, one after the other: they would disturb each other.
+/// Runs the selected measurements one after the other: they would disturb each other.
 pub fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let mut rows = Vec::new();
     for (name, group) in GROUPS.iter().filter(|(name, _)| options.wants(name)) {

@@ -1,4 +1,4 @@
-//! The table, for people and for programs.
+//! Formats the results: a Markdown table for people, JSON for programs.
 
 use anyhow::Result;
 use serde_json::json;
@@ -76,7 +76,7 @@ fn wanted(target: FigureTarget, unit: FigureUnit) -> String {
     }
 }
 
-/// A figure with three digits that matter.
+/// A figure with three significant digits.
 fn shown(value: f64, unit: FigureUnit) -> String {
     match unit {
         FigureUnit::Seconds if value < 1e-3 => format!("{} µs", digits(value * 1e6)),
@@ -96,7 +96,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// The rows for programs, with ratio and verdict worked out.
+/// The rows as JSON, with ratio and verdict.
 pub fn json(rows: &[BenchRow], options: &BenchOptions) -> Result<String> {
     let mut told = Vec::new();
     for row in rows {

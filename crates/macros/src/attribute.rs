@@ -1,4 +1,4 @@
-//! What stands between the parentheses of `#[tool(…)]`.
+//! Parses the arguments of `#[tool(…)]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -7,10 +7,10 @@ use syn::{
     parse::{Parse, ParseStream},
 };
 
-/// How a tool is to be.
+/// The options of a tool.
 #[derive(Default)]
 pub struct ToolAttribute {
-    /// What it is called, if not as the function is.
+    /// Its name, if it differs from the function's.
     pub name: Option<LitStr>,
     effect: Option<Ident>,
 }
@@ -18,7 +18,7 @@ pub struct ToolAttribute {
 const KNOWN: &str = "there are `read_only`, `destructive`, `remote` and `name = \"…\"`";
 
 impl ToolAttribute {
-    /// What calls do to the world, as a variant of `Effect`.
+    /// The effect of calls, as a variant of `Effect`.
     pub fn effect(&self) -> TokenStream {
         match self.effect.as_ref().map(ToString::to_string).as_deref() {
             Some("read_only") => quote!(ReadOnly),
@@ -54,7 +54,7 @@ impl ToolAttribute {
     }
 }
 
-/// Providers take no other names.
+/// Validates a name: providers accept no other characters.
 fn plain(name: LitStr) -> Result<LitStr> {
     let text = name.value();
     let is_plain = text

@@ -1,4 +1,4 @@
-//! Puts a tool together: a function that makes it, with the function it calls inside.
+//! Generates the code of a tool: a function that makes it, with the function it calls inside.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,7 +6,7 @@ use syn::LitStr;
 
 use crate::parse::{ParameterRole, ToolFn, ToolParameter};
 
-/// Everything is named by its whole path: the user's crate may call anything anything.
+/// Every name is a full path: the user's crate may define any name itself.
 pub fn expand_tool(tool: &ToolFn) -> TokenStream {
     let ToolFn {
         options,

@@ -1,7 +1,7 @@
-//! `#[tool]`: an async function becomes a tool that agents can use.
+//! The attribute macro `#[tool]`: turns an async function into a tool that agents can use.
 //!
-//! Use it through the crate `rooftree`, which re-exports it. `read.rs` takes the function apart
-//! and says what cannot be a tool; `write.rs` puts the tool together.
+//! Use it through the crate `rooftree`, which re-exports it. `parse.rs` parses the function
+//! and rejects what cannot be a tool; `expand.rs` generates the code.
 
 mod attribute;
 mod expand;
@@ -13,16 +13,16 @@ use syn::{ItemFn, parse_macro_input};
 /// Makes a tool out of an async function.
 ///
 /// The function `fn ticket(…)` is replaced by a function `fn ticket() -> impl Tool` that makes the
-/// tool. Its doc comment is what the model reads about it, a doc comment on a parameter is what the
-/// model reads about that argument. A parameter of type `Option<T>` may be left out. A parameter of
-/// type `ToolContext` is no argument: it is the directory, the cancel token and whatever else a
-/// call is given. The function returns a `Result`: what is in `Ok` is written as text if it can be
-/// displayed, else as JSON; `Err` is told to the model in the words of its `Display`.
+/// tool. Its doc comment is the tool's description for the model, a doc comment on a parameter describes
+/// that argument. A parameter of type `Option<T>` is optional. A parameter of type `ToolContext` is not
+/// an argument: it is the working directory, the cancel token and the rest of the call's context.
+/// The function returns a `Result`: the `Ok` value is written as text if it implements `Display`,
+/// else as JSON; `Err` is reported to the model with its `Display` text.
 ///
-/// `#[tool(read_only)]` says that calls only look: they run beside others, and nobody is asked.
-/// `#[tool(destructive)]` and `#[tool(remote)]` say that they may destroy something, or act on
-/// something elsewhere. Without any of these a tool changes something here.
-/// `#[tool(name = "LookUp")]` calls it something else than the function.
+/// `#[tool(read_only)]` declares that calls change nothing: they run concurrently, and without asking the user.
+/// `#[tool(destructive)]` and `#[tool(remote)]` declare that they may destroy something, or act on
+/// something elsewhere. By default a tool changes something on this machine.
+/// `#[tool(name = "LookUp")]` gives it another name than the function.
 #[proc_macro_attribute]
 pub fn tool(options: TokenStream, function: TokenStream) -> TokenStream {
     let options = parse_macro_input!(options as attribute::ToolAttribute);

@@ -1,4 +1,4 @@
-//! Takes a function apart: what the model is told, what it is asked for, and what cannot be a tool.
+//! Parses a function: the tool's description and parameters, and errors for what cannot be a tool.
 
 use syn::{
     Attribute, Error, Expr, ExprLit, FnArg, Ident, ItemFn, Lit, Meta, Pat, PatType, Result,
@@ -10,12 +10,12 @@ use crate::attribute::ToolAttribute;
 /// A function that can be a tool.
 pub struct ToolFn {
     pub options: ToolAttribute,
-    /// What the model is told.
+    /// The description for the model.
     pub description: String,
     pub parameters: Vec<ToolParameter>,
-    /// The function itself, without what only the model reads.
+    /// The function itself, without the attributes that are only for the model.
     pub function: ItemFn,
-    /// Attributes that belong to what replaces the function.
+    /// Attributes that belong to the generated function.
     pub attributes: Vec<Attribute>,
 }
 
@@ -27,16 +27,16 @@ pub struct ToolParameter {
     pub role: ParameterRole,
 }
 
-/// Where a parameter comes from.
+/// The source of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterRole {
-    /// The model gives it.
+    /// An argument from the model.
     Argument,
-    /// The runtime gives it.
+    /// The context from the runtime.
     Context,
 }
 
-/// Reads it; says at the right place what is in the way.
+/// Parses the function; errors point at the offending place.
 pub fn parse_tool(options: ToolAttribute, mut function: ItemFn) -> Result<ToolFn> {
     check_signature(&function)?;
     let attributes = std::mem::take(&mut function.attrs);

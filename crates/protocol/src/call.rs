@@ -1,4 +1,4 @@
-//! A call of a tool, as a model or a program wishes it. Messages carry it too, so it stands apart from results.
+//! A tool call, as a model or a program requests it. Messages carry it too, so it is separate from results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! All a client may ask for. A command is a wish; what came of it is told by events.
+//! Commands: every request a client may send. Events report the outcome.
 
 use std::path::PathBuf;
 

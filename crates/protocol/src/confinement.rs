@@ -1,4 +1,4 @@
-//! How what agents run is confined. It only ever narrows on its way from the settings to a child.
+//! Sandbox settings of the programs agents run. They only ever narrow on their way from the settings to a child.
 
 use std::path::{Path, PathBuf};
 
@@ -61,9 +61,9 @@ pub enum SandboxMode {
 }
 
 impl Confinement {
-    /// What both permit.
+    /// The intersection: what both permit.
     ///
-    /// Invariant: neither permits less than the result, whatever they say.
+    /// Invariant: the result permits nothing that either of them refuses.
     pub fn narrowed(&self, other: &Self) -> Self {
         Self {
             mode: self.mode.max(other.mode),
@@ -74,7 +74,7 @@ impl Confinement {
         }
     }
 
-    /// The same with what a definition says, which says nothing about paths.
+    /// Applies the mode and network of a definition, which sets no paths.
     pub fn with(&self, mode: Option<SandboxMode>, network: Option<&Network>) -> Self {
         let mode = self.mode.max(mode.unwrap_or(SandboxMode::Off));
         let network = self.network.narrowed(network.unwrap_or(&Network::On));
@@ -85,7 +85,7 @@ impl Confinement {
         }
     }
 
-    /// Whether everything this permits is permitted by another one too.
+    /// Whether another one permits everything that this one permits.
     pub fn is_within(&self, other: &Self) -> bool {
         self.mode >= other.mode
             && self.network.is_within(&other.network)
@@ -105,7 +105,7 @@ fn covers(places: &[PathBuf], path: &Path) -> bool {
     places.iter().any(|place| path.starts_with(place))
 }
 
-/// Paths of either list that lie in a path of the other.
+/// Intersects two lists: paths of either that lie inside of a path of the other.
 fn intersect_paths(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
     let mut both: Vec<PathBuf> = one
         .iter()

@@ -1,7 +1,7 @@
-//! The text that describes an agent: prompt, model, tools, limits.
+//! Agent definition: prompt, model, tools, limits.
 //!
-//! One shape for every way an agent can be written: Markdown, JSON, settings or code. Loaders
-//! fill it in; what they cannot fill in they report.
+//! One type for every format a definition can have: Markdown, JSON, settings or code. Loaders
+//! fill it in and report what they cannot parse.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -95,7 +95,7 @@ pub struct AgentDefinition {
 }
 
 impl AgentDefinition {
-    /// An agent of this name that is given everything else by whoever asks.
+    /// An agent of this name with defaults; the caller supplies everything else.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -154,7 +154,7 @@ pub struct McpServer {
 }
 
 impl McpServer {
-    /// A program of this machine, with its arguments.
+    /// A program on this machine, with its arguments.
     pub fn program<S: Into<String>>(
         command: impl Into<String>,
         args: impl IntoIterator<Item = S>,
@@ -167,7 +167,7 @@ impl McpServer {
         }
     }
 
-    /// A server elsewhere, at this address.
+    /// A remote server at this URL.
     pub fn http(url: impl Into<String>) -> Self {
         Self {
             url: Some(url.into()),
@@ -175,7 +175,7 @@ impl McpServer {
         }
     }
 
-    /// Whether it only names a server that is set up elsewhere.
+    /// Whether it only refers to a server that is configured elsewhere.
     pub fn is_reference(&self) -> bool {
         self.command.is_none() && self.url.is_none()
     }
@@ -233,11 +233,11 @@ pub enum Verifier {
     },
 }
 
-/// Seconds a verifier's command has, where nothing else is said.
+/// Default timeout of a verifier's command, in seconds.
 pub const VERIFIER_SECS: u64 = 120;
 
 impl Verifier {
-    /// A command that is good if it ends with zero.
+    /// A command that passes if it exits with zero.
     pub fn command(command: impl Into<String>) -> Self {
         Self::Command {
             command: command.into(),
@@ -246,7 +246,7 @@ impl Verifier {
         }
     }
 
-    /// A model that is asked this about the work.
+    /// A model that judges the work by this prompt.
     pub fn judge(prompt: impl Into<String>) -> Self {
         Self::Judge {
             prompt: prompt.into(),

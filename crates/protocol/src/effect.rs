@@ -1,4 +1,4 @@
-//! What a call does to the world, and what may be done again.
+//! Effects of a tool call, and whether it may be retried after a crash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

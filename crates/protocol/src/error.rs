@@ -1,4 +1,4 @@
-//! What can go wrong, in words for people: what failed, why, what to do.
+//! Error codes and problems: what failed, why, what to do, in words for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// The number people may quote: `E0401`.
+    /// The error number people may quote: `E0401`.
     pub fn number(self) -> &'static str {
         match self {
             Self::InvalidArguments => "E0201",
@@ -107,7 +107,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A failure with nothing but its name.
+    /// A problem with only a message.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -117,13 +117,13 @@ impl Problem {
         }
     }
 
-    /// Adds why it happened.
+    /// Adds the cause.
     pub fn cause(mut self, cause: impl Into<String>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// Adds what to do about it.
+    /// Adds a suggested fix.
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self

@@ -1,8 +1,8 @@
-//! All that can happen, in one vocabulary and one envelope.
+//! Events: everything that can happen in a session, in one envelope (schema of the event stream).
 //!
 //! Durable events make up a session's journal and are numbered without gaps.
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
-//! stored: whoever misses them misses nothing that cannot be read later.
+//! stored: a subscriber that misses them misses nothing that cannot be read later.
 
 mod answer_text;
 mod call_records;
@@ -30,7 +30,7 @@ pub use run_records::{
     Verdict, WaitReason, WorkspaceNote,
 };
 
-/// The version of the envelope and of everything in it.
+/// Schema version of the envelope and of everything in it.
 pub const VERSION: u32 = 1;
 
 /// One fact about a session, as clients see it.
@@ -326,7 +326,7 @@ pub enum EventBody {
 }
 
 impl EventBody {
-    /// The dotted name, as it is written on the wire.
+    /// The dotted name, as it is serialized.
     pub fn name(&self) -> &'static str {
         match self {
             Self::SessionOpened { .. } => "session.opened",
@@ -360,7 +360,7 @@ impl EventBody {
         }
     }
 
-    /// Whether it belongs into the journal.
+    /// Whether it is stored in the journal.
     pub fn is_durable(&self) -> bool {
         !matches!(
             self,

@@ -1,4 +1,4 @@
-//! One host, or all below a name, as people write it in lists.
+//! Host patterns of allow lists: one host, or all subdomains of a name. Parses and matches them.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use crate::{ErrorCode, Problem};
 pub struct HostPattern(String);
 
 impl HostPattern {
-    /// Whether a host is meant: in small letters, without a dot at its end, an IPv6 address in brackets.
+    /// Whether a host matches: in lower case, without a dot at its end, an IPv6 address in brackets.
     pub fn covers(&self, host: &str) -> bool {
         match self.0.strip_prefix('*') {
             None => self.0 == host,
@@ -28,9 +28,9 @@ impl HostPattern {
         }
     }
 
-    /// Whether every host another one means is meant.
+    /// Whether this pattern covers every host that another one matches.
     pub(crate) fn covers_pattern(&self, other: &Self) -> bool {
-        // What is below a name that is below this one is below this one.
+        // A subdomain of a subdomain of this name is a subdomain of this name.
         self.covers(&other.0)
     }
 }
@@ -38,7 +38,7 @@ impl HostPattern {
 impl FromStr for HostPattern {
     type Err = Problem;
 
-    /// Reads it as people write it.
+    /// Parses a pattern as people write it.
     fn from_str(text: &str) -> Result<Self, Problem> {
         let wrong = |why: &str| {
             Problem::new(ErrorCode::InvalidConfig, format!("`{text}` names no hosts"))

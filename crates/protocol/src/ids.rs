@@ -1,6 +1,6 @@
-//! Identifiers: a prefix that says what is named, and 24 characters in cuid2's shape.
+//! Typed ids: a prefix that names the kind, and 24 characters in cuid2's shape.
 //!
-//! Ids are made from randomness that the caller brings, so that a simulated
+//! Ids are made from entropy that the caller supplies, so that a simulated
 //! runtime makes the same ids again from the same seed.
 
 use std::{borrow::Cow, fmt, sync::Arc};
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Problem};
 
-/// What twelve letters or digits can spell: the most that fits into a machine word, where dividing is cheap.
+/// Number of values of twelve base-36 digits: the most that fits into a machine word, where division is cheap.
 const DOZEN: u128 = 36_u128.pow(12);
 
-/// Spells 124 bits as a letter followed by 23 letters or digits, the lowest digit first.
+/// Encodes 124 bits as a letter followed by 23 letters or digits, the lowest digit first.
 fn spell(text: &mut String, entropy: u128) {
     let rest = entropy / 26;
     digits(text, (entropy % 26) as u64, 1);
@@ -130,7 +130,7 @@ id!(
 id!(BlobId, "blb_", "Names stored bytes by their content.");
 
 impl BlobId {
-    /// Names bytes by a digest of them; 20 bytes of it are enough.
+    /// The id of some bytes, from their digest; 20 bytes of it are enough.
     pub fn from_digest(digest: &[u8]) -> Self {
         let hex: String = digest
             .iter()

@@ -1,6 +1,6 @@
-//! What people are asked and what they answer: permissions for calls, and questions of agents.
+//! Questions to people and their answers: permissions for calls, and questions of agents.
 //!
-//! Only a typed answer counts. What a model or a file says about permission is text.
+//! Only a typed answer counts. A claim about permission in a model's reply or a file is just text.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Yes, for so long.
+    /// An allow answer with this scope.
     pub fn allow(scope: PermissionScope) -> Self {
         Self {
             decision: PermissionDecision::Allow,
@@ -34,7 +34,7 @@ impl Answer {
         }
     }
 
-    /// No, with words to the model if there are any.
+    /// A deny answer, with a message to the model if there is one.
     pub fn deny(because: Option<String>) -> Self {
         let (decision, scope) = (PermissionDecision::Deny, PermissionScope::Once);
         Self {

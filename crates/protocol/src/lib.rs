@@ -1,4 +1,4 @@
-//! The words everyone shares: plain data, no I/O, no waiting.
+//! Shared data types of all crates: plain data, no I/O, no async.
 //!
 //! A client sends [`Command`]s and reads [`Event`]s; everything in between is
 //! described with the types of this crate. Names are those of `docs/glossary.md`.

@@ -1,4 +1,4 @@
-//! Every bound there is, in one place.
+//! All limits of runs, requests and delegation, with their defaults.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

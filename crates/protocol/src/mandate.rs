@@ -1,4 +1,4 @@
-//! What an agent asked by another may do at most, and for whom it works.
+//! Mandate of a delegated run: the most it may do, and the agents it works for.
 //!
 //! A mandate travels with the message it is about, so authority is part of what was stored:
 //! a run that is resumed after a crash has the mandate it had. It only ever narrows.
@@ -65,12 +65,12 @@ pub struct Mandate {
 }
 
 impl Mandate {
-    /// How many delegations are above.
+    /// Delegation depth: the number of delegations above.
     pub fn depth(&self) -> u32 {
         u32::try_from(self.above.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether whoever gave it hears how the run ends.
+    /// Whether the delegating agent gets the result of the run.
     pub fn expects_answer(&self) -> bool {
         self.mode != RunMode::Told
     }

@@ -1,6 +1,6 @@
-//! What bytes are, by how they begin.
+//! Detects a media type from magic bytes.
 
-/// The media type of a picture, a document or a text, whatever its sender calls it.
+/// The media type of an image, a document or a text, regardless of the name its sender gave.
 pub fn media_type(bytes: &[u8]) -> &'static str {
     match bytes {
         [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => "image/png",

@@ -1,4 +1,4 @@
-//! What is posted to an inbox: parts, an origin, and the lane it travels in.
+//! Messages to an inbox: parts, an origin, and the delivery lane.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message that says no more than this.
+    /// A message with only these fields; the optional ones are empty.
     pub fn new(id: MessageId, parts: Vec<Part>, origin: Origin, at: Timestamp) -> Self {
         Self {
             id,

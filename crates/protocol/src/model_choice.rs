@@ -1,4 +1,4 @@
-//! A model with its provider, as people write it.
+//! Model choice: a model with its provider and effort. Parses `provider/model[:effort]`.
 
 use std::{fmt, str::FromStr};
 
@@ -22,11 +22,11 @@ pub enum Effort {
 /// A model with its provider: `provider/model[:effort]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModelChoice {
-    /// Who serves it.
+    /// The provider that serves it.
     pub provider: String,
-    /// What the provider calls it; for `scripted` the path of the script.
+    /// The provider's name for it; for `scripted` the path of the script.
     pub model: String,
-    /// How hard it should think.
+    /// Reasoning effort.
     pub effort: Option<Effort>,
 }
 

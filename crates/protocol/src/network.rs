@@ -1,4 +1,4 @@
-//! Whom programs can reach: nobody, some hosts by name, or everybody. It only ever narrows.
+//! Network access of programs: off, an allow list of hosts, or on. It only ever narrows.
 
 use std::str::FromStr;
 
@@ -42,7 +42,7 @@ enum Word {
 }
 
 impl Network {
-    /// These hosts and no others.
+    /// Only these hosts.
     pub fn hosts(patterns: impl IntoIterator<Item = HostPattern>) -> Self {
         let mut patterns: Vec<HostPattern> = patterns.into_iter().collect();
         patterns.sort();
@@ -54,10 +54,10 @@ impl Network {
         }
     }
 
-    /// Whom both permit.
+    /// The intersection: the hosts both permit.
     ///
-    /// Two patterns either exclude each other or one holds the other, so that what lists have in
-    /// common is again a list.
+    /// Two patterns either exclude each other or one covers the other, so that the intersection of
+    /// two lists is again a list.
     pub fn narrowed(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Off, _) | (_, Self::Off) => Self::Off,
@@ -70,7 +70,7 @@ impl Network {
         }
     }
 
-    /// Whether everybody this permits is permitted by another one too.
+    /// Whether another one permits every host that this one permits.
     pub fn is_within(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Off, _) | (_, Self::On) => true,
@@ -89,12 +89,12 @@ fn any_covers(patterns: &[HostPattern], one: &HostPattern) -> bool {
 impl FromStr for Network {
     type Err = Problem;
 
-    /// `on`, `off`, or hosts between commas.
+    /// Parses `on`, `off`, or hosts separated by commas.
     fn from_str(text: &str) -> Result<Self, Problem> {
         match text.trim() {
             "on" => Ok(Self::On),
             "off" => Ok(Self::Off),
-            // More likely a slip than a host.
+            // More likely a typo than a host.
             word if !word.contains(['.', ',', '*', '[']) && word != "localhost" => {
                 Err(Problem::new(
                     ErrorCode::InvalidConfig,

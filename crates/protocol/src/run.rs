@@ -1,4 +1,4 @@
-//! What starts a run and how it ends.
+//! Run modes and statuses: why a run started and how it ended.
 
 use std::fmt;
 

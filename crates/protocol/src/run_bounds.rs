@@ -31,7 +31,7 @@ pub struct RunBounds {
 }
 
 impl RunBounds {
-    /// The bounds of a run that recorded none: `ask` at most, no network, default limits.
+    /// The bounds of a run that recorded none: at most mode `ask`, no network, default limits.
     pub fn unrecorded() -> Self {
         let limits = Limits::default();
         Self {
@@ -49,7 +49,7 @@ impl RunBounds {
         }
     }
 
-    /// These limits, each no higher than here.
+    /// Caps these limits at the recorded bounds.
     #[must_use]
     pub fn limit(&self, limits: &Limits) -> Limits {
         let timeouts = [limits.run_timeout_secs, self.run_timeout_secs];

@@ -1,4 +1,4 @@
-//! What is allowed: lists of names, and how much may happen without asking.
+//! Permission scopes and modes: allowed names, and what may happen without asking.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Only these.
+    /// Allows only these.
     pub fn only<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         Self {
             allow: Some(names.into_iter().map(Into::into).collect()),
@@ -60,7 +60,7 @@ impl std::fmt::Display for PermissionMode {
 }
 
 impl PermissionMode {
-    /// Whether this mode lets an effect happen without a question.
+    /// Whether this mode permits an effect without asking.
     pub fn permits(self, effect: Effect) -> bool {
         match self {
             Self::Plan | Self::Ask => effect == Effect::ReadOnly,

@@ -1,4 +1,4 @@
-//! One conversation of one definition, as it is listed.
+//! Session metadata: one conversation of one definition, as it is listed.
 
 use std::path::PathBuf;
 

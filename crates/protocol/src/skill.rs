@@ -1,4 +1,4 @@
-//! Skills as data: which one is followed, and what it leaves of an agent's rights.
+//! Skill records: the skill an agent follows, and how it narrows the agent's permissions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct SkillNote {
 }
 
 impl SkillNote {
-    /// Whether it says anything about tools.
+    /// Whether it restricts tools.
     pub fn narrows(&self) -> bool {
         self.allow.is_some() || !self.deny.is_empty()
     }

@@ -1,10 +1,10 @@
-//! Every text that an event or a message carries, so that one function can look at all of them.
+//! Visits every text in an event or a message, so that one function can redact all of them.
 //!
-//! Whoever must change text wherever it is, as the removal of secrets does, gives a function that
-//! says what a text becomes. Structs are taken apart field by field and without `..`: whoever adds a
-//! field decides here whether it is text from outside.
+//! The caller, such as the redaction of secrets, passes a function that returns the replacement of a
+//! text. Structs are destructured field by field and without `..`: a new field does not compile until
+//! it is decided here whether it contains text from outside.
 //!
-//! Left alone, byte for byte: ids, numbers, digests, times, and what only a provider understands.
+//! Left unchanged, byte for byte: ids, numbers, digests, times, and opaque items of a provider.
 
 mod record_texts;
 
@@ -17,36 +17,36 @@ use crate::{
     command::Answer, event::HookNote,
 };
 
-/// Says what a text becomes; none if it stays as it is.
+/// Returns the replacement of a text; none if it stays as it is.
 pub type TextEdit<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Changes a text.
+/// Edits a text.
 pub fn text(text: &mut String, edit: TextEdit<'_>) {
     if let Some(changed) = edit(text) {
         *text = changed;
     }
 }
 
-/// Changes a text that may be absent.
+/// Edits an optional text.
 pub fn optional(text: &mut Option<String>, edit: TextEdit<'_>) {
     if let Some(there) = text {
         self::text(there, edit);
     }
 }
 
-/// Changes every text of a list.
+/// Edits every text of a list.
 pub fn list(texts: &mut [String], edit: TextEdit<'_>) {
     texts.iter_mut().for_each(|one| text(one, edit));
 }
 
-/// Changes a path; one that is not text stays as it is.
+/// Edits a path; one that is not valid UTF-8 stays as it is.
 pub fn path(path: &mut PathBuf, edit: TextEdit<'_>) {
     if let Some(changed) = path.to_str().and_then(edit) {
         *path = changed.into();
     }
 }
 
-/// Changes every text in a value, the names of its fields included.
+/// Edits every text in a JSON value, keys included.
 pub fn value(value: &mut Value, edit: TextEdit<'_>) {
     match value {
         Value::String(one) => text(one, edit),
@@ -56,7 +56,7 @@ pub fn value(value: &mut Value, edit: TextEdit<'_>) {
     }
 }
 
-/// Changes every text in a map, the names of its fields included.
+/// Edits every text in a JSON map, keys included.
 pub fn map(fields: &mut Map<String, Value>, edit: TextEdit<'_>) {
     fields.values_mut().for_each(|field| value(field, edit));
     if fields.keys().any(|name| edit(name).is_some()) {
@@ -67,7 +67,7 @@ pub fn map(fields: &mut Map<String, Value>, edit: TextEdit<'_>) {
     }
 }
 
-/// Changes every text of some parts. What is kept as a blob is not text here.
+/// Edits every text of some parts. The content of blobs is not text here.
 pub fn parts(parts: &mut [Part], edit: TextEdit<'_>) {
     for part in parts {
         match part {
@@ -87,7 +87,7 @@ pub fn parts(parts: &mut [Part], edit: TextEdit<'_>) {
     }
 }
 
-/// Changes every text of a message.
+/// Edits every text of a message.
 pub fn message(message: &mut Message, edit: TextEdit<'_>) {
     let Message {
         id: _,
@@ -118,7 +118,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
         value(&mut call.input, edit);
     }
     if let Some(mandate) = mandate {
-        // The rules of a mandate are those of a policy: about calls whose secrets are removed too.
+        // The rules of a mandate are those of a policy: about calls whose secrets are redacted too.
         text(&mut mandate.title, edit);
         [&mut mandate.allow, &mut mandate.ask, &mut mandate.deny]
             .into_iter()
@@ -130,7 +130,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
     }
 }
 
-/// Changes every text of a failure.
+/// Edits every text of a problem.
 pub fn problem(problem: &mut Problem, edit: TextEdit<'_>) {
     let Problem {
         code: _,
@@ -143,7 +143,7 @@ pub fn problem(problem: &mut Problem, edit: TextEdit<'_>) {
     optional(fix, edit);
 }
 
-/// Changes every text of what a person answered.
+/// Edits every text of a person's answer.
 pub fn response(response: &mut InquiryResponse, edit: TextEdit<'_>) {
     match response {
         InquiryResponse::Permission(one) => answer(one, edit),
@@ -198,7 +198,7 @@ fn todo_item(todo: &mut Todo, edit: TextEdit<'_>) {
     optional(priority, edit);
 }
 
-/// Changes every text of what happened.
+/// Edits every text of an event.
 pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
     match body {
         EventBody::SessionOpened {
@@ -312,7 +312,7 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
     }
 }
 
-/// The digest names the call as it is: changing it would make every answer one to another question.
+/// The digest identifies the call as it is: changing it would invalidate every answer.
 fn permission(body: &mut EventBody, edit: TextEdit<'_>) {
     if let EventBody::PermissionRequested {
         id: _,

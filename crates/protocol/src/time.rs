@@ -1,16 +1,16 @@
-//! A moment, in milliseconds since 1970, written as RFC 3339.
+//! Timestamp in milliseconds since 1970, serialized as RFC 3339.
 
 use std::{borrow::Cow, fmt, time::Duration};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A moment. Comes from the runtime's clock, never from the machine directly.
+/// A timestamp. Comes from the runtime's clock, never from the machine directly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// This moment and a while.
+    /// This timestamp plus a duration.
     pub fn after(self, while_: Duration) -> Self {
         Self(
             self.0
@@ -18,7 +18,7 @@ impl Timestamp {
         )
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// Time elapsed since `earlier`; zero if that is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }

@@ -1,4 +1,4 @@
-//! Tools as data: what they offer, what is asked of them, what comes back.
+//! Tool data: specifications, results, outcomes, file notes and todos.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// All text of the result.
+    /// The text parts of the result.
     pub fn text(&self) -> String {
         text_of(&self.content)
     }

@@ -1,4 +1,4 @@
-//! What work cost: tokens and money.
+//! Usage: tokens and cost.
 
 use std::ops::AddAssign;
 
@@ -33,7 +33,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// Nothing used, nothing unknown: where adding up starts.
+    /// Zero usage with a complete cost: the start of a sum.
     pub fn none() -> Self {
         Self {
             cost_complete: true,
@@ -41,7 +41,7 @@ impl Usage {
         }
     }
 
-    /// Tokens read and written together.
+    /// Input and output tokens together.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }

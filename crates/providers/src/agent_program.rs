@@ -1,10 +1,9 @@
-//! Other agents' programs as models: `claude`, `codex` and `pi`, started once per reply.
+//! Coding-agent programs used as models: `claude`, `codex` and `pi`, started once per reply.
 //!
-//! The way of an answer: `prompt` says what is sent, `grant` which tools of its own the program
-//! gets, the program's own file turns both into flags and its records into an `Account`, and
-//! `play` runs it. What the program does with its tools is not ours to do again: it is told as
-//! notes and kept in the reply as opaque parts, never as calls. `docs/programs-as-models.md`
-//! says what can be expected of them.
+//! `request` builds the prompt and `tool_grant` selects which of its own tools the program gets. The program's
+//! own file turns both into flags and its records into calls of a `ProgramReplyBuilder`; `stream` runs the process.
+//! The runtime does not repeat what the program did with its tools: that is reported as notes and kept in the
+//! reply as opaque parts, never as calls. `docs/programs-as-models.md` lists what to expect of these programs.
 
 mod claude;
 mod codex;
@@ -31,23 +30,23 @@ use crate::{Model, ModelRequest, Provider, ReplyStream, Workplace, catalog::Mode
 pub use program::{AgentProgram, CLAUDE, CODEX, PI};
 pub use tool_grant::ToolGrant;
 
-/// All of them.
+/// All programs.
 pub const PROGRAMS: [&AgentProgram; 3] = [&CLAUDE, &CODEX, &PI];
 
-/// A program keeps its context small by itself, and reports what all its own turns have read together.
-/// A window this wide keeps the runtime from taking that sum for one context that has to be made smaller.
+/// The context window reported for a program. A program compacts its own context, and its usage adds up all its
+/// own turns. A window this large keeps the runtime from compacting because of that sum.
 const WINDOW: u64 = 2_000_000;
 
-/// How a program is run.
+/// Options for running a program.
 #[derive(Clone, Debug)]
 pub struct ProgramOptions {
-    /// The executable, if it is not the usual one in PATH.
+    /// The executable; by default the program's usual name, looked up in PATH.
     pub executable: Option<OsString>,
-    /// What it finds in its environment, besides what it needs to log in.
+    /// Its environment variables, besides those it needs to log in.
     pub environment: ChildEnvironment,
-    /// How long it may say nothing before it is taken for dead.
+    /// Idle timeout: how long it may print nothing before it counts as dead.
     pub silence: Duration,
-    /// How long it may take to end after its answer.
+    /// Timeout for exiting after its answer.
     pub patience: Duration,
 }
 
@@ -62,7 +61,7 @@ impl Default for ProgramOptions {
     }
 }
 
-/// A program that answers as a model does. Clones share nothing but the options.
+/// Provider that runs a program. Clones share only the options.
 #[derive(Clone, Debug)]
 pub struct ProgramProvider {
     program: &'static AgentProgram,
@@ -70,7 +69,7 @@ pub struct ProgramProvider {
 }
 
 impl ProgramProvider {
-    /// This program, run this way.
+    /// Creates a provider for this program with these options.
     pub fn new(program: &'static AgentProgram, options: ProgramOptions) -> Self {
         Self {
             program,
@@ -89,11 +88,11 @@ impl Provider for ProgramProvider {
     }
 }
 
-/// How the catalog finds a program's models. `default` is whatever the program itself prefers.
+/// Opener for a program's models. The model name `default` means the program's own default.
 pub fn opener(program: &'static AgentProgram, options: ProgramOptions) -> ModelOpener {
     let external = ProgramProvider::new(program, options);
     Arc::new(move |choice| {
-        // It becomes an argument: nothing that could be taken for a flag may get through.
+        // The name becomes a command-line argument: refuse anything that could be parsed as a flag.
         if choice.model.starts_with('-') || choice.model.contains(char::is_control) {
             return Err(Problem::new(
                 ErrorCode::InvalidArguments,

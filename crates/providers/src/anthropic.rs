@@ -1,7 +1,7 @@
-//! Anthropic's Messages wire: `POST /v1/messages` with a stream of events.
+//! Anthropic's Messages API: `POST /v1/messages` with a stream of events.
 //!
-//! The way of a question: `encode` makes blocks of the conversation, `body` puts them behind
-//! everything that does not change, `decode` reads the answer, `refuse` classes what is none.
+//! `messages` encodes the conversation, `request` puts it behind everything that does not change,
+//! `stream` decodes the answer, `errors` classifies failures.
 
 mod errors;
 mod events;
@@ -20,33 +20,33 @@ use crate::{
     vendor_limits::VendorLimits,
 };
 
-/// Where the vendor serves it.
+/// The vendor's base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
 
-/// The version of the wire that is spoken here.
+/// The API version sent with each request.
 const VERSION: &str = "2023-06-01";
 
-/// What the vendor takes.
+/// The vendor's limits.
 const BOUNDS: VendorLimits = VendorLimits {
     names: ToolNameRule::USUAL,
     bytes: 32_000_000,
 };
 
-/// How to reach the wire.
+/// Connection options of this API.
 #[derive(Clone, Debug)]
 pub struct AnthropicOptions {
-    /// The key.
+    /// The API key.
     pub key: Secret,
-    /// Which header it goes into.
+    /// The header that carries it.
     pub scheme: KeyScheme,
-    /// Where it is served, with or without `/v1`.
+    /// Base URL, with or without `/v1`.
     pub base_url: String,
-    /// Connections and waits.
+    /// HTTP client with its timeouts.
     pub client: HttpClient,
 }
 
 impl AnthropicOptions {
-    /// The vendor's own place.
+    /// Options for the vendor's own server.
     pub fn new(client: HttpClient, key: Secret) -> Self {
         Self {
             key,
@@ -57,7 +57,7 @@ impl AnthropicOptions {
     }
 }
 
-/// How a key is shown.
+/// The header scheme of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyScheme {
     /// `x-api-key`.
@@ -66,10 +66,10 @@ pub enum KeyScheme {
     Bearer,
 }
 
-/// How the catalog finds models on this wire.
+/// Opener for models of this API.
 pub fn opener(options: AnthropicOptions) -> ModelOpener {
     Arc::new(move |choice| {
-        // Whoever else speaks this wire may not want a key.
+        // A compatible server at another base URL may not need a key.
         if options.key.reveal().is_none() && options.base_url == BASE_URL {
             return Err(http::missing_key(&choice.provider, "ANTHROPIC_API_KEY"));
         }
@@ -81,9 +81,9 @@ pub fn opener(options: AnthropicOptions) -> ModelOpener {
     })
 }
 
-/// A model behind this wire.
+/// Provider for one model of this API.
 struct AnthropicProvider {
-    /// What the catalog calls the provider: marks whose thinking is whose.
+    /// The provider's name in the catalog: tells which provider wrote which thinking.
     name: Arc<str>,
     options: AnthropicOptions,
 }

@@ -1,9 +1,9 @@
-//! Record and replay of any provider: a file with every question and its answer.
+//! Records and replays the traffic of any provider: a file with every request and its answer.
 //!
-//! [`Recorder`] and [`Player`] wrap what the catalog opens, so neither a wire nor the runtime knows
-//! about them. A replay needs no network and no key. It answers a question only if the very same
-//! one was recorded; what differs between two runs of the same work (ids, times, the working
-//! directory) is written down by its order or its name instead (`names.rs`).
+//! [`CassetteRecorder`] and [`CassettePlayer`] wrap what the catalog opens, so neither a provider nor the
+//! runtime knows about them. A replay needs no network and no key. It answers only a request that is
+//! identical to a recorded one; what differs between two runs of the same work (ids, times, the working
+//! directory) is recorded as a placeholder instead (`placeholders.rs`).
 
 mod diff;
 mod file_format;

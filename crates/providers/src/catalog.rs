@@ -1,4 +1,4 @@
-//! Finds the provider for a model choice, and what is known about the model.
+//! Model catalog: finds the provider of a model choice, and the model's limits and price.
 
 mod known_models;
 mod model_info;
@@ -16,23 +16,23 @@ pub use model_info::{LongRequestPrice, ModelInfo, ModelPrice, ModelTier};
 pub use model_profile::ModelProfile;
 pub use resolve::ResolvedModel;
 
-/// A model ready to be asked.
+/// A model ready for requests.
 #[derive(Clone)]
 pub struct Model {
-    /// As chosen.
+    /// The choice that opened it.
     pub choice: ModelChoice,
-    /// Who answers.
+    /// The provider that answers.
     pub provider: Arc<dyn Provider>,
-    /// Tokens it can read, if known.
+    /// Context window in tokens, if known.
     pub window: Option<u64>,
-    /// Tokens it can write, if known.
+    /// Output limit in tokens, if known.
     pub output: Option<u64>,
-    /// What it costs, if known.
+    /// Its price, if known.
     pub price: Option<ModelPrice>,
 }
 
 impl Model {
-    /// A model of which nothing is known yet. The catalog fills in what it knows.
+    /// A model without known limits or price. The catalog fills in what it knows.
     pub fn new(choice: &ModelChoice, provider: Arc<dyn Provider>) -> Self {
         Self {
             choice: choice.clone(),
@@ -43,7 +43,7 @@ impl Model {
         }
     }
 
-    /// The same usage with what it costs, as far as that is known.
+    /// Adds the cost to a usage, as far as prices are known.
     pub fn charge(&self, usage: Usage) -> Usage {
         self.price
             .as_ref()
@@ -64,7 +64,7 @@ impl Model {
 /// Opens a provider's model by the name behind the slash.
 pub type ModelOpener = Arc<dyn Fn(&ModelChoice) -> Result<Model, Problem> + Send + Sync>;
 
-/// The providers there are, by the name before the slash.
+/// The registered providers, by the name before the slash.
 #[derive(Clone, Default)]
 pub struct ModelCatalog {
     openers: BTreeMap<String, ModelOpener>,
@@ -72,35 +72,35 @@ pub struct ModelCatalog {
 }
 
 impl ModelCatalog {
-    /// Adds a provider.
+    /// Registers a provider.
     pub fn with(mut self, name: impl Into<String>, opener: ModelOpener) -> Self {
         self.openers.insert(name.into(), opener);
         self
     }
 
-    /// Lets the catalog know these models.
+    /// Sets the table of known models.
     pub fn with_known(mut self, known: impl Into<Arc<KnownModels>>) -> Self {
         self.known = known.into();
         self
     }
 
-    /// The names before the slash.
+    /// The names of the registered providers.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.openers.keys().map(String::as_str)
     }
 
-    /// The models it knows something about.
+    /// The table of known models.
     pub fn known(&self) -> &KnownModels {
         &self.known
     }
 
-    /// Which model a name means: with its provider, by a short name, or by its own name alone.
+    /// Resolves a name to a model: with its provider, by an alias, or by its own name alone.
     pub fn resolve(&self, text: &str) -> Result<ResolvedModel, Problem> {
         let providers: Vec<&str> = self.providers().collect();
         resolve::resolve(text, &self.known, &providers)
     }
 
-    /// Finds the model that was chosen.
+    /// Opens the chosen model.
     pub fn open(&self, choice: &ModelChoice) -> Result<Model, Problem> {
         let Some(opener) = self.openers.get(&choice.provider) else {
             let known: Vec<&str> = self.providers().collect();

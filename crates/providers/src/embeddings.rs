@@ -1,7 +1,7 @@
-//! Vectors for texts, from the endpoints vendors have for that.
+//! Embeddings: vectors for texts, from the vendors' endpoints.
 //!
-//! One question, one whole answer. OpenAI's form is spoken by all who imitate it, Ollama and other
-//! local servers among them; Gemini has its own. Anthropic has none.
+//! One request, one response, no stream. OpenAI's format is also used by all compatible servers, such as
+//! Ollama; Gemini has its own. Anthropic has none.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use crate::{
     },
 };
 
-/// Bytes of an answer: 64 vectors of 4,096 numbers, generously spelled.
+/// Maximum size of a response: 64 vectors of 4,096 numbers, with room to spare.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// How an endpoint is spoken to.
+/// API format of an embeddings endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbeddingFormat {
     /// `POST /v1/embeddings`.
@@ -26,16 +26,16 @@ pub enum EmbeddingFormat {
     Gemini,
 }
 
-/// A model that embeds, and how to reach it.
+/// An embedding model and how to reach it.
 #[derive(Clone, Debug)]
 pub struct EmbeddingModel {
-    /// Connections and waits.
+    /// HTTP client with its timeouts.
     pub client: HttpClient,
-    /// How it is spoken to.
+    /// The API format.
     pub form: EmbeddingFormat,
-    /// Where it is, as for models that chat.
+    /// Base URL, as for chat models.
     pub base_url: String,
-    /// Its key, if it wants one.
+    /// Its key, if it needs one.
     pub key: Secret,
     /// Its name.
     pub model: String,
@@ -64,7 +64,7 @@ struct GeminiEmbedding {
 }
 
 impl EmbeddingModel {
-    /// The vectors of these texts, in their order. Nothing is asked if there are none.
+    /// Embeds these texts; the vectors are in the same order. Sends no request if there are none.
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -126,7 +126,7 @@ impl EmbeddingModel {
     }
 }
 
-/// The order of the answer is the vendor's; the numbers in it are ours.
+/// Sorts by index: the vendor may return vectors in any order.
 fn in_order(mut answer: OpenAiEmbeddingReply) -> Vec<Vec<f32>> {
     answer.data.sort_by_key(|vector| vector.index);
     answer
@@ -136,7 +136,7 @@ fn in_order(mut answer: OpenAiEmbeddingReply) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// A name cannot leave its place in the path.
+/// Sanitizes a model name so that it stays one segment of the path.
 fn gemini_model(name: &str) -> String {
     let name = name.strip_prefix("models/").unwrap_or(name);
     let is_plain =

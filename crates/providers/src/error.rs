@@ -1,43 +1,43 @@
-//! What a model can answer instead of a reply, typed by what one can do about it.
+//! Provider errors, classified by the remedy: retry, shorten, change the key or the request.
 
 use std::time::Duration;
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-/// Why there is no reply.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// Wait and ask again.
+    /// Rate limit: wait and retry.
     #[error("the provider asks to slow down")]
     RateLimited {
-        /// For how long, if it says.
+        /// How long to wait, if the provider says so.
         retry_after: Option<Duration>,
     },
-    /// Wait and ask again.
+    /// Overload: wait and retry.
     #[error("the provider is overloaded")]
     Overloaded {
-        /// For how long, if it says.
+        /// How long to wait, if the provider says so.
         retry_after: Option<Duration>,
     },
-    /// Make the request shorter.
+    /// Shorten the request.
     #[error("the request is too long for the model")]
     TooLong {
-        /// The window, if it says.
+        /// The context window, if the provider says so.
         limit: Option<u64>,
     },
-    /// Get a key.
+    /// Fix the key.
     #[error("the provider refused the key: {0}")]
     Unauthorized(String),
     /// Change the request.
     #[error("the provider refused the request: {0}")]
     Refused(String),
-    /// Ask again: connection lost, stream cut, server error.
+    /// Retry: connection lost, stream cut, server error.
     #[error("the answer broke off: {0}")]
     Broken(String),
-    /// A script has no answer; asking again will not help.
+    /// A script has no answer; a retry will not help.
     #[error("{0}")]
     Exhausted(String),
-    /// Set something up: a program is missing or too old.
+    /// Fix the setup: a program is missing or too old.
     #[error("{0}")]
     Unusable(Box<Problem>),
 }
@@ -51,7 +51,7 @@ impl Error {
         )
     }
 
-    /// How long the provider wants us to wait.
+    /// The retry delay that the provider asks for.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } | Self::Overloaded { retry_after } => *retry_after,
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The same in words for people.
+    /// The error in words for people.
     pub fn problem(&self) -> Problem {
         let code = match self {
             Self::Unusable(problem) => return Problem::clone(problem),

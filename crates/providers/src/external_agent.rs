@@ -1,8 +1,8 @@
-//! Agents elsewhere that answer over HTTP, asked as if they were models.
+//! External agents: agents on other servers, asked over HTTP as if they were models.
 //!
-//! A question is one signed POST. The answer is its response, or comes later to a callback URL that
-//! only this question has. The agent keeps the conversation by itself and gets only what is new;
-//! it sees no tools and no system prompt. `docs/external-agents.md` is what its authors read.
+//! A request is one signed POST. The answer is its response, or comes later to a callback URL that
+//! only this request has. The agent keeps the conversation by itself and gets only what is new;
+//! it gets no tools and no system prompt. `docs/external-agents.md` is the documentation for its authors.
 
 mod callback_token;
 mod callbacks;
@@ -24,47 +24,47 @@ pub use callback_token::new_secret;
 pub use callbacks::{AgentCallback, CallbackBaseUrlFn, CallbackReceipt, CallbackRegistry};
 pub use events::BODY_BYTES;
 
-/// Tokens of a window that never fills: the agent keeps the conversation, and what it is sent does
-/// not grow with it, so there is nothing to make smaller.
+/// Context window that never fills: the agent keeps the conversation, and what it is sent does
+/// not grow with it, so there is nothing to compact.
 const WINDOW: u64 = 1_000_000_000_000;
 
-/// How long an agent may take to answer, or to say that it will.
+/// Default timeout for an answer, or for the promise of one.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a promised answer is waited for, before the question is asked again.
+/// Default timeout for a promised answer, before the request is retried.
 pub const PROMISE: Duration = Duration::from_secs(3600);
 
-/// How an agent answers.
+/// How an agent delivers its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerMode {
-    /// In its response.
+    /// In its HTTP response.
     #[default]
     Sync,
-    /// With callbacks, or in its response if it likes.
+    /// By callbacks, or in its response if it chooses to.
     Async,
 }
 
-/// How to reach one agent.
+/// Connection options of one agent.
 #[derive(Clone, Debug)]
 pub struct ExternalAgentOptions {
-    /// Where questions go.
+    /// URL of the POST.
     pub input_url: String,
-    /// What questions are signed with.
+    /// Secret that signs requests.
     pub secret: Secret,
-    /// The variable that holds the secret, named when it is missing.
+    /// The environment variable that holds the secret, named in errors when it is missing.
     pub variable: String,
-    /// For a response.
+    /// Timeout for a response.
     pub timeout: Duration,
-    /// For a promised answer.
+    /// Timeout for a promised answer.
     pub promise: Duration,
-    /// How it answers.
+    /// How it delivers its answer.
     pub mode: AnswerMode,
-    /// Where the agent reaches our callbacks, if that is not where we listen.
+    /// Base URL under which the agent reaches our callbacks, if it is not the address we listen on.
     pub callback_base: Option<String>,
 }
 
 impl ExternalAgentOptions {
-    /// An agent that answers at once, with the usual patience.
+    /// Options for an agent that answers in its response, with default timeouts.
     pub fn new(input_url: impl Into<String>, secret: Secret, variable: impl Into<String>) -> Self {
         Self {
             input_url: input_url.into(),
@@ -78,7 +78,7 @@ impl ExternalAgentOptions {
     }
 }
 
-/// How the catalog finds agents by their names.
+/// Opener for external agents by their names.
 pub fn opener(
     client: HttpClient,
     agents: BTreeMap<String, ExternalAgentOptions>,
@@ -133,7 +133,7 @@ fn missing_secret(choice: &ModelChoice, variable: &str) -> Problem {
     ))
 }
 
-/// One agent elsewhere.
+/// Provider for one external agent.
 #[derive(Clone)]
 struct ExternalAgentProvider {
     client: HttpClient,

@@ -1,9 +1,9 @@
-//! Google's Gemini wire: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`.
+//! Google's Gemini API: `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse`.
 //!
-//! The version is `v1beta`, where all of the wire is served, unless the base URL names another one.
+//! The version is `v1beta`, where all of the API is served, unless the base URL names another one.
 //!
-//! The vendor signs parts of any kind, and wants the signatures back where they were. A signed
-//! thought keeps its signature itself; before any other signed part stands an opaque item with
+//! The vendor signs parts of any kind, and requires the signatures back where they were. A signed
+//! thought keeps its signature itself; any other signed part is preceded by an opaque item with
 //! nothing but the signature (`signature.rs`).
 
 mod errors;
@@ -24,13 +24,13 @@ use crate::{
     vendor_limits::VendorLimits,
 };
 
-/// Where the vendor serves it.
+/// The vendor's base URL.
 pub const BASE_URL: &str = "https://generativelanguage.googleapis.com";
 
-/// The version that is asked for if the base URL names none.
+/// API version if the base URL names none.
 const VERSION: &str = "v1beta";
 
-/// What the vendor takes.
+/// The vendor's limits.
 const BOUNDS: VendorLimits = VendorLimits {
     names: ToolNameRule {
         begins_with_any: false,
@@ -39,19 +39,19 @@ const BOUNDS: VendorLimits = VendorLimits {
     bytes: 20_000_000,
 };
 
-/// How to reach the wire.
+/// Connection options of this API.
 #[derive(Clone, Debug)]
 pub struct GeminiOptions {
-    /// The key.
+    /// The API key.
     pub key: Secret,
-    /// Where it is served, with or without a version such as `/v1beta`.
+    /// Base URL, with or without a version such as `/v1beta`.
     pub base_url: String,
-    /// Connections and waits.
+    /// HTTP client with its timeouts.
     pub client: HttpClient,
 }
 
 impl GeminiOptions {
-    /// The vendor's own place.
+    /// Options for the vendor's own server.
     pub fn new(client: HttpClient, key: Secret) -> Self {
         Self {
             key,
@@ -61,10 +61,10 @@ impl GeminiOptions {
     }
 }
 
-/// How the catalog finds models on this wire.
+/// Opener for models of this API.
 pub fn opener(options: GeminiOptions) -> ModelOpener {
     Arc::new(move |choice| {
-        // Whoever else speaks this wire may not want a key.
+        // A compatible server at another base URL may not need a key.
         if options.key.reveal().is_none() && options.base_url == BASE_URL {
             return Err(missing_key(&choice.provider, "GEMINI_API_KEY"));
         }
@@ -76,9 +76,9 @@ pub fn opener(options: GeminiOptions) -> ModelOpener {
     })
 }
 
-/// A model behind this wire.
+/// Provider for one model of this API.
 struct GeminiProvider {
-    /// What the catalog calls the provider: marks whose thinking is whose.
+    /// The provider's name in the catalog: tells which provider wrote which thinking.
     name: Arc<str>,
     options: GeminiOptions,
 }
@@ -108,7 +108,7 @@ impl Provider for GeminiProvider {
     }
 }
 
-/// Where a model answers. A name with a slash says itself what kind of model it is.
+/// The URL of a model. A name with a slash includes its resource kind.
 fn url(base_url: &str, model: &str) -> String {
     let plain: String = model
         .chars()

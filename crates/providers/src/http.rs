@@ -1,6 +1,6 @@
-//! How wires reach their servers: one client, one pool of connections, bounded waits.
+//! HTTP client of all providers: one connection pool and timeouts.
 //!
-//! A wire makes a [`Post`] and a `Decoder`; `exchange` does the rest. Nothing here knows a vendor.
+//! A provider builds an [`HttpPost`] and an `EventDecoder`; `event_stream` does the rest. It is vendor-neutral.
 
 pub(crate) mod error_response;
 mod errors;
@@ -18,16 +18,16 @@ use rooftree_protocol::{ErrorCode, Problem};
 pub use post::HttpPost;
 pub use secret::Secret;
 
-/// How long to wait for what. Running out of patience is [`crate::Error::Broken`].
+/// Timeouts. One that expires is an [`crate::Error::Broken`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
-    /// For a connection. Fixed when the client is made, because its pool makes connections.
+    /// For connecting. Fixed when the client is created, because its pool opens connections.
     pub connect: Duration,
-    /// From the question to the first event of the answer.
+    /// From the request to the first event of the answer.
     pub first_byte: Duration,
     /// From one event to the next. Pings do not count: they keep bytes flowing in a stream that hangs.
     pub between_events: Duration,
-    /// From the question to the end of the answer.
+    /// From the request to the end of the answer.
     pub total: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Default for HttpTimeouts {
     }
 }
 
-/// Sends posts. Clones share one pool of connections.
+/// Sends POST requests. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     inner: reqwest::Client,
@@ -50,16 +50,16 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client with a pool of its own.
+    /// Creates a client with its own connection pool.
     pub fn new(timeouts: HttpTimeouts) -> Result<Self, Problem> {
-        // Fails if somebody has chosen a provider before, which is as good.
+        // Fails if a default provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let inner = reqwest::Client::builder()
             .user_agent(concat!("rooftree/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(timeouts.connect)
             .tcp_nodelay(true)
             .tcp_keepalive(Duration::from_secs(60))
-            // A redirect would carry the key, which is in a header of the vendor's own, to another host.
+            // A redirect would send the key, which is in a vendor-specific header, to another host.
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .map_err(|error| {
@@ -70,14 +70,14 @@ impl HttpClient {
         Ok(Self { inner, timeouts })
     }
 
-    /// The same pool with other waits; the one for connections stays.
+    /// The same pool with other timeouts; the connect timeout stays.
     pub fn with_timeouts(mut self, timeouts: HttpTimeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 }
 
-/// A base URL and a path as one, whether or not the base ends in a slash or in the path's first segment.
+/// Joins a base URL and a path, whether or not the base ends in a slash or in the path's first segment.
 pub fn join(base: &str, path: &str) -> String {
     let base = base.trim().trim_end_matches('/');
     let path = path.trim_start_matches('/');
@@ -89,7 +89,7 @@ pub fn join(base: &str, path: &str) -> String {
     format!("{base}/{path}")
 }
 
-/// There is no key: what to do about it.
+/// The error for a missing key, with how to set it.
 pub fn missing_key(provider: &str, variable: &str) -> Problem {
     Problem::new(
         ErrorCode::Unauthorized,

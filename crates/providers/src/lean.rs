@@ -1,8 +1,8 @@
-//! Asks small models in a way they can bear: few tools, told and called in plain text.
+//! Lean profile for small models: few tools, described and called in plain text.
 //!
-//! It stands between the runtime and any wire. `project` turns a request with tools, calls and
-//! results into text, `scan` finds the calls in the text that comes back. The runtime sees calls
-//! and results as with any other model; the wire sees a conversation without tools.
+//! It wraps any provider. `request` turns a request with tools, calls and results into text, `call_scanner`
+//! finds the calls in the text that comes back. The runtime sees calls and results as with any other
+//! model; the wrapped provider sees a conversation without tools.
 
 mod call_block;
 mod call_scanner;
@@ -15,17 +15,17 @@ use std::sync::Arc;
 
 use crate::{ModelRequest, Provider, ReplyStream, Workplace};
 
-/// Characters of a result if nobody knows how much the model can read.
+/// Default limit for the characters of a result, if the model's context window is not known.
 const RESULT_CHARS: usize = 8_000;
 
-/// A provider whose model is asked in plain text.
+/// Wraps a provider whose model is prompted in plain text.
 pub struct LeanProvider {
     inner: Arc<dyn Provider>,
     result_chars: usize,
 }
 
 impl LeanProvider {
-    /// Asks this provider's model, which can read so many tokens.
+    /// Wraps this provider; its model has a context window of so many tokens.
     pub fn new(inner: Arc<dyn Provider>, window: Option<u64>) -> Self {
         // As many characters as the window has tokens: about a quarter of it.
         let chars = window.and_then(|window| usize::try_from(window).ok());

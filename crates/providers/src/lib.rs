@@ -1,4 +1,4 @@
-//! Think: everything that answers as a model does, behind one trait.
+//! Model providers: every vendor, program and remote agent that answers as a model, behind one trait.
 //!
 //! A vendor's JSON lives in its own folder here and nowhere else. Providers know
 //! nothing about sessions, tools that run, or the store.

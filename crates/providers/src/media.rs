@@ -1,11 +1,11 @@
-//! Shows the parts of a message to a model: text as it is, images and documents as base64, the rest in words.
+//! Encodes the parts of a message for a provider: text as it is, images and documents as base64, the rest in words.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::{Part, ReservedTag, reserved_tags::escape_tags};
 
 use crate::MediaBytes;
 
-/// A part as a wire can send it.
+/// A part as a provider can send it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum EncodedPart<'a> {
     /// Text of the message.
@@ -18,11 +18,11 @@ pub(crate) enum EncodedPart<'a> {
         media_type: &'a str,
         base64: String,
     },
-    /// What stands for something that cannot be sent.
+    /// A description of something that cannot be sent.
     Words(String),
 }
 
-/// What a wire takes besides text. One thing it refuses would make it refuse every later turn as well.
+/// The media a provider accepts besides text. One refused part would make it refuse every later turn as well.
 #[derive(Clone, Copy)]
 pub(crate) struct MediaLimits {
     /// Media types of images.
@@ -35,13 +35,13 @@ pub(crate) struct MediaLimits {
     pub(crate) document_bytes: usize,
 }
 
-/// Documents of wires that take any.
+/// Document types of providers that accept any.
 pub(crate) const PDF: &[&str] = &["application/pdf"];
 
-/// Bytes of a text file that is given as text. What is longer is for tools to page through.
+/// Maximum bytes of a text file that is sent as text. Longer ones are for tools to page through.
 const TEXT_BYTES: usize = 64 * 1024;
 
-/// Whether some model could see more of a part than its name, so that its bytes are worth having.
+/// Whether any model could get more of a part than its name, so that its bytes need to be loaded.
 pub fn may_be_sent(part: &Part) -> bool {
     match part {
         Part::Text { .. } => false,
@@ -52,7 +52,7 @@ pub fn may_be_sent(part: &Part) -> bool {
     }
 }
 
-/// Shows a part to a model on a wire that takes this.
+/// Encodes a part for a provider that accepts these media.
 pub(crate) fn encode_part<'a>(
     part: &'a Part,
     media: &MediaBytes,
@@ -114,25 +114,25 @@ pub(crate) fn encode_part<'a>(
     }
 }
 
-/// The words of a file that is short and nothing but text.
+/// The content of a file that is short and nothing but text.
 fn text_of(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content.get(..TEXT_BYTES.min(content.len()))?).ok()?;
     (content.len() <= TEXT_BYTES && !text.contains('\0')).then(|| text.trim_end_matches('\n'))
 }
 
-/// What of a conversation a model does not get, each thing once, in words for people.
+/// What of a conversation a model does not get, each item once, in words for people.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DroppedContent(Vec<String>);
 
 impl DroppedContent {
-    /// Notes one thing.
+    /// Adds an item.
     pub(crate) fn note(&mut self, what: String) {
         if !self.0.contains(&what) {
             self.0.push(what);
         }
     }
 
-    /// All of it.
+    /// All items.
     pub(crate) fn into_words(self) -> Vec<String> {
         self.0
     }

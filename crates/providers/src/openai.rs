@@ -1,7 +1,7 @@
-//! OpenAI's two wires: Responses, and Chat Completions with all who imitate them.
+//! OpenAI's two APIs: Responses, and Chat Completions with all compatible vendors.
 //!
-//! `openai/…` speaks Responses, `openai-chat/…` Chat Completions. Requests are stateless on both:
-//! nothing is kept by the vendor, the whole conversation is sent, with the vendor's own thinking in it.
+//! `openai/…` uses Responses, `openai-chat/…` Chat Completions. Requests are stateless on both:
+//! the vendor stores nothing, the whole conversation is sent, including the vendor's own thinking.
 
 pub mod chat;
 mod errors;
@@ -19,32 +19,32 @@ use crate::{
 pub use chat::{ChatDialect, ChatProvider};
 pub use responses::ResponsesProvider;
 
-/// What OpenAI takes.
+/// OpenAI's limits.
 const BOUNDS: VendorLimits = VendorLimits {
     names: ToolNameRule::USUAL,
     bytes: 50_000_000,
 };
 
-/// Where OpenAI itself is.
+/// OpenAI's own base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 
-/// Where to ask and as whom.
+/// An endpoint: base URL, key and headers.
 #[derive(Clone, Debug)]
 pub struct OpenAiEndpoint {
-    /// What it is called before the slash; its thinking is replayed only to this name.
+    /// The provider's name before the slash; its thinking is replayed only to this name.
     pub provider: String,
-    /// Where, with the version: `https://api.openai.com/v1`.
+    /// Base URL with the version: `https://api.openai.com/v1`.
     pub base_url: String,
-    /// The key.
+    /// The API key.
     pub key: Secret,
-    /// The variable its key is usually in; none if it needs no key.
+    /// The environment variable its key is usually in; none if it needs no key.
     pub variable: Option<String>,
-    /// Whatever else it wants to be told.
+    /// Additional headers.
     pub headers: Vec<(String, String)>,
 }
 
 impl OpenAiEndpoint {
-    /// An endpoint that needs no key and no headers of its own.
+    /// An endpoint that needs no key and no additional headers.
     pub fn new(provider: impl Into<String>, base_url: impl Into<String>) -> Self {
         Self {
             provider: provider.into(),
@@ -55,19 +55,19 @@ impl OpenAiEndpoint {
         }
     }
 
-    /// The same with a key that is needed, and usually in this variable.
+    /// Sets a required key, and the variable it is usually in.
     pub fn keyed(mut self, key: Secret, variable: impl Into<String>) -> Self {
         (self.key, self.variable) = (key, Some(variable.into()));
         self
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same for a choice of one of its models; refused without the key it needs.
+    /// The endpoint for a chosen model; an error if its required key is missing.
     fn serving(&self, choice: &ModelChoice) -> Result<Self, Problem> {
         match &self.variable {
             Some(variable) if self.key.reveal().is_none() => {

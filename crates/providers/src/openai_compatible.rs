@@ -1,6 +1,6 @@
-//! Endpoints that speak OpenAI's Chat Completions: a table, one row per vendor.
+//! Table of vendors with an OpenAI-compatible Chat Completions API, one row per vendor.
 //!
-//! Whoever is not in it is reached by a base URL from the configuration, with [`Dialect::PLAIN`].
+//! Any other server is reached by a base URL from the configuration, with [`ChatDialect::PLAIN`].
 
 mod local_servers;
 
@@ -24,26 +24,26 @@ pub use local_servers::{LocalEndpoint, LocalServer, find_local, local_endpoints}
 /// One vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompatibleVendor {
-    /// What stands before the slash.
+    /// The name before the slash.
     pub name: &'static str,
-    /// What it calls itself.
+    /// Display name.
     pub title: &'static str,
-    /// Where it is, with the version.
+    /// Base URL with the version.
     pub base_url: &'static str,
-    /// Where it runs.
+    /// Whether it runs remotely or locally.
     pub site: ServerSite,
-    /// The variables its key may be in, the usual one first.
+    /// The environment variables its key may be in, the usual one first.
     pub variables: &'static [&'static str],
-    /// How it speaks.
+    /// Its API dialect.
     pub dialect: ChatDialect,
 }
 
 /// Where a vendor's server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerSite {
-    /// With the vendor: needs a key, costs money.
+    /// At the vendor: needs a key, costs money.
     Remote,
-    /// On one's own machine: needs no key, costs nothing.
+    /// On the user's own machine: needs no key, costs nothing.
     Local,
 }
 
@@ -81,7 +81,7 @@ pub const VENDORS: &[CompatibleVendor] = &[
         base_url: "https://api.mistral.ai/v1",
         site: ServerSite::Remote,
         variables: &["MISTRAL_API_KEY"],
-        // Unknown fields are an error there; usage comes unasked.
+        // It rejects unknown fields; usage is sent without being requested.
         dialect: ChatDialect {
             effort: EffortField::Absent,
             thinking: ThinkingField::ContentPiece,
@@ -191,7 +191,7 @@ pub const VENDORS: &[CompatibleVendor] = &[
         base_url: "http://127.0.0.1:8080/v1",
         site: ServerSite::Local,
         variables: &["LLAMA_API_KEY"],
-        // Makes one call at a time unless it is asked for more.
+        // It makes one call at a time unless parallel calls are requested.
         dialect: ChatDialect {
             thinking: ThinkingField::ReasoningContent,
             asks_parallel: true,
@@ -214,7 +214,7 @@ pub fn vendor(name: &str) -> Option<&'static CompatibleVendor> {
 }
 
 impl CompatibleVendor {
-    /// Where to ask and as whom; another base URL if the configuration has one.
+    /// The endpoint; a base URL from the configuration overrides the default.
     pub fn endpoint(&self, base_url: Option<String>, key: Secret) -> OpenAiEndpoint {
         let base_url = base_url.unwrap_or_else(|| self.base_url.to_owned());
         let endpoint = OpenAiEndpoint::new(self.name, base_url);
@@ -224,7 +224,7 @@ impl CompatibleVendor {
         }
     }
 
-    /// How the catalog finds its models.
+    /// Opener for its models.
     pub fn opener(&'static self, client: HttpClient, endpoint: OpenAiEndpoint) -> ModelOpener {
         let open = chat::opener(client, endpoint, self.dialect);
         Arc::new(move |choice| {

@@ -1,4 +1,4 @@
-//! What comes back from a model: deltas, then one whole reply.
+//! A model's answer: streamed chunks, the last of which is the whole reply.
 
 use std::borrow::Cow;
 
@@ -7,29 +7,29 @@ use rooftree_protocol::{
     event::{NoticeLevel, ReplyPart, StopReason},
 };
 
-/// A piece of an answer.
+/// A chunk of a streamed answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplyChunk {
-    /// More text.
+    /// A text delta.
     Text(String),
-    /// More thinking.
+    /// A thinking delta.
     Thinking(String),
-    /// More of a tool call's arguments, as the model writes them.
+    /// A delta of a tool call's arguments, as the model writes them.
     ToolInput {
-        /// Which call of this reply, from zero.
+        /// Index of the call in this reply, from zero.
         index: usize,
         /// Its tool; empty after the first piece.
         tool: String,
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// Something people should know while the answer comes: what a program does by itself, a warning.
+    /// A notice for the user during the answer: an action of a program, a warning.
     Note {
-        /// How bad it is.
+        /// Severity.
         level: NoticeLevel,
-        /// Which note, for programs.
+        /// Code of the notice, for programs.
         code: Cow<'static, str>,
-        /// In words.
+        /// The message.
         message: String,
     },
     /// The whole reply; always the last chunk.
@@ -39,14 +39,14 @@ pub enum ReplyChunk {
 /// A whole reply. Call ids in it are the provider's own; the runtime gives its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelReply {
-    /// Everything it consists of, in order.
+    /// Its parts, in order.
     pub parts: Vec<ReplyPart>,
     /// Why it ended.
     pub stop: StopReason,
-    /// What it cost.
+    /// Tokens and cost.
     pub usage: Usage,
-    /// The provider's name for the request.
+    /// The provider's id for the request.
     pub request: Option<String>,
-    /// What of the conversation could not be carried over to this model, in words for people.
+    /// What of the conversation could not be sent to this model, in words for people.
     pub dropped: Vec<String>,
 }

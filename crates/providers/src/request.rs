@@ -1,4 +1,4 @@
-//! What we ask of a model: built by a pure function from the journal.
+//! A model request: built by a pure function from the journal.
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
@@ -7,14 +7,14 @@ use rooftree_protocol::{
 };
 use serde_json::Value;
 
-/// One question to a model. Cheap to clone: the history is shared, not copied.
+/// One request to a model. Cheap to clone: the history is shared, not copied.
 #[derive(Clone, Debug)]
 pub struct ModelRequest {
-    /// What the provider calls the model.
+    /// The provider's name of the model.
     pub model: String,
-    /// How hard it should think.
+    /// Reasoning effort.
     pub effort: Option<Effort>,
-    /// The definition that asks; a scripted model answers by it.
+    /// The agent definition that sends it; a scripted model selects its answer by it.
     pub agent: Arc<str>,
     /// System prompt.
     pub system: Arc<str>,
@@ -22,54 +22,54 @@ pub struct ModelRequest {
     pub messages: Arc<Vec<Arc<ModelMessage>>>,
     /// Tools it may call; empty for none.
     pub tools: Arc<[ToolSpec]>,
-    /// Whether and what it must call.
+    /// Whether the model must call a tool, and which.
     pub tool_choice: ToolChoice,
-    /// JSON Schema its answer must fit, if the caller wants data instead of prose.
+    /// JSON Schema of structured output, if the caller wants data instead of prose.
     pub schema: Option<Arc<Value>>,
-    /// Tokens it may write; the model's own limit if absent.
+    /// Output limit in tokens; the model's own limit if absent.
     pub max_output: Option<u64>,
-    /// The bytes of the images the conversation names.
+    /// The bytes of the images and files in the conversation.
     pub media: MediaBytes,
-    /// Whose conversation this is: a stable name for providers that cache or resume by one.
+    /// The session: a stable id for providers that cache or resume by one.
     pub session: SessionId,
-    /// How often this same question has failed before.
+    /// How often this same request has failed before.
     pub attempt: u32,
-    /// Where the session works; only programs that act by themselves need to know.
+    /// Working directory and permissions of the session; only used by programs that act by themselves.
     pub workplace: Arc<Workplace>,
 }
 
-/// Where a session works and how freely, for a model that is a program with tools of its own.
+/// Working directory and permissions of a session, for a model that is a program with its own tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workplace {
     /// The session's directory.
     pub directory: PathBuf,
-    /// What may happen without asking. A program cannot ask, so it gets nothing beyond this.
+    /// The permission mode. A program cannot ask, so it gets nothing beyond this.
     pub mode: PermissionMode,
-    /// What is allowed or refused whatever the mode says.
+    /// Rules that take precedence over the mode.
     pub rules: CallRules,
 }
 
-/// Rules about calls, as people write them: `Tool` or `Tool(subject)`.
+/// Permission rules, as people write them: `Tool` or `Tool(subject)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallRules {
-    /// Calls that need no question.
+    /// Calls that need no confirmation.
     pub allow: Vec<String>,
     /// Calls that are refused in every mode.
     pub deny: Vec<String>,
 }
 
-/// The bytes behind the images of a conversation. What is missing is described in words instead.
+/// The bytes of the media in a conversation. Missing ones are described in words instead.
 pub type MediaBytes = Arc<HashMap<BlobId, Arc<[u8]>>>;
 
-/// Whether and what a model must call.
+/// Whether a model must call a tool, and which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// The model chooses.
     #[default]
     Auto,
-    /// Nothing: answer in words.
+    /// No tool: answer in words.
     Nothing,
-    /// Something.
+    /// Any tool.
     Something,
     /// This tool.
     This(String),
@@ -78,7 +78,7 @@ pub enum ToolChoice {
 /// One message of the conversation, as models see it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelMessage {
-    /// From whoever talks to the agent.
+    /// From the user, or from another sender such as an agent.
     User(Vec<Part>),
     /// From the model itself, verbatim.
     Assistant {
@@ -87,6 +87,6 @@ pub enum ModelMessage {
         /// Its parts, in order.
         parts: Vec<ReplyPart>,
     },
-    /// What became of the calls of the assistant message before it, in call order.
+    /// Results of the calls in the assistant message before it, in call order.
     Results(Vec<ToolResult>),
 }

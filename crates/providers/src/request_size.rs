@@ -1,7 +1,7 @@
-//! Keeps a request within the bytes a vendor takes, so that nothing is sent in vain.
+//! Keeps a request within the vendor's size limit, so that it is not sent in vain.
 //!
-//! What can be told in words goes first: the oldest images and files. A request that is too large
-//! without them is too long, which the runtime knows how to mend.
+//! The oldest images and files are replaced by a description first. A request that is too large
+//! without them is an `Error::TooLong`, which the runtime handles by compaction.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -9,10 +9,10 @@ use rooftree_protocol::{BlobId, Part};
 
 use crate::{Error, ModelMessage, ModelRequest};
 
-/// A request in bytes, and what could not be carried over.
+/// An encoded request, and what could not be sent.
 pub(crate) type EncodedRequest = (Vec<u8>, Vec<String>);
 
-/// Spells a request in at most so many bytes.
+/// Encodes a request in at most so many bytes.
 pub(crate) fn fit_to_size(
     mut request: ModelRequest,
     most: usize,
@@ -38,7 +38,7 @@ pub(crate) fn fit_to_size(
     Ok((body, dropped))
 }
 
-/// The oldest media that together free so many bytes; none if all of it would not.
+/// The oldest media that together free so many bytes; none if all of them would not.
 fn oldest_media(request: &ModelRequest, excess: usize) -> Option<HashSet<BlobId>> {
     let mut blobs: Vec<&BlobId> = Vec::new();
     for message in request.messages.iter() {
@@ -61,7 +61,7 @@ fn oldest_media(request: &ModelRequest, excess: usize) -> Option<HashSet<BlobId>
         if freed >= excess {
             break;
         }
-        // What is shown twice is sent twice, so each time counts. Words take some of the room.
+        // Media shown twice are sent twice, so each time counts. The description takes some of the room.
         if let Some(bytes) = request.media.get(blob) {
             freed += (bytes.len() / 3 * 4).saturating_sub(200);
             given_up.insert(blob.clone());

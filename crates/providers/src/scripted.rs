@@ -13,7 +13,7 @@
 //! # Ok::<(), rooftree_protocol::Problem>(())
 //! ```
 //!
-//! The way of an answer: `choose` finds the entry, `answer` fills it in, `play` streams it.
+//! `select_entry` finds the entry for a request, `build_reply` fills it in, `stream` streams it.
 
 mod build_reply;
 mod call_input;
@@ -49,10 +49,10 @@ pub use entry::{ScriptEntry, ScriptedCall, ScriptedFailureKind};
 pub use entry_builder::{call, fail, say};
 pub use open_script::opener;
 
-/// How a script waits; the runtime gives its own clock. Not called for pauses of no length.
+/// Sleep function of a script; the runtime passes its own clock. Not called for pauses of zero length.
 pub type SleepFn = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// Requests kept for [`Scripted::requests`]; older ones are dropped.
+/// Maximum requests kept for [`ScriptedModel::requests`]; older ones are dropped.
 const LOGGED_REQUESTS: usize = 1000;
 
 /// A scripted model. Clones share the script and the log of requests.
@@ -60,12 +60,12 @@ const LOGGED_REQUESTS: usize = 1000;
 pub struct ScriptedModel {
     script: Arc<script::CompiledScript>,
     sleeper: SleepFn,
-    /// The requests seen, for tests; none if nobody will look.
+    /// The requests received, for tests; none if the log is off.
     log: Option<Arc<Mutex<VecDeque<Arc<ModelRequest>>>>>,
 }
 
 impl ScriptedModel {
-    /// Reads a script from a file.
+    /// Parses a script from a file.
     pub fn from_file(path: impl AsRef<Path>, sleeper: SleepFn) -> Result<Self, Problem> {
         let path = path.as_ref();
         let name = path.display().to_string();
@@ -80,7 +80,7 @@ impl ScriptedModel {
         Self::from_text(&name, &text, sleeper)
     }
 
-    /// Reads a script from its text; `name` is what errors call it.
+    /// Parses a script from its text; `name` is its name in errors.
     pub fn from_text(name: &str, text: &str, sleeper: SleepFn) -> Result<Self, Problem> {
         let script = parse::read(text)
             .and_then(|(header, entries)| script::CompiledScript::compile(name, header, entries));
@@ -90,7 +90,7 @@ impl ScriptedModel {
         ))
     }
 
-    /// Takes entries written in Rust. Pauses have no length until [`Scripted::sleeping`] says how to wait.
+    /// Builds a script from entries written in Rust. Pauses have no length until [`ScriptedModel::with_sleep`] is used.
     pub fn from_replies(entries: impl IntoIterator<Item = ScriptEntry>) -> Result<Self, Problem> {
         let name = "script in Rust";
         let script = script::CompiledScript::compile(
@@ -112,19 +112,19 @@ impl ScriptedModel {
         }
     }
 
-    /// The same script, waiting this way.
+    /// Sets the sleep function.
     pub fn with_sleep(mut self, sleeper: SleepFn) -> Self {
         self.sleeper = sleeper;
         self
     }
 
-    /// The same script without a log, so that histories are not kept alive by it.
+    /// Turns the log off, so that it does not keep histories in memory.
     pub fn without_log(mut self) -> Self {
         self.log = None;
         self
     }
 
-    /// The window the script says it has.
+    /// The context window the script declares.
     pub fn window(&self) -> Option<u64> {
         self.script.header.window
     }
@@ -162,7 +162,7 @@ impl Provider for ScriptedModel {
     }
 }
 
-/// Lets every pause be over at once.
+/// A sleep function that returns at once.
 pub fn no_wait() -> SleepFn {
     Arc::new(|_| Box::pin(std::future::ready(())))
 }

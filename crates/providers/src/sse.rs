@@ -1,30 +1,30 @@
-//! Reads server-sent events out of bytes that come in any pieces.
+//! Parses server-sent events from a byte stream, however it is split.
 //!
-//! Bytes are kept until their line is whole, so neither a character nor a line end that is
-//! split between two pieces is lost. Comments are skipped, `id` and `retry` are of no use here.
+//! Bytes are buffered until their line is complete, so neither a character nor a line end that is
+//! split between two chunks is lost. Comments are skipped, `id` and `retry` are not used.
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// What its `event` line says; empty if there is none.
+    /// The value of its `event` line; empty if there is none.
     pub name: String,
     /// Its `data` lines.
     pub data: String,
 }
 
-/// More bytes than one event may have.
+/// Error: one event exceeds the size limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEventTooLarge;
 
-/// A single event larger than this is a defect or an attack.
+/// Maximum bytes of one event: a larger one is a defect or an attack.
 const EVENT_BYTES: usize = 64 * 1024 * 1024;
 
-/// Turns pieces of a body into events.
+/// Parses chunks of a body into events.
 #[derive(Debug)]
 pub struct SseDecoder {
-    /// The line that is not whole yet.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The event that is not whole yet; none before its first `data` line.
+    /// The incomplete event; no data before its first `data` line.
     name: String,
     data: Option<String>,
     /// The last byte was a carriage return: a line feed right after it belongs to it.
@@ -41,7 +41,7 @@ impl Default for SseDecoder {
 }
 
 impl SseDecoder {
-    /// A decoder that refuses events of more bytes than this.
+    /// A parser that rejects events of more bytes than this.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -53,7 +53,7 @@ impl SseDecoder {
         }
     }
 
-    /// Takes more bytes in and gives the events they complete.
+    /// Takes more bytes and returns the events they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseEventTooLarge> {
         let mut events = Vec::new();
         let mut rest = bytes;
@@ -79,7 +79,7 @@ impl SseDecoder {
         Ok(events)
     }
 
-    /// The last event of a body that ends without the empty line events should end with.
+    /// The last event of a body that ends without the empty line after it.
     pub fn finish(mut self) -> Option<SseEvent> {
         self.end_line().or_else(|| self.dispatch())
     }

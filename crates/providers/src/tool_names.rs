@@ -1,8 +1,8 @@
-//! Spells tool names as a vendor wants them, and understands them again when they come back.
+//! Encodes tool names as a vendor allows them, and restores the original names in its answers.
 //!
-//! A tool may have any name here; vendors refuse a whole request for one they do not like. The
-//! spelling of a name follows from the name alone, so that a conversation keeps its bytes from
-//! turn to turn whatever other tools come and go.
+//! A tool may have any name here; vendors refuse a whole request for one invalid name. The
+//! encoded name is derived from the name alone, so that a conversation keeps its bytes from
+//! turn to turn when other tools are added or removed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,17 +12,17 @@ use rooftree_protocol::event::ReplyPart;
 
 use crate::{ModelMessage, ModelRequest, ReplyChunk, ReplyStream, ToolChoice};
 
-/// What a vendor takes for a name: letters, digits, `_` and `-`.
+/// A vendor's rule for names: letters, digits, `_` and `-`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ToolNameRule {
-    /// Characters at most.
+    /// Maximum characters.
     pub(crate) most: usize,
     /// Whether it may begin with a digit or a dash.
     pub(crate) begins_with_any: bool,
 }
 
 impl ToolNameRule {
-    /// What most vendors take.
+    /// The rule of most vendors.
     pub(crate) const USUAL: Self = Self {
         most: 64,
         begins_with_any: true,
@@ -36,7 +36,7 @@ impl ToolNameRule {
             && name.chars().all(is_plain)
     }
 
-    /// A name the vendor takes: as much of this one as it can have, and a digest that keeps it apart.
+    /// Encodes a name as the vendor allows it: as much of it as fits, and a digest that keeps it unique.
     fn spell(self, name: &str) -> String {
         let digest = digest::digest(&digest::SHA256, name.as_bytes());
         let digest: String = digest
@@ -64,14 +64,14 @@ impl ToolNameRule {
     }
 }
 
-/// The names of one request that are spelled differently.
+/// The names of one request that are encoded.
 #[derive(Debug, Default)]
 pub(crate) struct ToolNames {
-    /// What we call the tools, by what the vendor calls them.
+    /// Our names of the tools, by the vendor's names.
     ours: HashMap<String, String>,
 }
 
-/// The same request with names the vendor takes. It is not copied if all of them are good.
+/// The request with names the vendor allows. It is not copied if all of them are valid.
 pub(crate) fn rename_tools(request: ModelRequest, rule: ToolNameRule) -> (ModelRequest, ToolNames) {
     let mut spelled: HashMap<String, String> = HashMap::new();
     for name in names_in(&request).filter(|name| !rule.permits(name)) {
@@ -114,7 +114,7 @@ pub(crate) fn rename_tools(request: ModelRequest, rule: ToolNameRule) -> (ModelR
     (request, ToolNames { ours })
 }
 
-/// All names in a request, as often as they are there.
+/// All tool names in a request, with duplicates.
 fn names_in(request: &ModelRequest) -> impl Iterator<Item = &str> {
     let tools = request.tools.iter().map(|spec| spec.name.as_str());
     let history = request
@@ -149,7 +149,7 @@ fn rename_call(part: &mut ReplyPart, rename: impl Fn(&mut String)) {
 }
 
 impl ToolNames {
-    /// The same answer with our names.
+    /// Restores our names in an answer.
     pub(crate) fn restore_stream(self, stream: ReplyStream) -> ReplyStream {
         if self.ours.is_empty() {
             return stream;

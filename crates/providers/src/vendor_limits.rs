@@ -1,6 +1,6 @@
-//! What a vendor takes: how tools may be called, and how large a request may be.
+//! Limits of a vendor: valid tool names and the maximum request size.
 //!
-//! Every wire asks through here, so that a vendor never sees what it would refuse.
+//! Every provider sends its requests through here, so that a vendor never gets one it would refuse.
 
 use crate::{
     Error, ModelRequest, ReplyStream,
@@ -9,17 +9,17 @@ use crate::{
     tool_names::{self, ToolNameRule},
 };
 
-/// The bounds of one vendor.
+/// The limits of one vendor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VendorLimits {
-    /// How tools may be called.
+    /// The rule for tool names.
     pub(crate) names: ToolNameRule,
-    /// Bytes of a request.
+    /// Maximum bytes of a request.
     pub(crate) bytes: usize,
 }
 
 impl VendorLimits {
-    /// Spells a request within the bounds, sends it, and gives the answer with our names in it.
+    /// Encodes a request within the limits, sends it, and restores our tool names in the answer.
     pub(crate) fn send_within_limits(
         self,
         request: ModelRequest,

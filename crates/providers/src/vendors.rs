@@ -1,7 +1,7 @@
-//! Every vendor that is reached over HTTP: what it speaks, where it is, and which variables its key may be in.
+//! Table of all vendors reached over HTTP: API, base URL, and the environment variables of the key.
 //!
-//! Plain data and the one place for it. Whoever reaches models (the program, the library) starts from these
-//! rows; what settings say changes copies of them.
+//! Plain data in one place. The program and the library start from these rows; settings
+//! override copies of them.
 
 use crate::{
     anthropic::{self, KeyScheme},
@@ -10,42 +10,42 @@ use crate::{
     openai_compatible::{ServerSite, VENDORS},
 };
 
-/// What a vendor speaks.
+/// The API of a vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VendorWire {
     /// Anthropic's Messages.
     Anthropic,
     /// OpenAI's Responses.
     Responses,
-    /// OpenAI's Chat Completions, in somebody's manner.
+    /// OpenAI's Chat Completions, in a vendor's dialect.
     Chat(ChatDialect),
     /// Google's Gemini.
     Gemini,
 }
 
-/// One vendor, as it is reached without any settings.
+/// One vendor with its defaults, before any settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VendorRow {
-    /// What stands before the slash.
+    /// The name before the slash.
     pub name: &'static str,
-    /// What people call it.
+    /// Display name.
     pub title: &'static str,
-    /// Whose key it takes: two wires of one vendor share one.
+    /// The vendor whose key it takes: two APIs of one vendor share one.
     pub account: &'static str,
-    /// What it speaks.
+    /// Its API.
     pub wire: VendorWire,
-    /// Where it is.
+    /// Its base URL.
     pub base_url: &'static str,
-    /// Whether it runs with the vendor or on one's own machine.
+    /// Whether it runs at the vendor or on the user's own machine.
     pub site: ServerSite,
-    /// The variables its key may be in, the usual one first.
+    /// The environment variables its key may be in, the usual one first.
     pub variables: &'static [&'static str],
 }
 
-/// The variable whose token is shown differently than a key.
+/// The variable whose token is sent in another header than a key.
 const TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
 
-/// The vendors with a wire of their own, in the order in which one of them is asked if nobody names a model.
+/// The vendors with their own API, in the order of precedence if no model is named.
 const OWN_WIRES: [VendorRow; 4] = [
     VendorRow {
         name: "anthropic",
@@ -85,7 +85,7 @@ const OWN_WIRES: [VendorRow; 4] = [
     },
 ];
 
-/// All vendors, those with a wire of their own first.
+/// All vendors, those with their own API first.
 pub fn all() -> impl Iterator<Item = VendorRow> {
     let compatible = VENDORS.iter().map(|vendor| VendorRow {
         name: vendor.name,
@@ -99,7 +99,7 @@ pub fn all() -> impl Iterator<Item = VendorRow> {
     OWN_WIRES.into_iter().chain(compatible)
 }
 
-/// How the key that is in this variable is shown.
+/// The header scheme of the key in this variable.
 pub fn key_scheme(variable: &str) -> KeyScheme {
     if variable == TOKEN {
         KeyScheme::Bearer

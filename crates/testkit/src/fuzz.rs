@@ -1,7 +1,7 @@
-//! Throws mangled input at code that reads what comes from outside, for as long as there is time.
+//! Fuzzing: runs mutated input through code that parses external data, for a limited time.
 //!
-//! Each target has seeds, which are inputs that reach deep, and words that matter to it. An input that
-//! makes it panic, or keeps it busy for too long, is printed so that it can be made a test of its own.
+//! Each target has seeds, which are inputs that reach deep code, and words that matter to it. An input that
+//! makes it panic, or takes too long, is printed so that it can become a test of its own.
 
 use std::{
     env,
@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one input may take. Generous: other tests run at the same time.
+/// Maximum time for one input. Generous: other tests run at the same time.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How large an input grows.
+/// Maximum size of an input.
 const LARGEST: usize = 16 * 1024;
 
-/// Runs a target over seeds and what becomes of them: for a moment, or for as many seconds as
-/// `ROOFTREE_FUZZ_SECS` says, beginning with `ROOFTREE_FUZZ_SEED`. Returns how many inputs were tried.
+/// Runs a target over seeds and mutations of them: briefly, or for as many seconds as `ROOFTREE_FUZZ_SECS`
+/// says, with the random seed `ROOFTREE_FUZZ_SEED`. Returns how many inputs were tried.
 pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
     let time = env::var("ROOFTREE_FUZZ_SECS")
         .ok()
@@ -47,8 +47,8 @@ pub fn run(seeds: &[&[u8]], words: &[&str], target: impl Fn(&[u8])) -> u64 {
     tried
 }
 
-/// The same inputs in every run, so that a change is judged by what it changes. Whoever looks for flaws
-/// says another seed.
+/// Default random seed: the same inputs in every run, so that a failure is caused by a code change. Set another
+/// seed to search for new flaws.
 const SEED: u64 = 0x2026_1116_5afe_4a4d;
 
 fn attempt(input: &[u8], target: &impl Fn(&[u8])) {
@@ -67,7 +67,7 @@ fn attempt(input: &[u8], target: &impl Fn(&[u8])) {
     );
 }
 
-/// Changes an input in one of the ways that find something.
+/// Applies one random mutation to an input.
 fn mutate(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut FuzzRng) {
     let at = chance.below(input.len() + 1);
     match chance.below(9) {
@@ -128,7 +128,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[&[u8]], words: &[&str], chance: &mut Fuz
     }
 }
 
-/// Enough chance for this, and the same again from the same seed.
+/// Simple pseudo-random numbers, the same from the same seed.
 struct FuzzRng(u64);
 
 impl FuzzRng {

@@ -1,4 +1,4 @@
-//! What stories need: a whole runtime in a temporary directory, a scripted model, a clock one can turn.
+//! Test kit: a whole runtime in a temporary directory, a scripted model, a virtual clock.
 //!
 //! ```no_run
 //! # async fn story() {

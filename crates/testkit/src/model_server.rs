@@ -1,4 +1,4 @@
-//! A server on loopback that answers as a vendor's does, from a script, and remembers what it was asked.
+//! Mock model server on loopback: answers like a vendor's API, from a script, and records its requests.
 //!
 //! ```no_run
 //! # async fn test() {
@@ -39,20 +39,20 @@ pub use answer::{AnswerBlock, AnswerStop, ErrorAnswer, ServerAnswer, StreamedAns
 pub use delivery::{BodyDelivery, BodyEnd, BodyPieces};
 pub use json_script::parse_answers;
 
-/// How a vendor spells answers.
+/// The response format of a vendor's API.
 #[derive(Clone, Copy)]
 pub struct ServerWire {
     /// The events of an answer, each with the empty line behind it.
     pub frames: fn(&StreamedAnswer) -> Vec<String>,
-    /// The body of a refusal.
+    /// The body of an error response.
     pub refusal: fn(&ErrorAnswer) -> String,
-    /// What keeps a connection alive.
+    /// The keep-alive event.
     pub ping: &'static str,
-    /// The header that names the request.
+    /// The response header with the request id.
     pub request_header: &'static str,
 }
 
-/// What the server was asked.
+/// A request the server received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     /// Path and query.
@@ -61,14 +61,14 @@ pub struct ReceivedRequest {
     pub headers: HeaderMap,
     /// The body, byte for byte.
     pub body: Bytes,
-    /// When all of it was there.
+    /// When it was complete.
     pub at: Instant,
     /// When the whole answer was sent; none before that.
     pub answered: Option<Instant>,
 }
 
 impl ReceivedRequest {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -88,11 +88,11 @@ struct ModelServerState {
     wire: ServerWire,
     answering: Mutex<AnswerFn>,
     asked: Mutex<Vec<ReceivedRequest>>,
-    /// Bodies that are being sent.
+    /// Number of bodies that are being sent.
     sending: watch::Sender<usize>,
 }
 
-/// One of the bodies that are being sent.
+/// Guard of a body that is being sent.
 struct SendGuard {
     script: Arc<ModelServerState>,
     number: usize,
@@ -131,7 +131,7 @@ pub struct ModelServer {
 }
 
 impl ModelServer {
-    /// Answers one request after the other from a list; what comes after its end is refused.
+    /// Answers requests in order from a list; further ones get an error response.
     pub async fn start<A: Into<ServerAnswer>>(
         wire: ServerWire,
         answers: impl IntoIterator<Item = A>,
@@ -142,7 +142,7 @@ impl ModelServer {
         Self::start_with(wire, move |_| answers.pop().unwrap_or_else(over)).await
     }
 
-    /// Answers each request as the closure says.
+    /// Answers each request with the result of the closure.
     pub async fn start_with(
         wire: ServerWire,
         answer: impl FnMut(&ReceivedRequest) -> ServerAnswer + Send + 'static,
@@ -158,7 +158,7 @@ impl ModelServer {
             .await
             .expect("a port on loopback");
         let address = listener.local_addr().expect("the port it got");
-        // Without it each small piece waits for the client to confirm the one before.
+        // TCP_NODELAY: otherwise each small piece waits for the client to confirm the one before.
         let listener = listener.tap_io(|connection| {
             let _ = connection.set_nodelay(true);
         });
@@ -175,12 +175,12 @@ impl ModelServer {
         }
     }
 
-    /// Where it listens, without a path.
+    /// Its base URL, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Waits until nothing is being sent: every client has its whole answer or is gone.
+    /// Waits until nothing is being sent: every client has its whole answer or has disconnected.
     pub async fn wait_until_sent(&self) {
         let _ = self
             .script
@@ -190,7 +190,7 @@ impl ModelServer {
             .await;
     }
 
-    /// What it was asked so far, in order.
+    /// The requests so far, in order.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.script
             .asked

@@ -1,4 +1,4 @@
-//! A tool for stories: it does what it is told, counts, and can be held at its gate.
+//! A test tool that counts its calls and can block them at a gate.
 
 use std::sync::{
     Arc,
@@ -19,7 +19,7 @@ pub struct ProbeTool {
     started: Arc<AtomicU32>,
 }
 
-/// The test's side of a probe.
+/// The test's handle of a probe.
 #[derive(Clone)]
 pub struct ProbeGate {
     gate: Arc<Semaphore>,
@@ -27,7 +27,7 @@ pub struct ProbeGate {
 }
 
 impl ProbeGate {
-    /// Lets so many calls through.
+    /// Lets so many calls pass.
     pub fn open(&self, calls: usize) {
         self.gate.add_permits(calls);
     }
@@ -44,7 +44,7 @@ impl ProbeTool {
         Self::make(name, effect, None).0
     }
 
-    /// A tool whose calls wait until they are let through.
+    /// A tool whose calls wait until the test lets them pass.
     pub fn gated(name: &str, effect: Effect) -> (Arc<dyn Tool>, ProbeGate) {
         Self::make(name, effect, Some(Arc::new(Semaphore::new(0))))
     }

@@ -1,4 +1,4 @@
-//! Who lives, told by files that processes keep locked: that holds across sandboxes, where numbers do not.
+//! Detects living processes by files they keep locked: works across sandboxes, where process ids do not.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// The marks that processes have left in a directory.
+/// The mark files that processes have created in a directory.
 pub fn list_marks(directory: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(directory)
         .expect("the directory is there")
@@ -17,13 +17,13 @@ pub fn list_marks(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether the process that left this mark lives.
+/// Whether the process that created this mark is alive.
 pub fn is_alive(mark: &Path) -> bool {
     let file = File::open(mark).expect("a mark stays");
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
-/// How many of those that left marks in a directory live.
+/// How many processes with marks in a directory are alive.
 pub fn count_alive(directory: &Path) -> usize {
     list_marks(directory)
         .iter()
@@ -31,7 +31,7 @@ pub fn count_alive(directory: &Path) -> usize {
         .count()
 }
 
-/// Waits until none of those lives that left marks in a directory.
+/// Waits until no process with a mark in a directory is alive.
 pub async fn wait_until_dead(directory: &Path) {
     while count_alive(directory) > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;

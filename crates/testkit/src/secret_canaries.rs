@@ -1,13 +1,13 @@
-//! Made-up secrets in the shapes real ones have, drawn anew from a seed so that none is in a file.
+//! Fake secrets in the formats of real ones, generated from a seed so that none is stored in a file.
 
-/// A made-up secret, in what it usually stands in.
+/// A fake secret with its usual surroundings.
 #[derive(Clone, Debug)]
 pub struct SecretCanary {
-    /// What is left behind when it is taken out.
+    /// The name left in its place by the redaction.
     pub name: String,
-    /// The text it stands in.
+    /// The text that contains it.
     pub text: String,
-    /// What must not get through: each piece of it.
+    /// The pieces that must be redacted.
     pub secret: Vec<String>,
 }
 
@@ -18,7 +18,7 @@ impl SecretCanary {
     }
 }
 
-/// One canary for every line of a corpus; another seed gives other ones.
+/// One canary for every line of a corpus; another seed gives other secrets.
 pub fn generate_canaries(corpus: &str, seed: u64) -> Vec<SecretCanary> {
     let mut dice = CanaryRng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let lines = corpus
@@ -73,7 +73,7 @@ fn alphabet_of(name: &str) -> Box<dyn Iterator<Item = char>> {
     }
 }
 
-/// The same numbers for the same seed.
+/// Pseudo-random numbers, the same from the same seed.
 struct CanaryRng(u64);
 
 impl CanaryRng {

@@ -22,58 +22,58 @@ use tempfile::TempDir;
 
 use crate::{VirtualClock, transcript};
 
-/// How long a story may take in real time before it is called stuck.
+/// Timeout of a test in real time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Makes a provider once the house's clock exists.
+/// Creates a provider once the runtime's clock exists.
 pub type MakeProviderFn = Box<dyn FnOnce(Arc<VirtualClock>) -> Arc<dyn Provider>>;
 
-/// What a house is built from.
+/// Builder of a test runtime.
 pub struct TestRuntimeBuilder {
-    /// What the model says.
+    /// The script of the model.
     pub entries: Vec<ScriptEntry>,
-    /// The tools there are.
+    /// The tools.
     pub tools: Toolset,
-    /// What may happen without asking.
+    /// The permission policy.
     pub policy: Policy,
-    /// How what agents run is confined; usually not at all.
+    /// The sandbox of the programs agents run; off by default.
     pub sandbox: SandboxConfig,
-    /// Whether somebody can be asked.
+    /// Whether there is a client that can approve calls.
     pub asking: ApprovalSource,
-    /// Tokens the model can read.
+    /// Context window of the model in tokens.
     pub window: Option<u64>,
-    /// Something else that answers instead of the script.
+    /// A provider that replaces the script.
     pub provider: Option<MakeProviderFn>,
-    /// More providers, each with models of its own.
+    /// Additional providers, each with its own models.
     pub catalog: ModelCatalog,
-    /// The model of sessions that name none; the script if absent.
+    /// Default model of sessions; the script if absent.
     pub default_model: Option<ModelChoice>,
-    /// Models to turn to.
+    /// Fallback models.
     pub fallbacks: Vec<ModelChoice>,
-    /// Turns per run.
+    /// Maximum turns per run.
     pub max_turns: Option<u32>,
-    /// Time per run.
+    /// Time limit per run.
     pub run_timeout: Option<Duration>,
-    /// Dollars per run.
+    /// Cost limit per run in US dollars.
     pub max_cost_usd: Option<f64>,
-    /// How deep delegation goes.
+    /// Maximum delegation depth.
     pub depth: Option<u32>,
-    /// What the model costs.
+    /// The price of the model.
     pub price: Option<ModelPrice>,
-    /// The agents there are.
+    /// The agent definitions.
     pub definitions: Definitions,
     /// Rules, skills and instructions.
     pub surroundings: ContextWatcher,
-    /// The servers there are.
+    /// The MCP servers.
     pub servers: McpServerPool,
-    /// Who is asked and told.
+    /// The hooks.
     pub hooks: rooftree_runtime::Hooks,
-    /// Functions that check work, by name.
+    /// Verifier functions, by name.
     pub checkers: BTreeMap<String, VerifierFunction>,
 }
 
 impl TestRuntimeBuilder {
-    /// No tools, everything allowed, nobody to ask.
+    /// A builder with no tools, everything allowed, and no client to ask.
     pub fn new(entries: impl IntoIterator<Item = ScriptEntry>) -> Self {
         Self {
             entries: entries.into_iter().collect(),
@@ -102,38 +102,38 @@ impl TestRuntimeBuilder {
         }
     }
 
-    /// With these tools.
+    /// Sets the tools.
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.tools = tools;
         self
     }
 
-    /// With these tools and those that ask other agents.
+    /// Sets these tools, plus those that delegate to other agents.
     pub fn with_delegation(mut self, tools: Toolset) -> Self {
         self.tools = rooftree_runtime::delegation::tools::with_tools(&tools);
         self
     }
 
-    /// With one more agent.
+    /// Adds an agent.
     pub fn agent(mut self, definition: rooftree_protocol::AgentDefinition) -> Self {
         self.definitions = self.definitions.with(definition);
         self
     }
 
-    /// In this permission mode, with somebody to ask.
+    /// Sets the permission mode, with a client that can be asked.
     pub fn asking(mut self, mode: PermissionMode) -> Self {
         self.policy.mode = mode;
         self.asking = ApprovalSource::Client;
         self
     }
 
-    /// With at most so many turns.
+    /// Sets the maximum number of turns.
     pub fn max_turns(mut self, turns: u32) -> Self {
         self.max_turns = Some(turns);
         self
     }
 
-    /// Builds it in a new directory.
+    /// Builds the runtime in a new directory.
     pub fn build(self) -> TestRuntime {
         let directory = Arc::new(tempfile::tempdir().expect("a temporary directory"));
         self.build_in(directory, Arc::new(VirtualClock::seeded(7)))
@@ -211,20 +211,20 @@ impl TestRuntimeBuilder {
     }
 }
 
-/// A runtime at work.
+/// A running test runtime.
 pub struct TestRuntime {
-    /// The way in.
+    /// The handle for commands.
     pub handle: Handle,
-    /// Time.
+    /// The virtual clock.
     pub clock: Arc<VirtualClock>,
-    /// The model, which remembers what it was asked.
+    /// The scripted model, which records its requests.
     pub model: ScriptedModel,
     directory: Arc<TempDir>,
     runtime: AgentRuntime,
 }
 
 impl TestRuntime {
-    /// Where the house stands; sessions work in it.
+    /// The temporary directory; sessions work in it.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -257,7 +257,7 @@ impl TestRuntime {
         .await;
     }
 
-    /// Says something to a session at work.
+    /// Steers a running session with a message.
     pub async fn steer(&self, session: &SessionId, text: &str) {
         self.send(
             Address::Id {
@@ -269,7 +269,7 @@ impl TestRuntime {
         .await;
     }
 
-    /// Lets a session know something without starting a run.
+    /// Posts a silent message, which starts no run.
     pub async fn post_silent(&self, session: &SessionId, text: &str) {
         self.send(
             Address::Id {
@@ -304,7 +304,7 @@ impl TestRuntime {
             .expect("the command is accepted")
     }
 
-    /// Waits until something happens that the test is looking for; it may have happened already.
+    /// Waits for an event that satisfies a condition; it may have happened already.
     pub async fn wait_until(
         &self,
         session: &SessionId,
@@ -361,7 +361,7 @@ impl TestRuntime {
         }
     }
 
-    /// Everything in a session's journal.
+    /// All events of a session's journal.
     pub async fn events(&self, session: &SessionId) -> Vec<Event> {
         self.handle
             .store()
@@ -387,12 +387,12 @@ impl TestRuntime {
         children
     }
 
-    /// What happened, one line each.
+    /// The events as a transcript, one line each.
     pub async fn transcript(&self, session: &SessionId) -> String {
         transcript::format_events(&self.events(session).await)
     }
 
-    /// Asserts that the database keeps every promise.
+    /// Asserts that the database satisfies all invariants.
     pub async fn verify(&self) {
         let report = self
             .handle
@@ -403,7 +403,7 @@ impl TestRuntime {
         assert!(report.violations.is_empty(), "{:#?}", report.violations);
     }
 
-    /// Stops everything and opens the same house again, with another script and plan.
+    /// Stops the runtime and opens the same directory again, with another script and builder.
     pub async fn reopen(self, plan: TestRuntimeBuilder) -> TestRuntime {
         let (directory, clock) = (self.directory.clone(), self.clock.clone());
         drop(self.handle);
@@ -411,8 +411,8 @@ impl TestRuntime {
         plan.build_in(directory, clock)
     }
 
-    /// Opens the same database again while the old runtime still hangs about: its leases are over,
-    /// so the new one takes its claims, and whatever the old one still writes is refused.
+    /// Simulates a crash: opens the same database again while the old runtime still exists. Its leases have
+    /// expired, so the new one takes its claims, and later writes of the old one are refused.
     pub async fn crash(self, plan: TestRuntimeBuilder) -> TestRuntime {
         let (directory, clock) = (self.directory.clone(), self.clock.clone());
         clock.advance(Duration::from_secs(60));
@@ -424,7 +424,7 @@ impl TestRuntime {
         plan.build_in(self.directory.clone(), self.clock.clone())
     }
 
-    /// Wakes what was left unfinished, as a server does when it starts.
+    /// Resumes unfinished sessions, as a server does when it starts.
     pub async fn recover(&self) -> usize {
         self.runtime
             .recover()
@@ -433,7 +433,7 @@ impl TestRuntime {
             .len()
     }
 
-    /// Stops everything.
+    /// Stops the runtime.
     pub async fn close(self) {
         drop(self.handle);
         self.runtime.stop().await;

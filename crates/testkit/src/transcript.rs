@@ -1,11 +1,11 @@
-//! Events retold for people: one line each, only what matters.
+//! Formats events as a transcript for people: one line each, only what matters.
 
 use rooftree_protocol::{
     Event, EventBody, Lane, Outcome,
     event::{ReplyRecord, RunEnd, ToolRecord},
 };
 
-/// What happened, one line each.
+/// Formats events, one line each.
 pub fn format_events(events: &[Event]) -> String {
     let lines: Vec<String> = events
         .iter()

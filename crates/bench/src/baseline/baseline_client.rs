@@ -1,4 +1,4 @@
-//! The least that asks a model over HTTP: one client, the conversation as JSON, events read as JSON.
+//! Minimal HTTP client of a model: the conversation as JSON, events parsed as JSON.
 
 use anyhow::{Context, Result};
 use reqwest::Client;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{DurableTable, SourceFiles};
 
-/// A bare loop's way to a server.
+/// A minimal agent loop's connection to a server.
 pub struct BaselineClient {
     client: Client,
     url: String,
@@ -23,8 +23,8 @@ impl BaselineClient {
         })
     }
 
-    /// So many calls of Read, each answered with the file, and the last word. With a table each turn
-    /// is a durable commit.
+    /// Runs so many turns with a call of Read, each answered with the file, and a final answer. With a table
+    /// each turn is a durable commit.
     pub async fn turns(
         &self,
         files: &SourceFiles,
@@ -48,7 +48,7 @@ impl BaselineClient {
         }
     }
 
-    /// One question; says how many events the answer had.
+    /// Sends one request; returns the number of events in the answer.
     pub async fn ask(&self, messages: &[Value]) -> Result<usize> {
         let body =
             serde_json::to_vec(&json!({"model": "m", "stream": true, "messages": messages}))?;

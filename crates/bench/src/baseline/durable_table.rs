@@ -1,4 +1,4 @@
-//! A table to append to, as durable as ours: SQLite, write-ahead log, synchronous FULL.
+//! An append-only table, as durable as our store: SQLite, write-ahead log, synchronous FULL.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 pub struct DurableTable(Connection);
 
 impl DurableTable {
-    /// Opens it; makes it if it is not there.
+    /// Opens it; creates it if it does not exist.
     pub fn open(path: &Path) -> Result<Self> {
         let is_new = !path.exists();
         let connection = Connection::open(path)?;
@@ -36,7 +36,7 @@ impl DurableTable {
     }
 }
 
-/// Reads every event of the longest journal in one of our databases, as text; says how many bytes.
+/// Reads every event of the longest journal in one of our databases, as text; returns the number of bytes.
 pub fn read_journal(database: &Path) -> Result<usize> {
     let connection = Connection::open(database)?;
     let mut statement = connection.prepare(
@@ -52,7 +52,7 @@ pub fn read_journal(database: &Path) -> Result<usize> {
     Ok(bytes)
 }
 
-/// Reads what a list of sessions shows of the newest ones.
+/// Reads the columns that a session list shows, for the newest sessions.
 pub fn read_list(connection: &Connection, limit: usize) -> Result<usize> {
     let mut statement = connection.prepare_cached(
         "SELECT id, agent, name, cwd, updated_at, snippet FROM session

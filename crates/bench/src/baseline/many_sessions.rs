@@ -1,4 +1,4 @@
-//! Many bare conversations at once, their rows committed in groups by one thread.
+//! Many concurrent baseline conversations, their rows committed in batches by one thread.
 
 use std::{
     path::Path,
@@ -12,22 +12,22 @@ use tokio::{sync::oneshot, task::JoinSet};
 use super::{DurableTable, SourceFiles, source_files::BaselineConversation};
 use crate::machine;
 
-/// Rows that share a commit at most, as in our own writer.
+/// Maximum rows per commit, as in our own writer.
 const TOGETHER: usize = 128;
 
 struct QueuedRow {
     data: String,
-    /// Told when the line is on disk, if somebody waits for that.
+    /// Notified when the row is on disk, if the sender waits for that.
     kept: Option<oneshot::Sender<()>>,
 }
 
-/// What a crowd took: seconds, and the bytes the process grew by at most.
+/// Figures of a load: seconds, and the peak growth of the process in bytes.
 pub struct BaselineLoad {
     pub seconds: f64,
     pub growth: f64,
 }
 
-/// Lets so many conversations of so many turns happen, each of which ends when it is on disk.
+/// Runs so many conversations of so many turns, each of which ends when it is on disk.
 pub fn run_sessions(directory: &Path, sessions: usize, turns: usize) -> Result<BaselineLoad> {
     let files = SourceFiles::in_directory(directory);
     let ledger = DurableTable::open(&directory.join("bare.db"))?;
@@ -40,7 +40,7 @@ pub fn run_sessions(directory: &Path, sessions: usize, turns: usize) -> Result<B
         for session in 0..sessions {
             talking.spawn(run_session(files.clone(), lines.clone(), session, turns));
         }
-        // Kept until all are done, although ours lets go of a session that rests: the most it can be.
+        // Kept until all are done, although our runtime frees an idle session: the upper bound.
         let kept: Result<Vec<BaselineConversation>> =
             talking.join_all().await.into_iter().collect();
         kept.map(drop)
@@ -76,7 +76,7 @@ async fn run_session(
     Ok(conversation)
 }
 
-/// Waits for the disk, as is done before a message is accepted and before an answer leaves.
+/// Waits until a row is on disk, as is done before a message is accepted and before an answer is sent.
 async fn write_durably(lines: &Sender<QueuedRow>, data: &str) -> Result<()> {
     let (kept, wait) = oneshot::channel();
     lines.send(QueuedRow {

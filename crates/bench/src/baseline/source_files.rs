@@ -1,4 +1,4 @@
-//! Small source files to be read, and the least that makes a tool's answer out of one.
+//! Small source files for Read, and the minimal code that makes a tool result from one.
 
 use std::{
     fmt::Write as _,
@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-/// How many there are. A run never reads the same one twice in a row.
+/// Number of files. A run never reads the same one twice in a row.
 pub const COUNT: usize = 50;
 
 /// A directory with files of some forty lines.
@@ -16,7 +16,7 @@ pub const COUNT: usize = 50;
 pub struct SourceFiles(PathBuf);
 
 impl SourceFiles {
-    /// Writes them.
+    /// Writes the files.
     pub fn create(directory: &Path) -> Result<Self> {
         for index in 0..COUNT {
             let lines = (0..40)
@@ -26,12 +26,12 @@ impl SourceFiles {
         Ok(Self::in_directory(directory))
     }
 
-    /// Those that were written there before.
+    /// Files that were written there before.
     pub fn in_directory(directory: &Path) -> Self {
         Self(directory.to_owned())
     }
 
-    /// What one of them is called.
+    /// The name of a file.
     pub fn name(index: usize) -> String {
         format!("file{}.rs", index % COUNT)
     }
@@ -47,7 +47,7 @@ impl SourceFiles {
     }
 }
 
-/// The conversation of a bare loop: what was called and what came back.
+/// The conversation of the baseline loop: calls and results.
 #[derive(Default)]
 pub struct BaselineConversation(Vec<String>);
 

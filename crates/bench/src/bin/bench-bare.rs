@@ -1,4 +1,4 @@
-//! The bare programs: one durable insert, fifty turns, or a crowd, without anything of ours.
+//! The baseline as a program: one durable insert, fifty turns, or many sessions, without any of our code.
 
 use std::path::Path;
 

@@ -1,3 +1,3 @@
-//! Nothing at all: what starting a program costs before it does anything.
+//! An empty program: measures the cost of starting a process.
 
 fn main() {}

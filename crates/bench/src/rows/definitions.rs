@@ -1,4 +1,4 @@
-//! What many agent files cost whoever starts the program, beside only reading their bytes.
+//! Startup cost of many agent files, beside only reading their bytes.
 
 use std::{fs, path::Path};
 

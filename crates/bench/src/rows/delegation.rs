@@ -1,4 +1,4 @@
-//! What it costs to let others work: until they are asked, until all is done, and in memory.
+//! Cost of delegation: time until the helpers are asked, time until all are done, and memory.
 
 mod delegating_model;
 
@@ -29,14 +29,14 @@ use crate::{
     row::{BenchRow, FigureTarget},
 };
 
-/// The word by which this program is started once more, to be one family in a fresh process.
+/// Argument that starts this program again as a child, to measure one delegating agent in a fresh process.
 pub const CHILD: &str = "family";
 /// Rows a delegation writes before its model is asked: session, task, message, claim, three events.
 const ROWS: usize = 7;
 /// How long the model of the slow helpers takes.
 const SLOW: Duration = Duration::from_millis(2_500);
 
-/// What one round took.
+/// The figures of one round.
 #[derive(Deserialize)]
 struct DelegationFigures {
     start: f64,
@@ -59,7 +59,7 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
     Ok(rows)
 }
 
-/// So many at once, each round in a fresh process.
+/// So many concurrent helpers, each round in a fresh process.
 fn at_once(
     place: &ProgramDir,
     options: &BenchOptions,
@@ -116,7 +116,7 @@ fn at_once(
     Ok(rows)
 }
 
-/// Ten that take their time must take it together.
+/// Ten slow helpers must run concurrently.
 fn slow(place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let rounds = if options.extent == BenchExtent::Quick {
         1
@@ -153,7 +153,7 @@ fn once(place: &ProgramDir, helpers: usize, thinking: Duration) -> Result<Delega
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Is one family, and prints what it took. What is made once per process is made before.
+/// Runs one delegating agent and prints the figures. One-time setup of the process is done before.
 pub fn child(arguments: &[String]) -> Result<()> {
     let [directory, helpers, thinking] = arguments else {
         anyhow::bail!("family DIRECTORY HELPERS MILLISECONDS");
@@ -189,7 +189,7 @@ fn opener(foreman: Arc<DelegatingModel>) -> ModelOpener {
     })
 }
 
-/// The least it could be: everything on disk in one go, then as many tasks that say that they began.
+/// The baseline: everything on disk in one commit, then as many tasks that report that they began.
 fn bare(helpers: usize) -> Result<f64> {
     let work = TempDir::new()?;
     let ledger = DurableTable::open(&work.path().join("bare.db"))?;
@@ -207,7 +207,7 @@ fn bare(helpers: usize) -> Result<f64> {
     })
 }
 
-/// A branch of a long session: making it, and until its model is asked.
+/// A fork of a long session: time to create it, and until its model is asked.
 fn fork(options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let events = options.amount(10_000, 2_000);
     let work = TempDir::new()?;

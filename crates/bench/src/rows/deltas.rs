@@ -1,4 +1,4 @@
-//! What one piece of streamed text costs on its way from the model to a watcher.
+//! Cost of one streamed delta on its way from the model to a subscriber.
 
 use std::{sync::Arc, time::Instant};
 
@@ -49,8 +49,8 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     )])
 }
 
-/// Listens to one run; says how long it was between the first delta and the last, and how many
-/// were heard. What the run costs before and after them is in other rows.
+/// Subscribes to one run; returns the time between the first delta and the last, and how many
+/// were received. The cost before and after them is in other rows.
 async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
     let session = roof.post_new().await?;
     let mut events = roof.watch(&session, 0);

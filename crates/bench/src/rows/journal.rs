@@ -1,4 +1,4 @@
-//! What a long journal costs: to take it up again, and to go on in it.
+//! Cost of a long journal: to load it, and to continue in it.
 
 use std::{path::Path, time::Instant};
 
@@ -29,7 +29,7 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     ])
 }
 
-/// A session that has worked until its journal had so many events; says the last one's number.
+/// A session whose journal has so many events; also returns the number of the last one.
 pub(super) fn build_long_session(directory: &Path, events: u64) -> Result<(SessionId, u64)> {
     SourceFiles::create(directory)?;
     let waiting = machine::single_thread_runtime()?;
@@ -63,7 +63,7 @@ fn resume(events: u64, options: &BenchOptions) -> Result<BenchRow> {
     ))
 }
 
-/// From opening the database, through a post, to the moment the model is asked.
+/// Time from opening the database, through a post, to the request to the model.
 fn resume_once(directory: &Path, session: &SessionId, last: &mut u64) -> Result<f64> {
     let waiting = machine::single_thread_runtime()?;
     let since = Instant::now();
@@ -96,7 +96,7 @@ fn turn_cost(events: u64, options: &BenchOptions) -> Result<BenchRow> {
     ))
 }
 
-/// A session that goes on and on.
+/// A session that is continued again and again.
 struct LongSession {
     waiting: tokio::runtime::Runtime,
     roof: BenchRuntime,
@@ -119,8 +119,8 @@ impl LongSession {
         })
     }
 
-    /// Seconds between the first request and the end of the run, by turn: loading the journal,
-    /// which the row above shows, is not in it.
+    /// Seconds per turn between the first request and the end of the run: without loading the journal,
+    /// which the row above shows.
     fn turn(&mut self) -> Result<f64> {
         self.roof.model.reset_first_request();
         self.last = self

@@ -1,4 +1,4 @@
-//! Many sessions in one process at once, five tool turns each.
+//! Many concurrent sessions in one process, five tool turns each.
 
 use std::{path::Path, process::Command};
 
@@ -18,7 +18,7 @@ use crate::{
     row::{BenchRow, FigureTarget},
 };
 
-/// The word by which this program is started once more, to be one crowd in a fresh process.
+/// Argument that starts this program again as a child, to measure one load in a fresh process.
 pub const CHILD: &str = "crowd";
 const TURNS: usize = 5;
 
@@ -66,7 +66,7 @@ fn measure_sessions(place: &ProgramDir, sessions: usize, rounds: usize) -> Resul
     };
     let beside = "the same reads, rows committed in groups";
     Ok(vec![
-        // No target: that is about models behind a wire, as in the row beside HTTP.
+        // No target: that is about models behind an API, as in the row beside HTTP.
         BenchRow::time(
             format!("{sessions} sessions × {TURNS} turns"),
             time,
@@ -79,7 +79,7 @@ fn measure_sessions(place: &ProgramDir, sessions: usize, rounds: usize) -> Resul
             FigureTarget::Watched,
             beside,
         ),
-        // No target: those that rest have let go of theirs, so this is not what one awake costs.
+        // No target: idle sessions have freed their memory, so this is not the cost of an active one.
         BenchRow::size(
             format!("{sessions} sessions: peak growth ÷ sessions"),
             each,
@@ -109,7 +109,7 @@ fn once(program: &Path, sessions: usize) -> Result<SessionLoad> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Is one crowd, and prints what it took.
+/// Runs one load and prints the figures.
 pub fn child(arguments: &[String]) -> Result<()> {
     let [directory, sessions, turns] = arguments else {
         anyhow::bail!("crowd DIRECTORY SESSIONS TURNS");

@@ -1,4 +1,4 @@
-//! What it costs to decide about one call, beside reading the smallest file: rules, links, a shell line.
+//! Cost of a permission decision for one call, beside reading the smallest file: rules, links, a shell line.
 
 use std::{fs, hint::black_box, path::Path};
 
@@ -15,10 +15,10 @@ use crate::{
     row::{BenchRow, FigureTarget},
 };
 
-/// Calls that are judged at a time.
+/// Number of calls per measurement.
 const CALLS: usize = 200;
 
-/// Rules as a project has them.
+/// Rules as in a typical project.
 const RULES: [(&str, &[&str]); 3] = [
     (
         "allow",

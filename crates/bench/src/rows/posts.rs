@@ -1,4 +1,4 @@
-//! How many messages a second are accepted, which is to say: are on disk.
+//! Throughput of posts: messages per second that are accepted, which means fsynced.
 
 use std::path::Path;
 
@@ -54,7 +54,7 @@ fn row(work: &Path, posters: usize, options: &BenchOptions) -> Result<BenchRow> 
     ))
 }
 
-/// Every poster posts one after the other, into a session of its own.
+/// Every poster posts sequentially, into a session of its own.
 async fn post_all(roof: &BenchRuntime, sessions: &[SessionId], each: usize) -> Result<()> {
     let poster = |session| async move {
         for _ in 0..each {

@@ -1,4 +1,4 @@
-//! What many idle sessions cost whoever opens the list of them.
+//! Cost of listing sessions when there are many idle ones.
 
 use anyhow::Result;
 use futures::future::try_join_all;
@@ -18,7 +18,7 @@ use crate::{
     row::{BenchRow, FigureTarget},
 };
 
-/// What a list shows at first.
+/// Number of sessions on the first page of a list.
 const SHOWN: usize = 50;
 
 pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {

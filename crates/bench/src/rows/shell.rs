@@ -1,4 +1,4 @@
-//! A command that does nothing: bare, by the Bash tool, and by the Bash tool in a sandbox.
+//! Cost of a no-op shell command: bare, by the Bash tool, and by the Bash tool in a sandbox.
 
 use std::{path::Path, process::Command, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What it costs to start the program, and to answer once with everything open.
+//! Startup cost of the program, and of one answer with everything open.
 
 use std::{
     path::Path,
@@ -53,7 +53,7 @@ fn version(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<Be
     ))
 }
 
-/// From exec to exit: one message accepted, one reply asked for and kept, one answer printed.
+/// From exec to exit: one message accepted, one reply requested and stored, one answer printed.
 fn answer(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<BenchRow> {
     let name = "exec, one answer, exit";
     let script = work.join("answer.toml");
@@ -77,13 +77,13 @@ fn answer(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<Ben
     ))
 }
 
-/// The peak as the run itself sees it: its last call looks at the process it was called by.
+/// Peak memory as seen by the run itself: its last call inspects its parent process.
 fn memory(place: &ProgramDir, options: &BenchOptions, work: &Path) -> Result<BenchRow> {
     let name = "peak memory of a run, 50 Read turns";
     let script = work.join("memory.toml");
     std::fs::write(&script, peak_script())?;
     let model = format!("scripted/{}", script.display());
-    // Not confined: a process of its own would see itself.
+    // Without a sandbox: in a process namespace of its own it would see only itself.
     let arguments = [
         "run",
         "--sandbox",
@@ -149,7 +149,7 @@ fn binary(place: &ProgramDir, work: &Path) -> Result<BenchRow> {
     ))
 }
 
-/// Bytes of a program without its symbols.
+/// Size of a program without its symbols, in bytes.
 fn stripped(program: &Path, work: &Path) -> Result<f64> {
     let without = work.join("stripped");
     let mut strip = Command::new("strip");

@@ -1,4 +1,4 @@
-//! What one tool turn costs in a run of fifty, from the post to the end of the run.
+//! Cost of one tool turn in a run of fifty, from the post to the end of the run.
 
 use std::{path::Path, process::Command};
 

@@ -1,4 +1,4 @@
-//! What a turn and a streamed delta cost over each wire, from a server on loopback to a watcher.
+//! Cost of a turn and of a streamed delta with each provider API, from a server on loopback to a subscriber.
 
 mod model_server;
 
@@ -30,13 +30,13 @@ use crate::{
     row::{BenchRow, FigureTarget},
 };
 
-/// Few, because the server remembers what it is asked.
+/// Few, because the server records its requests.
 const TURNS: usize = 20;
 
-/// As many as the sessions of a crowd have elsewhere.
+/// As many as the sessions of a load have elsewhere.
 const CROWD_TURNS: usize = 5;
 
-/// A wire: its name, its server, and the way to it.
+/// A provider API: its name, its server, and how to connect to it.
 struct BenchWire {
     name: &'static str,
     server: &'static str,
@@ -105,7 +105,7 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
     Ok(rows)
 }
 
-/// How often the server is asked for the same thing: by both sides, in every round and before the first.
+/// How often the server gets the same request: from both sides, in every round and the warm-up.
 fn times(options: &BenchOptions) -> usize {
     2 * (options.rounds + 1)
 }
@@ -151,7 +151,7 @@ fn turns(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result
     ])
 }
 
-/// What the model says in one run.
+/// The answers of the model in one run.
 fn reading(turns: usize) -> impl Iterator<Item = Value> {
     let call = |turn| {
         let input = json!({"file_path": SourceFiles::name(turn)}).to_string();
@@ -196,7 +196,7 @@ fn deltas(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Resul
     ))
 }
 
-/// Many sessions at once. Each round has a server of its own, which remembers what it is asked.
+/// Many concurrent sessions. Each round has a server of its own, which records its requests.
 fn crowd(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let sessions = options.amount(1_000, 200);
     let round = |is_ours: bool| {
@@ -232,7 +232,7 @@ fn crowd(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result
     ))
 }
 
-/// From the end of the reply that asks for a sub-agent to the question of the sub-agent's own model, as the
+/// Time from the end of the reply that asks for a sub-agent to the request to the sub-agent's own model, as the
 /// server sees it.
 fn helper(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result<BenchRow> {
     let (before, rounds) = (3, options.amount(21, 7));
@@ -288,7 +288,7 @@ fn raise(
     waiting.block_on(async { BenchRuntime::open_with(work, unasked, opener) })
 }
 
-/// Listens to one whole run, the question included as on the bare side; says how many deltas were heard.
+/// Subscribes to one whole run; returns its duration, post included as on the baseline side, and how many deltas came.
 async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
     let since = Instant::now();
     let session = roof.post_new().await?;

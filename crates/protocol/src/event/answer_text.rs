@@ -14,7 +14,7 @@ pub struct AnswerText {
 }
 
 impl AnswerText {
-    /// Takes the next reply. One that makes calls is not continued: what follows the results is a new text.
+    /// Adds the next reply. One that makes calls is not continued: the text after the results is a new one.
     pub fn take(&mut self, reply: &ReplyRecord) {
         let is_cut = reply.stop == StopReason::MaxOutput && reply.calls().next().is_none();
         if !self.is_cut && (is_cut || !reply.text.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the journal keeps about replies and calls.
+//! Journal records of replies and tool calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct ReplyRecord {
 }
 
 impl ReplyRecord {
-    /// The calls it asks for, in order.
+    /// The tool calls in it, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| {
             if let ReplyPart::Call(call) = part {

@@ -1,4 +1,4 @@
-//! What the journal keeps about hooks: what they said, where that has an effect.
+//! Journal records of hooks: their output, where it has an effect.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What the journal keeps about runs: checks, compactions, waits, ends.
+//! Journal records of runs: verdicts, compactions, waits, ends.
 
 use std::path::PathBuf;
 
@@ -41,10 +41,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// Characters of a verifier's words that one line has room for.
+    /// Maximum characters of a verifier's report in one line.
     const IN_A_LINE: usize = 160;
 
-    /// Its name and the first line of what it said.
+    /// The verifier's name and the first line of its report.
     pub fn one_line(&self) -> String {
         let said = self.said.trim().lines().next().unwrap_or_default().trim();
         match said.char_indices().nth(Self::IN_A_LINE) {
@@ -187,7 +187,7 @@ pub struct RunEnd {
 }
 
 impl RunEnd {
-    /// The end of a run that has done nothing.
+    /// The end of a run that did nothing.
     pub fn new(status: RunStatus) -> Self {
         Self {
             status,
@@ -210,17 +210,17 @@ impl RunEnd {
         }
     }
 
-    /// Whether it was completed and no verifier found the work bad.
+    /// Whether it completed and no verifier rejected the work.
     pub fn is_success(&self) -> bool {
         self.status == RunStatus::Completed && !self.is_refuted()
     }
 
-    /// Whether its verifiers found the work bad when it was last checked.
+    /// Whether its verifiers rejected the work in the last check.
     pub fn is_refuted(&self) -> bool {
         self.verified == Some(false)
     }
 
-    /// How it ended, in a few words: `completed`, `completed, not verified`.
+    /// The outcome in a few words: `completed`, `completed, not verified`.
     pub fn summary(&self) -> String {
         let verdict = if self.is_refuted() {
             ", not verified"
@@ -230,7 +230,7 @@ impl RunEnd {
         format!("{}{verdict}", self.status)
     }
 
-    /// What each failed verifier said, in one line: `tests: ok.txt is missing; lint: 2 warnings`.
+    /// The report of each failed verifier, in one line: `tests: ok.txt is missing; lint: 2 warnings`.
     pub fn refutation(&self) -> String {
         self.failed_checks
             .iter()

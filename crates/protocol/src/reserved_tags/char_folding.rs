@@ -1,4 +1,4 @@
-//! Reads text one unit at a time, folded to what a reader takes it for: case, width, look-alikes, references.
+//! Folds text for matching, one character at a time: case, width, look-alikes, character references.
 
 /// What a unit can be in a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The texts in what the journal keeps about replies, calls and runs.
+//! Visits the texts in journal records of replies, calls and runs.
 
 use super::{TextEdit, list, optional, parts, path, problem, text, value};
 use crate::{
@@ -32,7 +32,7 @@ fn reply_part(part: &mut ReplyPart, edit: TextEdit<'_>) {
         } => {
             if let Some(changed) = edit(thought) {
                 *thought = changed;
-                // It signs the words as they were. With others its provider would refuse it.
+                // The signature covers the text as it was. With other text the provider would reject it.
                 *signature = None;
             }
         }

@@ -1,4 +1,4 @@
-//! What the protocol promises to those outside: the schema that is checked in is the one the code speaks.
+//! Checks that the checked-in JSON schema of events is the one the code generates.
 
 use rooftree_protocol::Event;
 

@@ -1,4 +1,4 @@
-//! `claude -p` with streamed JSON: its flags and its records.
+//! `claude -p` with streamed JSON: builds its flags and parses its records.
 
 use std::ffi::OsString;
 
@@ -32,7 +32,7 @@ const TOOLS: &[ToolMapping] = &[
     row("WebSearch", "WebSearch", Effect::RemoteAction),
 ];
 
-/// Refusals of the key after which the program's own retries are cut short; one may be a key being renewed.
+/// Maximum refusals of the key before the program's own retries are cut short; one may be a key being renewed.
 const REFUSED_KEYS: u64 = 2;
 
 pub(super) fn arguments(start: &ProgramStart<'_>) -> Vec<OsString> {
@@ -92,12 +92,12 @@ fn effect(tool: &str) -> Option<Effect> {
         .map(|row| row.effect)
 }
 
-/// Its own mode for edits keeps them below the directory; naming the tools would allow them anywhere.
+/// Its own edit mode keeps edits below the directory; allowing the tools by name would allow them anywhere.
 fn edits_by_mode(workplace: &Workplace) -> bool {
     workplace.mode == PermissionMode::AcceptEdits
 }
 
-/// Tools that are named as needing no question; not those its mode for edits is for.
+/// Tools to allow by name; not those its edit mode covers.
 fn named<'a>(tools: &[&'a str], workplace: &Workplace) -> Vec<&'a str> {
     let allow = rules(&workplace.rules.allow);
     let is_allowed = |tool: &str| {
@@ -115,7 +115,7 @@ fn named<'a>(tools: &[&'a str], workplace: &Workplace) -> Vec<&'a str> {
         .collect()
 }
 
-/// Passes deny rules on, and says which do not hold there.
+/// Passes deny rules on, and notes which are not enforced there.
 fn deny(grant: &mut ToolGrant, tools: &[&str], workplace: &Workplace) {
     let mut denied = Vec::new();
     let partial = rules(&workplace.rules.deny)
@@ -195,7 +195,7 @@ fn streamed(record: &Value, account: &mut ProgramReplyBuilder) {
 }
 
 fn spoken(record: &Value, is_child: bool, account: &mut ProgramReplyBuilder) {
-    // The program speaks about its own troubles as if it were the model; the last record tells them.
+    // The program reports its own errors as messages of the model; the final record contains them too.
     if record.pointer("/message/model").and_then(Value::as_str) == Some("<synthetic>") {
         return;
     }

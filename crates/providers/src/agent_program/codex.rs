@@ -1,4 +1,4 @@
-//! `codex exec --json`: its flags and its records.
+//! `codex exec --json`: builds its flags and parses its records.
 
 use std::ffi::OsString;
 
@@ -212,7 +212,7 @@ fn usage_of(record: &Value) -> Usage {
     }
 }
 
-/// What this answer used: the program tells what its whole session did.
+/// Usage of this answer: the program reports the total of its whole session.
 fn used_since(total: Usage, before: Usage) -> Usage {
     let is_total = total.input >= before.input && total.output >= before.output;
     let before = if is_total { before } else { Usage::none() };

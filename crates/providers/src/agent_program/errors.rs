@@ -1,4 +1,4 @@
-//! Why a program gave no answer, found out from what it says.
+//! Classifies why a program gave no answer, from its messages and exit code.
 
 use rooftree_process::{ExitReason, FinishedProcess};
 use rooftree_protocol::{ErrorCode, Problem};
@@ -6,21 +6,21 @@ use rooftree_protocol::{ErrorCode, Problem};
 use super::AgentProgram;
 use crate::Error;
 
-/// How much of a program's complaint is passed on.
+/// Characters of a program's error message that are passed on.
 const COMPLAINT_CHARS: usize = 600;
 
-/// What stands in the way.
+/// Why a program gave no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ProgramFailure {
-    /// As any provider would say it.
+    /// An ordinary provider error.
     Provider(Error),
-    /// It does not know its own session any more: start anew with the whole conversation.
+    /// The program no longer knows its session: retry in a new one with the whole conversation.
     SessionGone,
-    /// It does not understand our flags or we do not understand its records.
+    /// It does not accept our flags, or we cannot parse its records.
     UnknownVersion(String),
 }
 
-/// The failure behind a message, and behind the status of the request if the program tells it.
+/// Classifies an error message, with the HTTP status of the request if the program reports it.
 pub(super) fn classify_message(
     program: &AgentProgram,
     status: Option<u16>,
@@ -68,7 +68,7 @@ pub(super) fn classify_message(
     })
 }
 
-/// The failure of a program that ended without telling one.
+/// Classifies a program that exited without reporting an error.
 pub(super) fn classify_exit(
     program: &AgentProgram,
     finished: &FinishedProcess,
@@ -91,7 +91,7 @@ pub(super) fn classify_exit(
     }
 }
 
-/// How it ended, in words.
+/// Describes how the process ended.
 pub(super) fn words_for(ending: ExitReason) -> String {
     match ending {
         ExitReason::Exited(code) => format!("ended with code {code}"),
@@ -101,7 +101,7 @@ pub(super) fn words_for(ending: ExitReason) -> String {
     }
 }
 
-/// Nobody is logged in.
+/// Error for a program without a valid login.
 pub(super) fn logged_out(program: &AgentProgram, message: &str) -> Error {
     Error::Unauthorized(format!(
         "{} says: {}; {}",
@@ -111,7 +111,7 @@ pub(super) fn logged_out(program: &AgentProgram, message: &str) -> Error {
     ))
 }
 
-/// It is not there.
+/// Error for a program that is not installed.
 pub(super) fn missing(program: &AgentProgram, executable: &str) -> Error {
     let problem = Problem::new(
         ErrorCode::InvalidConfig,
@@ -125,7 +125,7 @@ pub(super) fn missing(program: &AgentProgram, executable: &str) -> Error {
     Error::Unusable(Box::new(problem))
 }
 
-/// It is another one than we know.
+/// Error for a version of the program that is not supported.
 pub(super) fn unknown_version(program: &AgentProgram, version: &str, why: &str) -> Error {
     let message = format!(
         "this version of `{}` is not understood: {version}",
@@ -140,7 +140,7 @@ pub(super) fn unknown_version(program: &AgentProgram, version: &str, why: &str) 
     Error::Unusable(Box::new(problem))
 }
 
-/// What may follow a failure: a program that has already acted is not asked again by itself.
+/// Makes a retryable error final, for a program that has already used tools: a retry could act twice.
 pub(super) fn no_retry_after_tools(program: &AgentProgram, error: Error) -> Error {
     if !error.is_retryable() {
         return error;
@@ -151,7 +151,7 @@ pub(super) fn no_retry_after_tools(program: &AgentProgram, error: Error) -> Erro
     ))
 }
 
-/// The last words of a complaint that may be long.
+/// The beginning of an error message that may be long.
 fn shortened(message: &str) -> String {
     match message.char_indices().nth(COMPLAINT_CHARS) {
         Some((at, _)) => format!("{}…", message.get(..at).unwrap_or_default()),
@@ -159,9 +159,9 @@ fn shortened(message: &str) -> String {
     }
 }
 
-/// The status of a request in a message that begins with it or says `status NNN`.
+/// Parses an HTTP status from a message that begins with it or says `status NNN`.
 ///
-/// Any other number is left alone: ports and token counts look like statuses too.
+/// Other numbers are ignored: ports and token counts look like statuses too.
 fn status_in(message: &str) -> Option<u16> {
     let after = message.find("status ").and_then(|at| message.get(at + 7..));
     let after = after

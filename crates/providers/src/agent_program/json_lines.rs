@@ -1,29 +1,29 @@
-//! Bytes into records: one JSON object per line, whatever the borders of the pieces are.
+//! Parses a byte stream into JSON records, one per line, however the bytes are split.
 //!
-//! A line is decoded only when it is whole, so a character split between two pieces is never
-//! broken. What is no record is counted and a little of it kept; it never ends an answer.
+//! A line is decoded only when it is complete, so a character split between two chunks is never
+//! broken. Invalid lines are counted and the first one is kept as a sample; they never end an answer.
 
 use serde_json::Value;
 
-/// The longest line that is read. `pi` repeats the whole conversation in its last record.
+/// Maximum length of a line. `pi` repeats the whole conversation in its last record.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
-/// How much of the first line that is no record is kept.
+/// Characters kept of the first invalid line.
 const SAMPLE_CHARS: usize = 200;
 
-/// Collects pieces until they are lines.
+/// Buffers chunks until they form lines.
 #[derive(Debug, Default)]
 pub(super) struct JsonLineReader {
     begun: Vec<u8>,
-    /// The line that is coming is too long and being let go.
+    /// The current line exceeds the limit and is being skipped.
     is_skipping: bool,
-    /// Lines that are no records.
+    /// Number of invalid lines.
     pub(super) strange: u64,
-    /// The first of them, in short.
+    /// The beginning of the first invalid line.
     pub(super) sample: String,
 }
 
 impl JsonLineReader {
-    /// Takes in a piece and gives the records that are whole now.
+    /// Takes a chunk and returns the records that are complete now.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Vec<Value> {
         let mut records = Vec::new();
         while let Some(at) = bytes.iter().position(|byte| *byte == b'\n') {
@@ -36,7 +36,7 @@ impl JsonLineReader {
         records
     }
 
-    /// The record in a last line that lacks its end.
+    /// The record in a last line without a line end.
     pub(super) fn finish(&mut self) -> Option<Value> {
         self.end()
     }

@@ -1,7 +1,7 @@
-//! `pi --mode json`: its flags and its records.
+//! `pi --mode json`: builds its flags and parses its records.
 //!
-//! It says nothing that is surely its last word: after a failure it may try again by itself, and it
-//! ends with code 0 either way. So what counts is how its last message ended when its output does.
+//! No record is certainly its last: after a failure it may retry by itself, and it exits with
+//! code 0 either way. So the outcome is that of its last message when its output ends.
 
 use std::ffi::OsString;
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::Workplace;
 
-/// It has no sandbox: what writes can write anywhere.
+/// It has no sandbox: a tool that writes can write anywhere.
 const TOOLS: &[ToolMapping] = &[
     row("Read", "read", Effect::ReadOnly),
     row("Grep", "grep", Effect::ReadOnly),
@@ -34,7 +34,7 @@ const TOOLS: &[ToolMapping] = &[
 
 pub(super) fn arguments(start: &ProgramStart<'_>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = ["--mode", "json", "-p"].map(OsString::from).to_vec();
-    // It takes the argument after a flag as its value, whatever it begins with.
+    // It takes the argument after a flag as its value, whatever that begins with.
     let flags = [
         ("--model", start.model()),
         ("--thinking", start.effort()),

@@ -1,25 +1,25 @@
-//! The programs there are, as data: names and hints. `dialect` knows who speaks how.
+//! Table of the supported programs: names, install and login hints. `program_format` knows their formats.
 
-/// One kind of program.
+/// One supported program.
 #[derive(Debug)]
 pub struct AgentProgram {
-    /// The provider's name: what stands before the slash.
+    /// The provider's name: the part before the slash.
     pub name: &'static str,
-    /// What it is called in PATH.
+    /// Name of its executable in PATH.
     pub executable: &'static str,
-    /// How one gets it.
+    /// Hint: how to install it.
     pub install: &'static str,
-    /// How one logs in.
+    /// Hint: how to log in.
     pub login: &'static str,
     /// The version this was written against.
     pub version: &'static str,
-    /// Variables it needs although they look like secrets.
+    /// Environment variables it needs although they look like secrets.
     pub(super) keys: &'static [&'static str],
-    /// Which flags and records it has.
+    /// The format of its flags and records.
     pub(super) speech: ProgramFormat,
 }
 
-/// The formats there are.
+/// The supported formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProgramFormat {
     Claude,

@@ -1,4 +1,4 @@
-//! Who speaks how: a program's flags, its tools and its records, by its speech.
+//! Dispatches by program format: builds a program's flags, grants its tools and parses its records.
 
 use std::ffi::OsString;
 
@@ -14,7 +14,7 @@ use super::{
 use crate::Workplace;
 
 impl AgentProgram {
-    /// What of these tools (canonical names) the program gets at this workplace, and what cannot be enforced.
+    /// Which of these tools (canonical names) the program gets at this workplace, and what cannot be enforced.
     pub fn grant(&self, tools: &[&str], workplace: &Workplace) -> ToolGrant {
         match self.speech {
             ProgramFormat::Claude => claude::grant(tools, workplace),
@@ -23,7 +23,7 @@ impl AgentProgram {
         }
     }
 
-    /// The arguments of one start.
+    /// The command-line arguments of one start.
     pub(super) fn arguments(&self, start: &ProgramStart<'_>) -> Vec<OsString> {
         match self.speech {
             ProgramFormat::Claude => claude::arguments(start),
@@ -32,7 +32,7 @@ impl AgentProgram {
         }
     }
 
-    /// Takes in one record.
+    /// Handles one record.
     pub(super) fn take(&self, record: &Value, account: &mut ProgramReplyBuilder) {
         match self.speech {
             ProgramFormat::Claude => claude::take(record, account),

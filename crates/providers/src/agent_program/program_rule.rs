@@ -1,4 +1,4 @@
-//! Rules about calls, as far as they concern programs: `Tool` or `Tool(subject)`.
+//! Permission rules as far as they apply to programs: `Tool` or `Tool(subject)`.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub(super) struct ProgramRule<'a> {
     subject: Option<&'a str>,
 }
 
-/// The rules as they are written. What cannot be read is no rule; whoever wrote it was told elsewhere.
+/// Parses the rules. Invalid ones are skipped here; their author gets the error elsewhere.
 pub(super) fn rules(written: &[String]) -> Vec<ProgramRule<'_>> {
     written
         .iter()
@@ -32,22 +32,22 @@ impl<'a> ProgramRule<'a> {
         })
     }
 
-    /// Whether it is about all calls of a tool.
+    /// Whether it applies to all calls of a tool.
     pub(super) fn is_whole(&self) -> bool {
         self.subject.is_none()
     }
 
-    /// Whether it is about commands of the shell.
+    /// Whether it applies to shell commands.
     pub(super) fn is_command(&self) -> bool {
         self.tool.eq_ignore_ascii_case("Bash") && self.subject.is_some()
     }
 
-    /// Whether it is about this tool.
+    /// Whether it applies to this tool.
     pub(super) fn is_about(&self, tool: &str) -> bool {
         is_match(&self.tool.to_lowercase(), &tool.to_lowercase())
     }
 
-    /// The same rule as `claude` writes it; none if it has no such rule.
+    /// The same rule in `claude`'s syntax; none if that has no such rule.
     pub(super) fn for_claude(&self) -> Option<String> {
         // Its lists are split at commas, and a parenthesis ends a rule.
         let subject = self
@@ -90,7 +90,7 @@ impl fmt::Display for ProgramRule<'_> {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` stands for anything.
 fn is_match(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -1,7 +1,7 @@
-//! What a program has told so far: the parts of its reply in order, what it used, how it ended.
+//! Builds a reply from a program's records: its parts in order, usage and outcome.
 //!
-//! The programs' own files turn records into these calls. Text arrives here as deltas, as whole
-//! blocks, or as both; watchers and the reply see every character once.
+//! The programs' own files translate records into these calls. Text arrives as deltas, as whole
+//! blocks, or as both; watchers and the reply get every character once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,50 +14,50 @@ use serde_json::{Value, json};
 use super::errors::ProgramFailure;
 use crate::ReplyChunk;
 
-/// Activities kept in one reply; what a program does beyond that is only told.
+/// Maximum number of activities kept in one reply; further ones are only reported as notes.
 const ACTIVITIES: usize = 1000;
-/// How much of a title is kept.
+/// Maximum characters of a title.
 const TITLE_CHARS: usize = 200;
 
-/// What a block of words is.
+/// The kind of a text block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyTextKind {
-    /// For whoever asked.
+    /// Text of the answer.
     Text,
-    /// For itself.
+    /// The model's reasoning.
     Thinking,
 }
 
-/// A block of words that is still coming.
+/// A text block that is still streaming.
 #[derive(Debug)]
 struct OpenTextBlock {
     voice: ReplyTextKind,
     words: String,
-    /// What sets it apart from the text before it.
+    /// Separator from the text before it.
     gap: &'static str,
 }
 
-/// The story of one answer.
+/// Accumulates one answer.
 #[derive(Debug, Default)]
 pub(super) struct ProgramReplyBuilder {
     provider: &'static str,
     parts: Vec<ReplyPart>,
     chunks: VecDeque<ReplyChunk>,
     block: Option<OpenTextBlock>,
-    /// Where the activities of calls that have not ended are kept.
+    /// Index of the activity of each call that has not ended.
     open: HashMap<String, usize>,
     activities: usize,
-    /// Records of a kind that is known.
+    /// Number of records of a known kind.
     pub(super) understood: u64,
-    /// The program's name for its session.
+    /// The program's id for its session.
     pub(super) session: Option<String>,
-    /// What the session had used before this answer, for programs that only tell totals.
+    /// Usage of the session before this answer, for programs that only report totals.
     pub(super) before: Usage,
-    /// What this answer used.
+    /// Usage of this answer.
     pub(super) usage: Option<Usage>,
     /// How it ended, as far as is known.
     pub(super) outcome: Option<Result<StopReason, ProgramFailure>>,
-    /// Whether nothing after this matters.
+    /// Whether later records are ignored.
     pub(super) is_final: bool,
 }
 
@@ -70,7 +70,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// More words of a block.
+    /// Appends text to a block.
     pub(super) fn delta(&mut self, voice: ReplyTextKind, words: &str) {
         if words.is_empty() {
             return;
@@ -84,7 +84,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// A block as a whole; what had not come as deltas is told now.
+    /// Takes a complete block; text that had not come as deltas is emitted now.
     pub(super) fn whole(&mut self, voice: ReplyTextKind, words: &str) {
         let heard = self
             .block
@@ -93,7 +93,7 @@ impl ProgramReplyBuilder {
             .map(|block| block.words.clone());
         match words.strip_prefix(heard.as_deref().unwrap_or_default()) {
             Some(rest) => self.delta(voice, rest),
-            // What was streamed is not what was meant: the whole is what counts.
+            // The deltas differ from the complete block, which takes precedence.
             None => {
                 if let Some(block) = &mut self.block {
                     words.clone_into(&mut block.words);
@@ -133,7 +133,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// The block that was coming is complete.
+    /// Ends the current block.
     pub(super) fn close(&mut self) {
         let Some(OpenTextBlock { voice, words, gap }) = self.block.take() else {
             return;
@@ -151,7 +151,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// The program uses one of its own tools.
+    /// Records that the program started one of its own tools.
     pub(super) fn tool_started(&mut self, id: &str, tool: &str, title: &str) {
         if self.open.contains_key(id) {
             return;
@@ -171,7 +171,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// That tool is done.
+    /// Records that the tool finished.
     pub(super) fn tool_ended(&mut self, id: &str, ok: bool) {
         let Some(at) = self.open.remove(id) else {
             return;
@@ -190,7 +190,7 @@ impl ProgramReplyBuilder {
         }
     }
 
-    /// Tells people something.
+    /// Emits a note for the user.
     pub(super) fn note(&mut self, level: NoticeLevel, code: &'static str, message: String) {
         self.chunks.push_back(ReplyChunk::Note {
             level,
@@ -199,18 +199,18 @@ impl ProgramReplyBuilder {
         });
     }
 
-    /// Nothing after this matters.
+    /// Sets the outcome; later records are ignored.
     pub(super) fn end(&mut self, outcome: Result<StopReason, ProgramFailure>) {
         self.outcome = Some(outcome);
         self.is_final = true;
     }
 
-    /// Whether the program has used its tools, so that asking again could do things twice.
+    /// Whether the program has used tools, so that a retry could act twice.
     pub(super) fn has_acted(&self) -> bool {
         self.activities > 0
     }
 
-    /// Whether it has said anything for whoever asked.
+    /// Whether it has written any text of an answer.
     pub(super) fn has_text(&self) -> bool {
         let is_text = |part: &ReplyPart| matches!(part, ReplyPart::Text { .. });
         self.parts.iter().any(is_text)
@@ -220,7 +220,7 @@ impl ProgramReplyBuilder {
                 .is_some_and(|block| block.voice == ReplyTextKind::Text)
     }
 
-    /// What watchers have not been told yet.
+    /// Chunks not yet sent to watchers.
     pub(super) fn chunks(&mut self) -> impl Iterator<Item = ReplyChunk> + '_ {
         self.chunks.drain(..)
     }

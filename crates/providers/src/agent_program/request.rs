@@ -1,4 +1,4 @@
-//! What a program is sent: only what is new if it remembers the session, else the whole conversation.
+//! Builds the prompt for a program: only what is new if it can resume its session, else the whole conversation.
 
 use std::fmt::Write;
 
@@ -12,10 +12,10 @@ use crate::{
     media::{EncodedPart, MediaLimits, encode_part},
 };
 
-/// A longer system prompt does not fit into one argument and travels with the prompt.
+/// A longer system prompt does not fit into one argument and is sent as part of the prompt.
 const ARGUMENT_BYTES: usize = 100_000;
 
-/// What a prompt takes besides text.
+/// Media that a prompt can carry: none.
 const NOTHING: MediaLimits = MediaLimits {
     images: &[],
     image_bytes: 0,
@@ -23,31 +23,31 @@ const NOTHING: MediaLimits = MediaLimits {
     document_bytes: 0,
 };
 
-/// Whether the program's own memory of the session is used.
+/// Whether to resume the program's own session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionReuse {
-    /// Go on where it was, if it has been here before.
+    /// Resume it, if there is one.
     Use,
-    /// Start anew.
+    /// Start a new session.
     Ignore,
 }
 
-/// What one start of the program gets.
+/// The input of one program start.
 #[derive(Debug)]
 pub(super) struct ProgramRequest {
-    /// What it reads from its standard input.
+    /// Text for its standard input.
     pub(super) text: String,
-    /// Whether the system prompt is part of it.
+    /// Whether the system prompt is part of that text.
     pub(super) has_system: bool,
-    /// The session it goes on with.
+    /// The session it resumes.
     pub(super) session: Option<String>,
-    /// What that session had used so far.
+    /// Usage of that session so far.
     pub(super) before: Usage,
-    /// What could not be carried over.
+    /// Content that could not be sent.
     pub(super) dropped: Vec<String>,
 }
 
-/// What to send for a request to this provider.
+/// Builds the prompt for a request to this provider.
 pub(super) fn build_prompt(
     request: &ModelRequest,
     provider: &str,
@@ -86,7 +86,7 @@ pub(super) fn build_prompt(
         String::new()
     };
     let words = words_of(&messages, &request.media);
-    // A program that is asked to go on where it was cut off still has to be asked something.
+    // A program that is asked to continue a truncated answer still needs some input.
     text.push_str(if words.is_empty() { "Go on." } else { &words });
     ProgramRequest {
         text,
@@ -97,7 +97,7 @@ pub(super) fn build_prompt(
     }
 }
 
-/// The part of a reply by which the next request finds the program's session again.
+/// The opaque reply part by which the next request finds the program's session again.
 pub(super) fn memory_part(
     request: &ModelRequest,
     provider: &str,
@@ -111,7 +111,7 @@ pub(super) fn memory_part(
     }
 }
 
-/// Where the program last took part, its session and what that had used.
+/// The last message the program wrote, its session and the usage of that session.
 fn remembered(request: &ModelRequest, provider: &str) -> Option<(usize, String, Usage)> {
     request
         .messages
@@ -129,7 +129,7 @@ fn remembered(request: &ModelRequest, provider: &str) -> Option<(usize, String, 
                 } if whose == provider => item.get("session").and(Some(item)),
                 _ => None,
             })?;
-            // A fork shares the journal but must not share the program's session: it has moved on.
+            // A fork shares the journal but must not share the program's session, which has advanced.
             let is_ours = item.get("of").and_then(Value::as_str) == Some(request.session.as_str());
             let session = item
                 .get("session")
@@ -144,7 +144,7 @@ fn remembered(request: &ModelRequest, provider: &str) -> Option<(usize, String, 
         })
 }
 
-/// Whether a name can be an argument: it comes from a journal that anyone may have written.
+/// Whether a session id is safe as an argument: it comes from a journal that anyone may have written.
 fn is_harmless(session: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !session.is_empty()
@@ -153,7 +153,7 @@ fn is_harmless(session: &str) -> bool {
         && session.chars().all(is_plain)
 }
 
-/// The messages as words. If only the user has spoken, exactly what they said.
+/// The messages as text. If only the user has spoken, exactly the user's text.
 fn words_of(messages: &[&ModelMessage], media: &MediaBytes) -> String {
     let last = messages
         .iter()
@@ -178,7 +178,7 @@ fn words_of(messages: &[&ModelMessage], media: &MediaBytes) -> String {
             ModelMessage::Assistant { .. } => "assistant",
             ModelMessage::Results(_) => "results",
         };
-        // Text of the conversation must not be able to end the quotation, nor a result pose as the runtime.
+        // Text of the conversation must not be able to close the quotation, nor a result imitate the runtime.
         let words = message_words(message, media);
         let words = escape_tags(&words, &[ReservedTag::closing("conversation")]);
         let _ = writeln!(text, "[{who}]\n{words}\n");
@@ -204,7 +204,7 @@ fn message_words(message: &ModelMessage, media: &MediaBytes) -> String {
     lines.join("\n")
 }
 
-/// A part in words. Only a short text file can be shown besides text itself.
+/// A part as text. Only a short text file is shown besides text itself.
 fn part_words(part: &Part, media: &MediaBytes) -> String {
     match encode_part(part, media, &NOTHING) {
         EncodedPart::Text(text) => text.to_owned(),
@@ -225,7 +225,7 @@ fn reply_words(part: &ReplyPart) -> Option<String> {
     }
 }
 
-/// Parts that are named and not shown.
+/// Counts parts that are named but not shown.
 fn unseen_in(message: &ModelMessage, media: &MediaBytes) -> usize {
     let is_unseen = |part: &&Part| match part {
         Part::Text { .. } => false,

@@ -1,4 +1,4 @@
-//! Runs a program for one answer: start, listen, end; and once more if it forgot its session.
+//! Runs a program for one answer and streams its output; retries once if the program has lost its session.
 
 use std::{collections::VecDeque, ffi::OsString, sync::Arc, time::Duration};
 
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{Error, ModelReply, ModelRequest, ReplyChunk, ReplyStream};
 
-/// How long a program may take to say its version.
+/// Timeout for `--version`.
 const VERSION_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Answers a request with a program. Dropping the stream ends the program with all it started.
+/// Streams a program's answer to a request. Dropping the stream kills the program and its children.
 pub(super) fn stream_program(
     program: &'static AgentProgram,
     options: Arc<ProgramOptions>,
@@ -64,7 +64,7 @@ struct ProgramStream {
     is_over: bool,
 }
 
-/// A program at work, and what it has told.
+/// A running program and the reply built from its output so far.
 struct RunningProgram {
     running: ProgramGuard,
     lines: JsonLineReader,
@@ -92,7 +92,7 @@ impl ProgramStream {
             None => listening.lines.finish().into_iter().collect(),
         };
         for record in records {
-            // What comes after the last word is no part of the answer.
+            // Output after the final record is not part of the answer.
             if !listening.account.is_final {
                 self.program.take(&record, &mut listening.account);
             }
@@ -149,7 +149,7 @@ impl ProgramStream {
         environment
             .keep
             .extend(self.program.keys.iter().map(|&key| key.to_owned()));
-        // A program that believes to run inside itself refuses to start.
+        // `claude` refuses to start if it believes it runs inside itself.
         environment.set.entry("CLAUDECODE".to_owned()).or_default();
         let directory = &self.request.workplace.directory;
         let is_anywhere = directory.as_os_str().is_empty();
@@ -179,7 +179,7 @@ impl ProgramStream {
         }
     }
 
-    /// The output is over, or all is said.
+    /// Handles the end of the output, or of the answer.
     async fn end(&mut self) -> Result<(), Error> {
         let Some(mut listening) = self.listening.take() else {
             return Ok(());
@@ -188,7 +188,7 @@ impl ProgramStream {
             return Ok(());
         };
         let has_answered = matches!(listening.account.outcome, Some(Ok(_)));
-        // Who has answered may put its things in order; who has failed may try again for long.
+        // A program that has answered gets time to exit; one that has failed might retry for a long time.
         let is_output_over = !listening.account.is_final;
         let patience = if has_answered || is_output_over {
             self.options.patience
@@ -235,7 +235,7 @@ impl ProgramStream {
         })
     }
 
-    /// An error in the middle of an answer.
+    /// Classifies an error in the middle of an answer.
     fn weighed(&self, error: Error) -> Error {
         let has_acted = self
             .listening
@@ -286,7 +286,7 @@ impl ProgramStream {
         self.is_over = true;
     }
 
-    /// What the program says its version is.
+    /// The version the program reports.
     async fn version(&self) -> String {
         let start = self.spawn(vec!["--version".into()], ProcessInput::Nothing);
         let Ok(process) = spawn(start).await else {
@@ -308,7 +308,7 @@ impl ProgramStream {
     }
 }
 
-/// What was odd about an answer that came nevertheless.
+/// Warnings about an answer that arrived nevertheless.
 fn warnings(
     program: &AgentProgram,
     lines: &JsonLineReader,
@@ -334,12 +334,12 @@ fn warnings(
     warnings
 }
 
-/// A program that is ended politely, in the background, when nobody listens any more.
+/// Terminates the program gracefully in the background when the stream is dropped.
 struct ProgramGuard(Option<StreamedProcess>);
 
 impl Drop for ProgramGuard {
     fn drop(&mut self) {
-        // Without a runtime to wait in, dropping the program kills it at once.
+        // Without a tokio runtime to wait in, dropping the process kills it at once.
         if let (Some(streamed), Ok(runtime)) =
             (self.0.take(), tokio::runtime::Handle::try_current())
         {

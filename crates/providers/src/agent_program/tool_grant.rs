@@ -1,6 +1,6 @@
-//! Which of its own tools a program gets: the agent's scope, mode and rules, in the program's words.
+//! Selects which of its own tools a program gets, from the agent's scope, permission mode and rules.
 //!
-//! Invariant: a program cannot ask us, so what we would have to ask about it does not get.
+//! Invariant: a program cannot ask for permission, so it does not get tools that would need to ask.
 
 use std::ffi::OsString;
 
@@ -9,24 +9,24 @@ use rooftree_protocol::{Effect, PermissionMode};
 use super::program_rule::rules;
 use crate::Workplace;
 
-/// What a program gets, and what nobody can promise about it.
+/// The tools a program gets, and what cannot be enforced about them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolGrant {
-    /// The program's names of the tools it gets.
+    /// The program's names of the granted tools.
     pub tools: Vec<&'static str>,
-    /// The flags that say so.
+    /// The flags that grant them.
     pub flags: Vec<OsString>,
-    /// What the program may do beyond the scope, in words for people. A strict agent refuses to start for any.
+    /// What the program can do beyond the scope, in words for people. A strict agent refuses to start if there is any.
     pub unenforced: Vec<String>,
-    /// Tools of the scope it does not get: it has none like it, or the mode would ask first.
+    /// Tools of the scope that are withheld: the program has none like it, or the mode would ask first.
     pub withheld: Vec<String>,
 }
 
-/// A canonical tool and what a program calls its own.
+/// A canonical tool and the program's own tool for it.
 pub(super) struct ToolMapping {
     pub(super) canonical: &'static str,
     pub(super) own: &'static str,
-    /// What the program's one can do, which may be more than ours can.
+    /// The effect of the program's tool, which may exceed that of ours.
     pub(super) effect: Effect,
 }
 
@@ -39,7 +39,7 @@ pub(super) const fn row(canonical: &'static str, own: &'static str, effect: Effe
     }
 }
 
-/// The tools of the scope the program gets at this workplace, and those it does not.
+/// Splits the tools of the scope into granted and withheld ones at this workplace.
 pub(super) fn choose(
     table: &'static [ToolMapping],
     tools: &[&str],
@@ -80,7 +80,7 @@ pub(super) fn choose(
     grant
 }
 
-/// Says of each deny rule about a part of a tool that it does not reach into the program.
+/// Notes each deny rule about a part of a tool as not enforced inside of the program.
 pub(super) fn note_unreached(grant: &mut ToolGrant, tools: &[&str], workplace: &Workplace) {
     if grant.tools.is_empty() {
         return;

@@ -1,8 +1,8 @@
-//! What a program does with a tool, in a few words for people.
+//! Title of a program's tool call: a few words from its input, for people.
 
 use serde_json::Value;
 
-/// The telling field of a tool's input, or all of it.
+/// The most descriptive field of a tool's input, or the whole input.
 pub(super) fn title_of(input: &Value) -> String {
     const TELLING: [&str; 9] = [
         "command",

@@ -1,4 +1,4 @@
-//! Classes what is no answer: by the vendor's code first, by the status if the code says nothing.
+//! Classifies error responses: by the vendor's error code first, else by the HTTP status.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::events::{AnthropicError, AnthropicErrorBody};
 use crate::{Error, http::error_response::ErrorResponse};
 
-/// The class of an answer that is no stream.
+/// Classifies a response that is not a stream.
 pub(super) fn classify_response(refusal: &ErrorResponse) -> Error {
     let failure = refusal
         .json()
@@ -36,7 +36,7 @@ pub(super) fn classify_response(refusal: &ErrorResponse) -> Error {
     }
 }
 
-/// The class of an error that comes in the middle of a stream.
+/// Classifies an error event in the middle of a stream.
 pub(super) fn classify_in_stream(failure: &AnthropicError) -> Error {
     let words = failure.message.clone();
     by_code(failure, words.clone()).unwrap_or(Error::Broken(words))
@@ -53,7 +53,7 @@ fn by_code(failure: &AnthropicError, words: String) -> Option<Error> {
         "overloaded_error" => Error::Overloaded { retry_after: None },
         "authentication_error" | "permission_error" => Error::Unauthorized(words),
         "request_too_large" => Error::TooLong { limit: None },
-        // What llama.cpp says on this wire.
+        // The code llama.cpp uses on this API.
         "exceed_context_size_error" => Error::TooLong { limit: *n_ctx },
         "invalid_request_error" if is_too_long(message) => Error::TooLong {
             limit: limit(message),
@@ -64,8 +64,8 @@ fn by_code(failure: &AnthropicError, words: String) -> Option<Error> {
     })
 }
 
-/// The vendor has no code for a prompt that does not fit, only sentences. They are matched by how
-/// they begin, because a refusal may quote anything, this sentence included.
+/// The vendor has no code for a prompt that is too long, only sentences. They are matched at their
+/// beginning, because an error may quote any text, these sentences included.
 fn is_too_long(message: &str) -> bool {
     const BEGINNINGS: &[&str] = &[
         "prompt is too long",
@@ -78,7 +78,7 @@ fn is_too_long(message: &str) -> bool {
         .any(|beginning| message.starts_with(beginning))
 }
 
-/// The number behind the `>` in "213000 tokens > 200000 maximum".
+/// Parses the number behind the `>` in "213000 tokens > 200000 maximum".
 fn limit(message: &str) -> Option<u64> {
     let (_, behind) = message.split_once('>')?;
     let digits: String = behind
@@ -89,7 +89,7 @@ fn limit(message: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// When the limit that is used up is full again, by the vendor's own headers.
+/// Time until the exhausted rate limit resets, from the vendor's own headers.
 fn reset(refusal: &ErrorResponse, now: SystemTime) -> Option<Duration> {
     let now = Timestamp(i64::try_from(now.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()?);
     let wait = |limit: &&str| {

@@ -1,4 +1,4 @@
-//! The wire's events, as far as they are read here. What is not known is not an error.
+//! Stream events of Anthropic's API, as far as they are parsed here. Unknown ones are not an error.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -57,7 +57,7 @@ pub(super) enum AnthropicDelta {
 }
 
 impl AnthropicDelta {
-    /// What it adds, by the names of the fields, for blocks nobody here knows.
+    /// The fields it adds, by name, for blocks of a type that is not known here.
     pub(super) fn into_fields(self) -> Map<String, Value> {
         let (name, value) = match self {
             Self::Text { text } => ("text", text.into()),
@@ -86,7 +86,7 @@ pub(super) struct AnthropicStopDetails {
     pub(super) explanation: Option<String>,
 }
 
-/// Running totals: a later number replaces an earlier one, an absent one does not.
+/// Running token totals: a later number replaces an earlier one, an absent one does not.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub(super) struct AnthropicUsage {
     #[serde(default)]
@@ -103,7 +103,7 @@ pub(super) struct AnthropicUsage {
     server_tool_use: Option<ServerToolUse>,
 }
 
-/// What the vendor's own servers did for the model.
+/// Usage of the vendor's server-side tools.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 struct ServerToolUse {
     #[serde(default)]
@@ -117,7 +117,7 @@ struct AnthropicOutputDetails {
 }
 
 impl AnthropicUsage {
-    /// Takes later numbers in.
+    /// Merges later numbers.
     pub(super) fn update(&mut self, later: Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
         self.output_tokens = later.output_tokens.or(self.output_tokens);
@@ -131,7 +131,7 @@ impl AnthropicUsage {
         self.server_tool_use = later.server_tool_use.or(self.server_tool_use);
     }
 
-    /// In our words. The wire counts what the cache gave and took apart from `input_tokens`.
+    /// Converts to our usage. The vendor counts cache reads and writes apart from `input_tokens`.
     pub(super) fn usage(self) -> rooftree_protocol::Usage {
         let cache_read = self.cache_read_input_tokens.unwrap_or(0);
         let cache_write = self.cache_creation_input_tokens.unwrap_or(0);
@@ -154,7 +154,7 @@ impl AnthropicUsage {
     }
 }
 
-/// The body of a refusal, and of an `error` event.
+/// The body of an error response, and of an `error` event.
 #[derive(Debug, Deserialize)]
 pub(super) struct AnthropicErrorBody {
     pub(super) error: AnthropicError,
@@ -165,6 +165,6 @@ pub(super) struct AnthropicErrorBody {
 pub(super) struct AnthropicError {
     pub(super) r#type: String,
     pub(super) message: String,
-    /// The window, as llama.cpp tells it on this wire.
+    /// The context window, as llama.cpp reports it on this API.
     pub(super) n_ctx: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Makes the wire's messages of a conversation. The same message always gives the same bytes.
+//! Encodes a conversation as Anthropic messages. The same message always gives the same bytes.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::{
     media::{self, DroppedContent, EncodedPart, MediaLimits, PDF},
 };
 
-/// What the wire takes. The vendor takes 5 MiB of base64 for an image, and for a document whatever a request holds.
+/// Media the API accepts. An image may have 5 MiB of base64, a document whatever fits into a request.
 const TAKES: MediaLimits = MediaLimits {
     images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
     image_bytes: 5 * 1024 * 1024 / 4 * 3,
@@ -58,7 +58,7 @@ pub(super) enum AnthropicBlock<'a> {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         content: Vec<AnthropicBlock<'a>>,
     },
-    /// An item of the vendor's own, as it came.
+    /// An opaque item of the vendor's, unchanged.
     #[serde(untagged)]
     Kept(&'a Value),
 }
@@ -71,7 +71,7 @@ pub(super) struct AnthropicSource<'a> {
     data: String,
 }
 
-/// The conversation as messages. What is left empty is left out: the wire refuses it.
+/// Encodes the conversation. Empty messages are left out: the API refuses them.
 pub(super) fn encode_messages<'a>(
     request: &'a ModelRequest,
     provider: &str,
@@ -100,7 +100,7 @@ pub(super) fn encode_messages<'a>(
         .collect()
 }
 
-/// What somebody said or a tool gave.
+/// Encodes the parts of a user message or a tool result.
 fn blocks<'a>(parts: &'a [Part], media: &MediaBytes) -> Vec<AnthropicBlock<'a>> {
     let block = |part| match media::encode_part(part, media, &TAKES) {
         EncodedPart::Text(text) => text_block(text),
@@ -142,7 +142,7 @@ fn tool_result<'a>(result: &'a ToolResult, media: &MediaBytes) -> AnthropicBlock
     }
 }
 
-/// What a model said. Thinking and items of another provider stay behind.
+/// Encodes an assistant message. Thinking and opaque items of another provider are left out.
 fn spoken<'a>(
     parts: &'a [ReplyPart],
     model: &str,
@@ -191,7 +191,7 @@ fn spoken<'a>(
 }
 
 fn tool_use(call: &ToolCall) -> AnthropicBlock<'_> {
-    // The wire takes objects only; input that could not be read is kept as the text it was.
+    // The API takes only objects; input that could not be parsed is kept as text.
     let input = match &call.input {
         input @ Value::Object(_) => Cow::Borrowed(input),
         other => Cow::Owned(json!({ "input": other })),
@@ -210,7 +210,7 @@ fn text_block(text: &str) -> Option<AnthropicBlock<'_>> {
     })
 }
 
-/// The citations in an item that is nothing but citations.
+/// The citations in an item that holds nothing else.
 fn alone(item: &Value) -> Option<&Value> {
     let fields = item.as_object().filter(|fields| fields.len() == 1)?;
     fields.get("citations")

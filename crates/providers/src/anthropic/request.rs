@@ -1,8 +1,8 @@
-//! Spells a request. Everything that stays the same from turn to turn comes before the messages.
+//! Encodes a request for Anthropic. Everything that stays the same from turn to turn precedes the messages.
 //!
 //! Invariant: the body of a turn begins with the bytes of the turn before, up to the end of
-//! the messages they share. So no message carries a cache mark, which would move on with the
-//! last one; the wire's own `cache_control` beside the messages marks the last block instead.
+//! the messages they share. So no message carries a cache marker, which would move with the
+//! last one; the API's own `cache_control` beside the messages marks the last block instead.
 
 use rooftree_protocol::ToolSpec;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, ModelMessage, ModelRequest, ToolChoice, media::DroppedContent};
 
-/// Tokens asked for when nobody says; the wire needs a number, and every current model allows this one.
+/// Default output limit in tokens: the API requires a number, and every current model allows this one.
 const MAX_TOKENS: u64 = 32_000;
 
 #[derive(Serialize)]
@@ -98,7 +98,7 @@ enum AnthropicSystem<'a> {
     },
 }
 
-/// The body of a request, and what of the conversation it leaves out.
+/// Encodes the body of a request; also returns what of the conversation it leaves out.
 pub(super) fn encode_request(
     request: &ModelRequest,
     provider: &str,
@@ -146,7 +146,7 @@ fn choice(request: &ModelRequest) -> Option<AnthropicToolChoice<'_>> {
     }
 }
 
-/// The tools; the last one ends the stable part if no system prompt follows.
+/// The tools; the last one carries the cache marker if no system prompt follows.
 fn tools(specs: &[ToolSpec], has_system: bool) -> Vec<AnthropicTool<'_>> {
     let mut tools: Vec<AnthropicTool<'_>> = specs.iter().map(AnthropicTool::from).collect();
     if let (Some(last), false) = (tools.last_mut(), has_system) {
@@ -155,7 +155,7 @@ fn tools(specs: &[ToolSpec], has_system: bool) -> Vec<AnthropicTool<'_>> {
     tools
 }
 
-/// Whether the wire takes a wish to think with this request: not with a forced call, and with
+/// Whether the API accepts thinking in this request: not with a forced call, and with
 /// a budget not in the middle of calls that came without thinking, as another model's do.
 fn may_think(
     thinking: &AnthropicThinking,

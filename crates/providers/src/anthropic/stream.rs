@@ -1,4 +1,4 @@
-//! Reads an answer: collects its blocks in order and turns deltas into chunks.
+//! Decodes a streamed answer of Anthropic: collects its blocks in order and turns deltas into chunks.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::{
     sse,
 };
 
-/// An answer being read.
+/// Decoder of one answer.
 pub(super) struct AnthropicStream {
     provider: Arc<str>,
     dropped: Vec<String>,
     id: Option<String>,
-    /// By the wire's number for them, in the order they began.
+    /// Blocks with their index in the stream, in the order they began.
     blocks: Vec<(u64, AnthropicReplyBlock)>,
     tokens: AnthropicUsage,
     stop: Option<String>,
@@ -202,7 +202,7 @@ impl AnthropicStream {
         Ok(chunk.into_iter().collect())
     }
 
-    /// The vendor's last word has come. A refusal of everything is an error: there is nothing to keep.
+    /// Handles the final event. A refusal without content is an error: there is nothing to keep.
     fn close(&mut self) -> Result<DecodeProgress, Error> {
         self.is_over = true;
         if self.stop.as_deref() == Some("refusal") && self.blocks.is_empty() {
@@ -218,7 +218,7 @@ impl AnthropicStream {
     fn stop_reason(&self, parts: &[ReplyPart]) -> StopReason {
         match self.stop.as_deref() {
             Some("refusal") => StopReason::Refused,
-            // Each means that the model is not done and may go on where it was.
+            // Each means that the model is not done and can be continued.
             Some("max_tokens" | "model_context_window_exceeded" | "pause_turn") => {
                 StopReason::MaxOutput
             }
@@ -230,7 +230,7 @@ impl AnthropicStream {
 
 impl EventDecoder for AnthropicStream {
     fn take(&mut self, event: &sse::SseEvent) -> Result<DecodeProgress, Error> {
-        // Not of this wire, but servers that speak several send it on all of them.
+        // Not part of this API, but servers that implement several APIs send it on all of them.
         if event.data == "[DONE]" {
             return Ok(DecodeProgress::Ping);
         }
@@ -333,7 +333,7 @@ impl AnthropicReplyBlock {
     }
 }
 
-/// The arguments of a call. What is no JSON stays the text it is: the tool says what is wrong with it.
+/// Parses the arguments of a call. Invalid JSON stays text: the tool reports what is wrong with it.
 fn input(json: &str, begun: Value) -> Value {
     match (json.trim().is_empty(), begun) {
         (true, Value::Object(begun)) => Value::Object(begun),
@@ -342,7 +342,7 @@ fn input(json: &str, begun: Value) -> Value {
     }
 }
 
-/// Lets an item nobody here knows grow by a delta: texts are joined, anything else is replaced.
+/// Merges a delta into an item of unknown type: strings are appended, anything else is replaced.
 fn merge(item: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more.into_iter().filter(|(name, _)| name != "type") {
         match (item.get_mut(&name), value) {

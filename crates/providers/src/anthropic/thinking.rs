@@ -1,4 +1,4 @@
-//! How hard a model should think, in the words its generation understands.
+//! Maps the reasoning effort to the `thinking` fields that a model generation accepts.
 
 use rooftree_protocol::Effort;
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub(super) enum AnthropicThinking {
     Enabled { budget_tokens: u64 },
 }
 
-/// How a generation of models is told to think.
+/// How a model generation accepts thinking parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ThinkingStyle {
     /// Not at all.
@@ -24,10 +24,10 @@ enum ThinkingStyle {
     Adaptive,
 }
 
-/// The smallest budget the vendor takes.
+/// The smallest thinking budget the vendor accepts.
 const LEAST: u64 = 1024;
 
-/// What to ask for, and the word for the effort if the model knows such a word.
+/// The `thinking` field, and the `effort` word if the model knows one.
 pub(super) fn thinking_fields(
     model: &str,
     effort: Option<Effort>,
@@ -67,7 +67,7 @@ pub(super) fn thinking_fields(
     }
 }
 
-/// Models not of this vendor take budgets: that is what compatible servers learned first.
+/// Models of other vendors take budgets: compatible servers implemented these first.
 fn style(model: &str) -> ThinkingStyle {
     let Some(name) = model.find("claude-").and_then(|at| model.get(at..)) else {
         return ThinkingStyle::Budget;

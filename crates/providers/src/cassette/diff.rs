@@ -1,12 +1,12 @@
-//! Where two questions part, with both sides shown.
+//! Finds the first difference between a recorded request and a new one, with both sides shown.
 
 use serde_json::Value;
 
-/// Characters shown before the place where two texts part, and from there on.
+/// Characters shown before the first difference of two texts, and from there on.
 const BEFORE: usize = 40;
 const AFTER: usize = 160;
 
-/// The first difference: where it is, what was recorded, what is there now.
+/// The first difference: its path, the recorded value, the value now.
 pub(super) fn first(recorded: &Value, now: &Value) -> Option<(String, String, String)> {
     if recorded == now {
         return None;
@@ -43,7 +43,7 @@ fn below(name: &str, old: Option<&Value>, new: Option<&Value>) -> Option<(String
     }
 }
 
-/// The part of a text around a place.
+/// The part of a text around a position.
 fn around(text: &str, at: usize) -> String {
     let from = at.saturating_sub(BEFORE);
     let piece: String = text.chars().skip(from).take(BEFORE + AFTER).collect();

@@ -1,37 +1,37 @@
-//! The lines of the file. A question is written as what is new since the one it builds on, so that
-//! a long conversation does not fill the file with copies of its beginning.
+//! File format of a recording, one JSON object per line. A request is stored as its difference to the one it
+//! builds on, so that a long conversation does not fill the file with copies of its beginning.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::catalog::ModelPrice;
 
-/// The version of the file.
+/// The version of the file format.
 pub(super) const VERSION: u32 = 1;
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(super) enum CassetteLine {
-    /// The first one.
+    /// The header.
     Cassette { v: u32 },
     /// A model that was opened.
     Model(RecordedModel),
-    /// A question and its answer.
+    /// A request and its answer.
     Exchange {
-        /// The exchange it builds on, counted from zero.
+        /// Index of the exchange it builds on, counted from zero.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         base: Option<usize>,
-        /// How many of that one's messages it begins with.
+        /// How many of that one's messages it shares.
         #[serde(default)]
         kept: usize,
-        /// Fields that differ from that one's, and the messages that come after the kept ones.
+        /// Fields that differ from that one's, and the messages after the shared ones.
         request: Map<String, Value>,
         answer: Value,
     },
 }
 
-/// What was known about a model.
+/// Catalog data of a recorded model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RecordedModel {
     pub(super) model: String,
@@ -43,7 +43,7 @@ pub(super) struct RecordedModel {
     pub(super) price: Option<ModelPrice>,
 }
 
-/// What a question adds to the one it builds on: how many messages stay, and what is new.
+/// The difference of a request to the one it builds on: how many messages it shares, and what is new.
 pub(super) fn added(base: &Value, question: &Value) -> (usize, Map<String, Value>) {
     let kept = messages(base)
         .iter()
@@ -61,7 +61,7 @@ pub(super) fn added(base: &Value, question: &Value) -> (usize, Map<String, Value
     (kept, new.collect())
 }
 
-/// The whole question again.
+/// Restores the whole request.
 pub(super) fn whole(base: &Value, kept: usize, new: Map<String, Value>) -> Value {
     let mut fields = base.as_object().cloned().unwrap_or_default();
     for (name, value) in new {
@@ -83,7 +83,7 @@ pub(super) fn whole(base: &Value, kept: usize, new: Map<String, Value>) -> Value
     Value::Object(fields)
 }
 
-/// The conversation of a question.
+/// The messages of a request.
 pub(super) fn messages(question: &Value) -> &[Value] {
     question
         .get("messages")

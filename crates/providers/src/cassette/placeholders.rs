@@ -1,8 +1,8 @@
-//! Takes out of a text what differs between two runs of the same work, and puts it back in.
+//! Replaces what differs between two runs of the same work with placeholders, and restores it.
 //!
-//! Ids and times become `‹call:1›`, `‹time:1›`: their kind, and their order within one question. A
-//! conversation only grows, so the order of what was there before stays. Known texts, such as the
-//! working directory, become `‹cwd›`, and how long another agent took `‹spent›`.
+//! Ids and times become `‹call:1›`, `‹time:1›`: their kind, and their order within one request. A
+//! conversation only grows, so the order of earlier ones stays. Known texts, such as the
+//! working directory, become `‹cwd›`, and the time another agent took `‹spent›`.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use std::{
 use regex::{Captures, Regex};
 use serde_json::Value;
 
-/// What ids and times look like.
+/// Pattern of ids and times.
 static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ids = r"\b(?<kind>ses|run|msg|call|per|prc|sys)_[a-z][a-z0-9]{23}\b";
     let times = r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?";
@@ -21,13 +21,13 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("{ids}|{times}|{spent}")).ok()
 });
 
-/// A text shorter than this is everywhere and is left alone.
+/// Minimum length of a known text: a shorter one occurs everywhere and is not replaced.
 const SHORTEST: usize = 4;
 
-/// Says what a text becomes before it is written down; none if it stays as it is.
+/// Redacts a text before it is recorded; returns none if it stays as it is.
 pub type TextRedactor = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Texts of this run that are written down by a name.
+/// Texts of this run that are recorded as placeholders.
 #[derive(Clone, Default)]
 pub struct Placeholders {
     known: Vec<(String, String)>,
@@ -36,19 +36,19 @@ pub struct Placeholders {
 }
 
 impl Placeholders {
-    /// The same and this text, which is put back in when the recording is played.
+    /// Adds a text, which is restored when the recording is replayed.
     pub fn with_placeholder(mut self, name: &str, text: impl Into<String>) -> Self {
         add(&mut self.known, name, text.into());
         self
     }
 
-    /// The same and this secret, which must not be written down and is not put back in.
+    /// Adds a secret, which must not be recorded and is not restored.
     pub fn with_secret(mut self, name: &str, secret: impl Into<String>) -> Self {
         add(&mut self.hidden, name, secret.into());
         self
     }
 
-    /// The same, and this is done to every text: what it takes out is not put back in.
+    /// Adds a redactor for every text: what it removes is not restored.
     pub fn with_redactor(mut self, cleaning: TextRedactor) -> Self {
         self.cleaning = Some(cleaning);
         self
@@ -66,7 +66,7 @@ impl Placeholders {
     }
 }
 
-/// Longer texts go first: one may be the beginning of another.
+/// Sorts longer texts first: one may be the beginning of another.
 fn add(names: &mut Vec<(String, String)>, name: &str, text: String) {
     if text.len() >= SHORTEST {
         names.push((text, format!("‹{name}›")));
@@ -74,7 +74,7 @@ fn add(names: &mut Vec<(String, String)>, name: &str, text: String) {
     }
 }
 
-/// Replaces a text where it is not only the beginning of a longer word.
+/// Replaces a text, except where it is only the beginning of a longer word.
 fn replaced(text: &str, known: &str, name: &str) -> String {
     let mut done = String::new();
     let mut rest = text;
@@ -89,7 +89,7 @@ fn replaced(text: &str, known: &str, name: &str) -> String {
     done
 }
 
-/// The ids and times of one question, in order.
+/// The ids and times of one request, in order.
 pub(super) struct PlaceholderMap {
     names: Arc<Placeholders>,
     found: Vec<(String, String)>,
@@ -105,12 +105,12 @@ impl PlaceholderMap {
         }
     }
 
-    /// Takes out of a question whatever differs between runs.
+    /// Replaces in a request everything that differs between runs.
     pub(super) fn hide(&mut self, value: &mut Value) {
         each_text(value, &mut |text| *text = self.hidden(text));
     }
 
-    /// Takes out of an answer what its question had.
+    /// Replaces in an answer what occurs in its request.
     pub(super) fn hide_known(&self, value: &mut Value) {
         each_text(value, &mut |text| {
             let named = self.names.hide(text);
@@ -121,7 +121,7 @@ impl PlaceholderMap {
         });
     }
 
-    /// Puts into an answer what its question has now.
+    /// Restores placeholders in an answer with the values of the request.
     pub(super) fn reveal(&self, value: &mut Value) {
         let pairs = || self.names.known.iter().chain(&self.found);
         each_text(value, &mut |text| {
@@ -160,7 +160,7 @@ impl PlaceholderMap {
     }
 }
 
-/// Every text in a value. Keys are names of ours or of tools and do not vary.
+/// Visits every string in a value. Keys are names of ours or of tools and do not vary.
 fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(text) => change(text),

@@ -1,4 +1,4 @@
-//! Writes down every question and what came of it.
+//! Recorder: writes every request and its answer to the file.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -22,7 +22,7 @@ use crate::{
     Error, Model, ModelRequest, Provider, ReplyChunk, ReplyStream, Workplace, catalog::ModelOpener,
 };
 
-/// A recording being made. Clones write to the same file.
+/// A recording in progress. Clones write to the same file.
 #[derive(Clone)]
 pub struct CassetteRecorder {
     tape: Arc<CassetteFile>,
@@ -39,14 +39,14 @@ struct CassetteFileState {
     file: Option<File>,
     written: usize,
     opened: HashSet<String>,
-    /// Lines about models that nobody has answered from yet.
+    /// Lines of opened models that are not written yet; the next answer writes them first.
     waiting: Vec<CassetteLine>,
-    /// The last question of each conversation, and its place: the next one builds on it.
+    /// The last request of each conversation and its index: the next one builds on it.
     last: HashMap<(SessionId, Arc<str>), (usize, Value)>,
 }
 
 impl CassetteRecorder {
-    /// Prepares a new file, which is made with the first answer; one that is there stays as it is.
+    /// Prepares a new file, which is created with the first answer; an existing file is not overwritten.
     pub fn create(path: &Path, names: Placeholders) -> Result<Self, Problem> {
         let cannot = || {
             Problem::new(
@@ -75,7 +75,7 @@ impl CassetteRecorder {
         })
     }
 
-    /// The same recording, made from another place and with its secrets.
+    /// The same recording with other placeholders and secrets.
     pub(super) fn with_names(&self, names: Placeholders) -> Self {
         Self {
             tape: self.tape.clone(),
@@ -83,7 +83,7 @@ impl CassetteRecorder {
         }
     }
 
-    /// Opens the same models, and writes down what they are asked.
+    /// Wraps an opener: the models it opens are recorded.
     pub fn opener(&self, inner: ModelOpener) -> ModelOpener {
         let recorder = self.clone();
         Arc::new(move |choice| {
@@ -133,7 +133,7 @@ impl CassetteFile {
         write: impl FnOnce(&mut CassetteFileState) -> io::Result<()>,
     ) -> Result<(), Error> {
         let mut state = self.lock();
-        // A recording with a hole in it is worth nothing, so the run ends here.
+        // An incomplete recording is useless, so a write error ends the run.
         state
             .begin(&self.path)
             .and_then(|()| write(&mut state))
@@ -189,14 +189,14 @@ impl CassetteFileState {
     }
 }
 
-/// A provider whose questions and answers are written down.
+/// Provider that records its requests and answers.
 pub struct RecordingProvider {
     choice: ModelChoice,
     inner: Arc<dyn Provider>,
     recorder: CassetteRecorder,
 }
 
-/// A question that has no answer yet.
+/// A request that has no answer yet.
 struct PendingExchange {
     conversation: (SessionId, Arc<str>),
     question: Value,
@@ -227,7 +227,7 @@ impl Provider for RecordingProvider {
     }
 }
 
-/// An answer that is being listened to.
+/// An answer that is being recorded.
 struct RecordingStream {
     inner: ReplyStream,
     recorder: CassetteRecorder,
@@ -238,8 +238,8 @@ struct RecordingStream {
 }
 
 impl RecordingStream {
-    /// The next piece. What nobody listens to until its end is not written down, and neither is a failure that is
-    /// about the key or the machine: whoever mends that would be told of it forever.
+    /// The next chunk. An answer whose stream is dropped early is not recorded, and neither is an error about the
+    /// key or the machine: once that is fixed, a replay would still report it.
     async fn next(mut self) -> Option<(Result<ReplyChunk, Error>, Self)> {
         let asked = self.asked.take()?;
         let piece = match self.inner.next().await {

@@ -1,4 +1,4 @@
-//! An answer as JSON: a whole reply, or why there was none.
+//! JSON form of a recorded answer: a whole reply, or the error.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, ModelReply};
 
-/// Everything that came of a question.
+/// A recorded answer with its notices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RecordedAnswer {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -19,7 +19,7 @@ pub(super) struct RecordedAnswer {
     pub(super) answer: RecordedOutcome,
 }
 
-/// What was told while the answer came; the journal keeps it.
+/// A notice emitted during the answer; the journal keeps it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RecordedNotice {
     pub(super) level: NoticeLevel,
@@ -27,7 +27,7 @@ pub(super) struct RecordedNotice {
     pub(super) message: String,
 }
 
-/// What came of a question.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RecordedOutcome {
@@ -43,7 +43,7 @@ pub(super) enum RecordedOutcome {
     Failure(RecordedError),
 }
 
-/// The classes of failures, as the file spells them.
+/// Error classes as the file names them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum RecordedError {

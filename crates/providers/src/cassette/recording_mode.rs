@@ -1,24 +1,24 @@
-//! What becomes of the traffic with all models at once: nothing, a recording, or a replay.
+//! Recording mode of all models: off, record or replay.
 
 use rooftree_protocol::ModelChoice;
 
 use super::{CassettePlayer, CassetteRecorder, Placeholders};
 use crate::catalog::ModelOpener;
 
-/// What happens to the traffic with models.
+/// Recording mode of the model traffic.
 #[derive(Clone, Default)]
 pub enum RecordingMode {
-    /// Nothing.
+    /// Neither recorded nor replayed.
     #[default]
     Off,
-    /// It is written down.
+    /// Recorded.
     Recording(CassetteRecorder),
-    /// It comes from a recording.
+    /// Replayed from a recording.
     Playing(CassettePlayer),
 }
 
 impl RecordingMode {
-    /// The same tape for another place and its secrets.
+    /// The same mode with other placeholders and secrets.
     pub fn with_names(&self, names: Placeholders) -> Self {
         match self {
             Self::Off => Self::Off,
@@ -27,7 +27,7 @@ impl RecordingMode {
         }
     }
 
-    /// The models that were recorded, as they are called here and now; the first one first.
+    /// The recorded models by their names in this run; the first one first.
     pub fn models(&self) -> Vec<String> {
         match self {
             Self::Playing(player) => player.models(),
@@ -35,7 +35,7 @@ impl RecordingMode {
         }
     }
 
-    /// All ways to open models, recorded or played. A recording may know providers that are not here.
+    /// Wraps all openers for recording or replay. A recording may contain providers that are not configured here.
     pub fn wrap_openers(&self, openers: Vec<(String, ModelOpener)>) -> Vec<(String, ModelOpener)> {
         match self {
             Self::Off => openers,

@@ -1,4 +1,4 @@
-//! Answers from a recording, and from nothing else.
+//! Replays answers from a recording, without network.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Error, Model, ModelRequest, Provider, ReplyChunk, ReplyStream, catalog::ModelOpener};
 
-/// A recording being played. Clones play the same one.
+/// A recording being replayed. Clones share its position.
 #[derive(Clone)]
 pub struct CassettePlayer {
     path: Arc<PathBuf>,
@@ -90,7 +90,7 @@ impl CassettePlayer {
         })
     }
 
-    /// The same recording, played at another place.
+    /// The same recording with other placeholders.
     pub(super) fn with_names(&self, names: Placeholders) -> Self {
         Self {
             names: Arc::new(names),
@@ -98,7 +98,7 @@ impl CassettePlayer {
         }
     }
 
-    /// The models that were recorded, as they are called here and now; the first one first.
+    /// The recorded models by their names in this run; the first one first.
     pub fn models(&self) -> Vec<String> {
         let order = PlaceholderMap::new(&self.names);
         let names = self.opened.iter().map(|opened| {
@@ -109,7 +109,7 @@ impl CassettePlayer {
         names.collect()
     }
 
-    /// How many answers nobody has asked for yet.
+    /// How many recorded answers have not been requested yet.
     pub fn left(&self) -> usize {
         let exchanges = self
             .exchanges
@@ -121,7 +121,7 @@ impl CassettePlayer {
             .count()
     }
 
-    /// Opens any model: what it is asked is answered from the recording.
+    /// Opener for any model: its requests are answered from the recording.
     pub fn opener(&self) -> ModelOpener {
         let player = self.clone();
         Arc::new(move |choice| {
@@ -153,8 +153,8 @@ impl CassettePlayer {
         })
     }
 
-    /// The recorded answer to this very question. Questions of several agents may come in another
-    /// order than they did, so any that was not asked yet will do.
+    /// The recorded answer to an identical request. Requests of several agents may come in another
+    /// order than they were recorded, so any unused match will do.
     fn answer(&self, question: &Value) -> Result<Value, Error> {
         let mut exchanges = self
             .exchanges
@@ -172,7 +172,7 @@ impl CassettePlayer {
         }
     }
 
-    /// There is no answer, and asking again will not help.
+    /// A final error: a retry will not help.
     fn unusable(&self, why: String) -> Error {
         let again = format!(
             "undo what changed, or remove {} and record it again",
@@ -184,7 +184,7 @@ impl CassettePlayer {
     }
 }
 
-/// Says how a question differs from the most similar one that was not asked yet.
+/// Describes how a request differs from the most similar unused one.
 fn differs(exchanges: &[RecordedExchange], question: &Value) -> String {
     let shared = |exchange: &RecordedExchange| {
         let pairs = file_format::messages(&exchange.question)
@@ -216,7 +216,7 @@ fn differs(exchanges: &[RecordedExchange], question: &Value) -> String {
     )
 }
 
-/// A provider that answers from a recording.
+/// Provider that answers from a recording.
 pub struct ReplayProvider {
     choice: ModelChoice,
     player: CassettePlayer,
@@ -242,7 +242,7 @@ impl Provider for ReplayProvider {
     }
 }
 
-/// An answer as it comes from a provider: notes, its text in pieces, then the whole.
+/// Splits an answer into chunks: notes, its text in pieces, then the whole reply.
 fn pieces(answered: RecordedAnswer) -> Vec<Result<ReplyChunk, Error>> {
     let note = |RecordedNotice {
                     level,
@@ -266,7 +266,7 @@ fn pieces(answered: RecordedAnswer) -> Vec<Result<ReplyChunk, Error>> {
     pieces
 }
 
-/// The same failure without a wait: nobody is there who would have to recover.
+/// The same error with a retry delay of zero: a replay has no rate limit to recover from.
 fn at_once(error: Error) -> Error {
     let retry_after = Some(Duration::ZERO);
     match error {

@@ -1,12 +1,12 @@
-//! A question as JSON: everything that can change its answer, and nothing else.
+//! JSON form of a request for comparison: everything that can change its answer, and nothing else.
 
 use rooftree_protocol::ModelChoice;
 use serde_json::{Value, json};
 
 use crate::{ModelMessage, ModelRequest, ToolChoice};
 
-/// Spells a question. Its session is left out, which is only a name; so are the bytes of images,
-/// whose names in the conversation are made of their content.
+/// Serializes a request. Its session is left out, which is only a name; so are the bytes of images,
+/// whose ids in the conversation are digests of their content.
 pub(super) fn spell(choice: &ModelChoice, request: &ModelRequest) -> Value {
     json!({
         "model": choice.to_string(),

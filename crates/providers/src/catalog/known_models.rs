@@ -1,4 +1,4 @@
-//! The models that are known: our own table, and what people add to it in the same words.
+//! Table of known models: the built-in one, and the entries people add in the same format.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::model_info::{ModelInfo, ModelTier};
 
-/// Our own table, as people write theirs.
+/// The built-in table, in the format people write theirs.
 const TABLE: &str = include_str!("models.toml");
 
-/// Known models. Later ones come before earlier ones of the same id or alias.
+/// Known models. Later entries take precedence over earlier ones of the same id or alias.
 #[derive(Clone, Debug, Default)]
 pub struct KnownModels {
     models: Vec<Arc<ModelInfo>>,
@@ -28,7 +28,7 @@ struct ModelsFile {
 }
 
 impl KnownModels {
-    /// What we know by ourselves.
+    /// The built-in table.
     pub fn built_in() -> Self {
         // The table is part of the program; a test reads it.
         Self::default()
@@ -36,7 +36,7 @@ impl KnownModels {
             .unwrap_or_default()
     }
 
-    /// The same and the models of a TOML text, called `name` in errors. Its models replace those of the same id.
+    /// Adds the models of a TOML text, called `name` in errors. They replace entries of the same id.
     pub fn adding(mut self, name: &str, text: &str) -> Result<Self, Problem> {
         let table: ModelsFile = toml::from_str(text).map_err(|error| {
             Problem::new(ErrorCode::InvalidConfig, format!("cannot read the models in {name}"))
@@ -58,12 +58,12 @@ impl KnownModels {
         Ok(self)
     }
 
-    /// All of them, ours first.
+    /// All models, built-in ones first.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<ModelInfo>> {
         self.models.iter()
     }
 
-    /// What is known about a provider's model. A date at the end of the name does not matter.
+    /// The entry of a provider's model. A date at the end of the name is ignored.
     pub fn find(&self, provider: &str, model: &str) -> Option<&Arc<ModelInfo>> {
         let of = |provider: &str| {
             let named = |name: &str| {
@@ -73,7 +73,7 @@ impl KnownModels {
             };
             named(model).or_else(|| named(without_date(model)?))
         };
-        // Two wires of one vendor serve the same models.
+        // Two APIs of one vendor serve the same models.
         of(provider).or_else(|| {
             if provider == "openai-chat" {
                 of("openai")
@@ -83,7 +83,7 @@ impl KnownModels {
         })
     }
 
-    /// What a thousand searches by a provider's servers cost, if that is known.
+    /// The price of a thousand searches by a provider's servers, if known.
     pub fn search_price(&self, provider: &str) -> Option<f64> {
         let of = |provider: &str| self.search.get(provider).copied();
         of(provider).or_else(|| {
@@ -102,7 +102,7 @@ impl KnownModels {
             .rfind(|facts| facts.aliases.iter().any(|known| known == alias))
     }
 
-    /// The models of this name, whoever serves them.
+    /// The models of this name, from all providers.
     pub fn by_name(&self, name: &str) -> Vec<&Arc<ModelInfo>> {
         let named = |name: &str| {
             self.models

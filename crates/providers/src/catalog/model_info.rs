@@ -1,44 +1,44 @@
-//! What is known about one model: how much it reads and writes, what it can, what it costs.
+//! Entry of a known model: context window, output limit, capabilities and price.
 
 use rooftree_protocol::Usage;
 use serde::{Deserialize, Serialize};
 
 use super::ModelProfile;
 
-/// Tokens below which a window is too small for every tool and its schema.
+/// Context windows below this many tokens are too small for all tools with their schemas.
 const SMALL_WINDOW: u64 = 16_000;
 
-/// What is known about a model. Whatever is absent is unknown, not zero.
+/// What is known about a model. Absent values are unknown, not zero.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelInfo {
     /// `provider/model`.
     pub id: String,
-    /// Other names for it, without a provider.
+    /// Aliases, without a provider.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Tokens it can read and write together.
+    /// Context window: tokens it can read and write together.
     #[serde(default)]
     pub window: Option<u64>,
-    /// Tokens it can write.
+    /// Output limit in tokens.
     #[serde(default)]
     pub output: Option<u64>,
-    /// What it costs.
+    /// Its price.
     #[serde(default)]
     pub price: Option<ModelPrice>,
-    /// Whether it calls tools.
+    /// Whether it supports tool calls.
     #[serde(default = "yes")]
     pub tools: bool,
-    /// Whether it sees images.
+    /// Whether it accepts images.
     #[serde(default)]
     pub images: bool,
-    /// Whether it thinks before it answers.
+    /// Whether it supports thinking.
     #[serde(default)]
     pub thinking: bool,
-    /// Its place among its provider's models, for those who ask for a tier instead of a name.
+    /// Its tier among its provider's models, for settings that name a tier instead of a model.
     #[serde(default)]
     pub tier: Option<ModelTier>,
-    /// How it is asked, if that does not follow from what it can.
+    /// Overrides the profile that follows from its capabilities.
     #[serde(default)]
     pub profile: Option<ModelProfile>,
 }
@@ -53,7 +53,7 @@ impl ModelInfo {
         self.id.split_once('/').map_or("", |(provider, _)| provider)
     }
 
-    /// How it is asked: as its entry says, else by what it can.
+    /// The profile: the entry's own, else derived from its capabilities.
     pub fn effective_profile(&self) -> ModelProfile {
         let is_small = self.window.is_some_and(|window| window < SMALL_WINDOW);
         match self.profile {
@@ -63,7 +63,7 @@ impl ModelInfo {
         }
     }
 
-    /// Why it is asked so, in words for people.
+    /// Why it has that profile, in words for people.
     pub fn profile_reason(&self) -> &'static str {
         match self.effective_profile() {
             _ if self.profile.is_some() => "its entry says so",
@@ -79,7 +79,7 @@ impl ModelInfo {
     }
 }
 
-/// How able and how dear a model is among those of its provider.
+/// Capability and price class of a model among those of its provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelTier {
@@ -95,20 +95,20 @@ pub enum ModelTier {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelPrice {
-    /// Of what it reads.
+    /// Input tokens.
     pub input: f64,
-    /// Of what it writes, thinking included.
+    /// Output tokens, thinking included.
     pub output: f64,
-    /// Of what comes from the cache; unknown if absent.
+    /// Input tokens read from the cache; unknown if absent.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Of what is put into the cache; as `input` if absent.
+    /// Input tokens written to the cache; defaults to `input`.
     #[serde(default)]
     pub cache_write: Option<f64>,
-    /// What everything costs instead once a request reads more than so much.
+    /// Prices that apply to the whole request once its input exceeds a limit.
     #[serde(default)]
     pub long: Option<Box<LongRequestPrice>>,
-    /// Of a thousand searches that its provider's servers make; as `[search]` says if absent.
+    /// A thousand searches by its provider's servers; defaults to the entry in `[search]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<f64>,
 }
@@ -117,22 +117,22 @@ pub struct ModelPrice {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongRequestPrice {
-    /// More tokens read than this make a request long.
+    /// Input tokens above which a request is long.
     pub over: u64,
-    /// Of what it reads.
+    /// Input tokens.
     pub input: f64,
-    /// Of what it writes.
+    /// Output tokens.
     pub output: f64,
-    /// Of what comes from the cache.
+    /// Input tokens read from the cache.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Of what is put into the cache.
+    /// Input tokens written to the cache.
     #[serde(default)]
     pub cache_write: Option<f64>,
 }
 
 impl ModelPrice {
-    /// Nothing: a model on one's own machine.
+    /// Free: a model on the user's own machine.
     pub const FREE: Self = Self {
         input: 0.0,
         output: 0.0,
@@ -142,7 +142,7 @@ impl ModelPrice {
         search: None,
     };
 
-    /// The same usage with what it costs. What the provider itself has said it costs stays.
+    /// Adds the cost to a usage. A cost reported by the provider itself stays.
     pub fn charge(&self, usage: Usage) -> Usage {
         if usage.cost_complete {
             return usage;

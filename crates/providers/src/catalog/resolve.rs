@@ -1,19 +1,19 @@
-//! Finds out which model a person means by a name, and says how.
+//! Resolves a model name to a provider and model, and explains how.
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice, Problem};
 
 use super::known_models::KnownModels;
 
-/// A name that was understood.
+/// A resolved name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedModel {
-    /// The model that is meant.
+    /// The model it stands for.
     pub choice: ModelChoice,
-    /// How a name without a provider was understood; nothing for one that says it all.
+    /// How a name without a provider was resolved; none for a full name.
     pub how: Option<String>,
 }
 
-/// What names of a family begin with, and who serves it.
+/// Name prefixes of model families, and the provider of each.
 const FAMILIES: &[(&str, &str)] = &[
     ("claude-", "anthropic"),
     ("gpt-", "openai"),
@@ -29,7 +29,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("mistral-", "mistral"),
 ];
 
-/// Understands a name. `providers` are the names that may stand before the slash.
+/// Resolves a name. `providers` are the names that may stand before the slash.
 pub(super) fn resolve(
     text: &str,
     known: &KnownModels,
@@ -53,7 +53,7 @@ pub(super) fn resolve(
     Ok(ResolvedModel { choice, how })
 }
 
-/// Understands a name without a provider.
+/// Resolves a name without a provider.
 fn bare(name: &str, known: &KnownModels, providers: &[&str]) -> Option<(String, String, String)> {
     if let Some(facts) = known.by_alias(name) {
         return Some((

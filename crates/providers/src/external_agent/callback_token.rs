@@ -1,27 +1,27 @@
-//! The token of a callback URL: names one question of one session, and proves that we asked it.
+//! Callback token: names one request of one session, and proves with an HMAC that we issued it.
 //!
-//! It is computed, not stored. A question that is asked again after a restart has the same token,
-//! and a token can be told from a made-up one without knowing who waits for what.
+//! It is computed, not stored. A request that is retried after a restart has the same token,
+//! and a forged token is recognised without a list of the open requests.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{hmac, rand};
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
 
-/// Longer ones are not ours, and are not looked at.
+/// Maximum length: longer tokens are rejected unread.
 const LONGEST: usize = 256;
 
-/// Bytes of chance in a secret.
+/// Random bytes in a secret.
 const SECRET_BYTES: usize = 32;
 
-/// One question of one session.
+/// Identifies one request of one session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CallbackKey {
     pub(super) session: SessionId,
-    /// What tells it from the session's other questions.
+    /// Distinguishes it from the session's other requests.
     pub(super) key: String,
 }
 
-/// Makes tokens and recognises them.
+/// Creates and validates tokens.
 pub(super) struct CallbackSigner(hmac::Key);
 
 impl CallbackSigner {
@@ -29,14 +29,14 @@ impl CallbackSigner {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret))
     }
 
-    /// The token of a question.
+    /// The token of a request.
     pub(super) fn token(&self, question: &CallbackKey) -> String {
         let CallbackKey { session, key } = question;
         let proof = URL_SAFE_NO_PAD.encode(hmac::sign(&self.0, &spelled(question)));
         format!("{session}.{key}.{proof}")
     }
 
-    /// The question of a token; none if it is not one of ours. The proof is compared in constant time.
+    /// The request of a token; none if the token is not ours. The signature is compared in constant time.
     pub(super) fn question(&self, token: &str) -> Option<CallbackKey> {
         if token.len() > LONGEST {
             return None;
@@ -54,12 +54,12 @@ impl CallbackSigner {
     }
 }
 
-/// The signed words say what they are for, so that no other signature can pass as one.
+/// The signed text names its purpose, so that no other signature can pass as one.
 fn spelled(question: &CallbackKey) -> Vec<u8> {
     format!("rooftree callback\n{}\n{}", question.session, question.key).into_bytes()
 }
 
-/// A new secret for tokens. Whoever keeps it decides how long tokens live.
+/// Creates a secret for tokens. Tokens are valid as long as the caller keeps the secret.
 pub fn new_secret() -> Result<String, Problem> {
     let bytes: [u8; SECRET_BYTES] = rand::generate(&rand::SystemRandom::new())
         .map_err(|_| Problem::new(ErrorCode::Internal, "this machine gives no random bytes"))?

@@ -1,7 +1,7 @@
-//! Answers that come later: which are waited for, which have come, which come twice.
+//! Registry of callback answers: which are awaited, which have arrived, which are duplicates.
 //!
-//! Kept in memory only. An answer that came and was not yet in the journal when the program died is
-//! asked for again under the same key, and has to be given again.
+//! Kept in memory only. An answer that arrived but was not yet in the journal when the process died is
+//! requested again with the same idempotency key, and the agent has to repeat it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,48 +17,48 @@ use super::{
     events::{BODY_BYTES, ExternalReplyPiece},
 };
 
-/// Bytes of all pieces of one answer.
+/// Maximum bytes of all pieces of one answer.
 const ANSWER_BYTES: usize = 8 * BODY_BYTES;
-/// Pieces of one answer.
+/// Maximum pieces of one answer.
 const PIECES: usize = 1000;
-/// Letterboxes nobody listens to that are kept: for answers that come before we are ready, and for
-/// recognising those that come twice.
+/// Maximum number of buffered answers without a listener: for answers that come before we listen, and to
+/// detect duplicates.
 const KEPT: usize = 64;
 
-/// Makes sure that callbacks are listened for, and says under which base URL. It is given the one
-/// that is configured for the agent, if there is one.
+/// Makes sure that callbacks are received, and returns their base URL. Its argument is the base URL
+/// configured for the agent, if there is one.
 pub type CallbackBaseUrlFn =
     Arc<dyn Fn(Option<String>) -> BoxFuture<'static, Result<String, Problem>> + Send + Sync>;
 
-/// A callback that has come in.
+/// A received callback.
 #[derive(Clone, Copy, Debug)]
 pub struct AgentCallback<'a> {
-    /// What its URL ends with.
+    /// The last segment of its URL.
     pub token: &'a str,
-    /// What its sender calls it, if it says so outside of the body.
+    /// The sender's message id, if it is given outside of the body.
     pub message: Option<&'a str>,
-    /// What it says.
+    /// The body.
     pub body: &'a [u8],
 }
 
-/// What became of a callback.
+/// The result of delivering a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallbackReceipt {
-    /// It counts.
+    /// Accepted.
     Taken,
-    /// It came before and counted then.
+    /// A duplicate of an accepted one.
     Repeated,
     /// The answer is already complete.
     Over,
-    /// The token is not ours, or is another session's.
+    /// The token is invalid, or the body names another session.
     Unknown,
-    /// It, or the answer it belongs to, is too large.
+    /// The body, or the answer it belongs to, is too large.
     TooLarge,
-    /// It is neither an answer nor text.
+    /// Neither an answer nor text.
     Unreadable,
 }
 
-/// Where answers come in. Clones are the same place.
+/// Receives callback answers. Clones share the state.
 #[derive(Clone)]
 pub struct CallbackRegistry(Arc<CallbackState>);
 
@@ -75,24 +75,24 @@ struct PendingAnswers {
 }
 
 struct PendingAnswer {
-    /// Its place in the order of opening.
+    /// Sequence number, by the order of creation.
     number: u64,
     answer: watch::Sender<PartialAnswer>,
 }
 
-/// As much of an answer as has come.
+/// The pieces of an answer received so far.
 #[derive(Default)]
 struct PartialAnswer {
     pieces: Vec<ExternalReplyPiece>,
     bytes: usize,
     names: BTreeSet<String>,
     is_complete: bool,
-    /// Whoever asked has read all of it.
+    /// Whether the listener has read all of it.
     is_read: bool,
 }
 
 impl CallbackRegistry {
-    /// A place whose tokens are made with this secret.
+    /// Creates a registry whose tokens are signed with this secret.
     pub fn new(secret: &str, door: CallbackBaseUrlFn) -> Self {
         Self(Arc::new(CallbackState {
             signer: CallbackSigner::new(secret.as_bytes()),
@@ -101,7 +101,7 @@ impl CallbackRegistry {
         }))
     }
 
-    /// Takes a callback in.
+    /// Delivers a callback.
     pub fn deliver(&self, callback: AgentCallback<'_>) -> CallbackReceipt {
         let Some(question) = self.0.signer.question(callback.token) else {
             return CallbackReceipt::Unknown;
@@ -125,7 +125,7 @@ impl CallbackRegistry {
         self.put(question, said, name)
     }
 
-    /// Under which URL the answer to a question is awaited.
+    /// The callback URL for a request.
     pub(super) async fn url(
         &self,
         question: &CallbackKey,
@@ -139,8 +139,8 @@ impl CallbackRegistry {
         ))
     }
 
-    /// Begins to listen for an answer. What has come before counts, unless it was read to its end:
-    /// then the question is a new one in the same words.
+    /// Subscribes to an answer. Pieces received earlier count, unless they were read to the end:
+    /// then this is a new request with the same content.
     pub(super) fn listen(&self, question: &CallbackKey) -> AnswerListener {
         let mut boxes = self.boxes();
         boxes
@@ -190,7 +190,7 @@ impl PendingAnswers {
             .or_insert_with(open)
     }
 
-    /// Lets go of the oldest letterboxes that nobody listens to.
+    /// Evicts the oldest answers that have no listener.
     fn evict_idle(&mut self) {
         let idle = self
             .by_question
@@ -224,7 +224,7 @@ impl PartialAnswer {
     }
 }
 
-/// Hears the pieces of one answer, in the order in which they came.
+/// Receives the pieces of one answer, in the order in which they arrived.
 pub(super) struct AnswerListener {
     callbacks: CallbackRegistry,
     question: CallbackKey,
@@ -233,12 +233,12 @@ pub(super) struct AnswerListener {
 }
 
 impl AnswerListener {
-    /// Whether all of the answer is there.
+    /// Whether the answer is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.heard.borrow().is_complete
     }
 
-    /// The next piece. Nothing follows one that [is the last](Said::is_last).
+    /// The next piece. Nothing follows one that [is the last](ExternalReplyPiece::is_last).
     pub(super) async fn next(&mut self) -> ExternalReplyPiece {
         loop {
             let piece = self
@@ -255,13 +255,13 @@ impl AnswerListener {
                 return piece;
             }
             if self.heard.changed().await.is_err() {
-                // The letterbox is kept as long as somebody listens.
+                // The sender is kept as long as it has a listener.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// The answer has been read: what it said is let go, its names are kept to recognise repetitions.
+    /// Marks the answer as read: drops its pieces, keeps their ids to detect duplicates.
     fn mark_read(&self) {
         if let Some(letterbox) = self.callbacks.boxes().by_question.get(&self.question) {
             letterbox.answer.send_modify(|answer| {

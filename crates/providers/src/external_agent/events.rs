@@ -1,23 +1,23 @@
-//! What an external agent says, read from the body of a response or of a callback.
+//! Parses an external agent's answer from the body of a response or of a callback.
 
 use ring::digest;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Bytes of one body. The same bound holds for a response and for a callback.
+/// Maximum bytes of one body, for a response as for a callback.
 pub const BODY_BYTES: usize = 1024 * 1024;
 
 /// One piece of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ExternalReplyPiece {
     pub(super) text: String,
-    /// Why there will be no answer.
+    /// The error message, if there will be no answer.
     pub(super) error: Option<String>,
-    /// More pieces follow.
+    /// Whether more pieces follow.
     pub(super) goes_on: bool,
-    /// What the agent calls this piece; a piece that comes twice counts once.
+    /// The agent's id of this piece; duplicates count once.
     pub(super) message: Option<String>,
-    /// The session the agent believes to speak to.
+    /// The session the agent believes it answers.
     pub(super) session: Option<String>,
     /// Whether the body was an object with the fields of an answer, not just some text.
     pub(super) is_formal: bool,
@@ -34,7 +34,7 @@ struct ExternalReplyBody {
 }
 
 impl ExternalReplyPiece {
-    /// Reads a body: an object with `text` or `error`, or else text as it is. None if it is no text.
+    /// Parses a body: an object with `text` or `error`, else plain text. None if it is not text.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
         let formal = serde_json::from_str(text).ok();
@@ -58,12 +58,12 @@ impl ExternalReplyPiece {
         )
     }
 
-    /// Whether nothing follows it.
+    /// Whether it is the last piece.
     pub(super) fn is_last(&self) -> bool {
         !self.goes_on || self.error.is_some()
     }
 
-    /// What tells it from other pieces: the name it was given, else what it consists of.
+    /// Id that distinguishes it from other pieces: the agent's own, else a digest of the body.
     pub(super) fn name(&self, body: &[u8]) -> String {
         self.message.clone().unwrap_or_else(|| digest_of([body]))
     }
@@ -80,7 +80,7 @@ fn in_words(error: Value) -> String {
     }
 }
 
-/// A short name for some bytes, made of nothing but them. Where one piece ends counts.
+/// Digest of some byte strings. The boundaries between them count.
 pub(super) fn digest_of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     for piece in pieces {

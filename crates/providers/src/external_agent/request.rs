@@ -1,4 +1,4 @@
-//! What an external agent is asked: whatever is new since it last spoke.
+//! Builds the request to an external agent: the user's messages since its last answer.
 
 use std::sync::Arc;
 
@@ -30,13 +30,13 @@ struct ExternalMessage<'a> {
 struct ExternalMessagePart<'a> {
     #[serde(flatten)]
     part: &'a Part,
-    /// Base64 of an image or a file, if its bytes are at hand.
+    /// Base64 of an image or a file, if its bytes are available.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<String>,
 }
 
-/// Which question this is. It follows from the session and the conversation alone, so that asking
-/// again, in this process or in the next one, is asking the same.
+/// The key of a request. It is derived from the session and the conversation alone, so that a
+/// retry, in this process or in the next one, has the same key.
 pub(super) fn callback_key(request: &ModelRequest) -> CallbackKey {
     let spelled: Vec<Vec<u8>> = request
         .messages
@@ -55,18 +55,18 @@ pub(super) fn callback_key(request: &ModelRequest) -> CallbackKey {
     }
 }
 
-/// A message as bytes that differ if it does.
+/// A message as bytes that differ if the message does.
 fn spell_out(message: &ModelMessage) -> Vec<u8> {
     let spelled = match message {
         ModelMessage::User(parts) => serde_json::to_vec(&("user", parts)),
         ModelMessage::Assistant { parts, .. } => serde_json::to_vec(&("assistant", parts)),
         ModelMessage::Results(results) => serde_json::to_vec(&("results", results)),
     };
-    // Plain data with text keys always has a spelling.
+    // Plain data with string keys always serializes.
     spelled.unwrap_or_default()
 }
 
-/// The body of the POST. Without anything new from the user there is nothing to ask.
+/// The body of the POST. Fails without anything new from the user.
 pub(super) fn body(
     request: &ModelRequest,
     key: &str,
@@ -94,7 +94,7 @@ pub(super) fn body(
     serde_json::to_vec(&body).map_err(|error| Error::Refused(error.to_string()))
 }
 
-/// What the user said since somebody last answered.
+/// The parts of user messages since the last answer.
 fn new_parts(messages: &[Arc<ModelMessage>]) -> Vec<&Part> {
     let is_answer =
         |message: &Arc<ModelMessage>| matches!(**message, ModelMessage::Assistant { .. });

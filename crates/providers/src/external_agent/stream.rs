@@ -1,4 +1,4 @@
-//! One question to an external agent and its answer, as a stream.
+//! Sends one request to an external agent and streams its answer.
 
 use futures::{StreamExt, stream};
 use ring::hmac;
@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Asks and gives the answer as a stream. Nothing is sent before the stream is polled.
+/// Sends the request and streams the answer. Nothing is sent before the stream is polled.
 pub(super) fn stream(agent: ExternalAgentProvider, request: ModelRequest) -> ReplyStream {
     let exchange = ExternalAgentStream {
         phase: ExternalAgentPhase::Asking(Box::new((agent, request))),
@@ -39,7 +39,7 @@ pub(super) fn stream(agent: ExternalAgentProvider, request: ModelRequest) -> Rep
 
 struct ExternalAgentStream {
     phase: ExternalAgentPhase,
-    /// All that was said.
+    /// The whole text so far.
     text: String,
 }
 
@@ -55,7 +55,7 @@ struct AwaitedAnswer {
     request: Option<String>,
 }
 
-/// What a response brought.
+/// The content of a response.
 struct ExternalResponse {
     said: Option<ExternalReplyPiece>,
     body: Vec<u8>,
@@ -66,7 +66,7 @@ type ChunkResults = Vec<Result<ReplyChunk, Error>>;
 
 impl ExternalAgentStream {
     async fn step(&mut self) -> Option<ChunkResults> {
-        // Every way out but "go on listening" is the end, so this is the end unless said otherwise.
+        // Every path but "keep listening" ends the stream, so the phase is `Over` unless set again.
         let done = match std::mem::replace(&mut self.phase, ExternalAgentPhase::Over) {
             ExternalAgentPhase::Asking(asked) => match asked.0.options.mode {
                 AnswerMode::Sync => self.ask(&asked.0, &asked.1).await,
@@ -99,7 +99,7 @@ impl ExternalAgentStream {
         )
     }
 
-    /// The letterbox is open before the question leaves: the answer may be faster than the response.
+    /// Subscribes before the request is sent: the callback may arrive before the response.
     async fn ask_and_listen(
         &mut self,
         agent: &ExternalAgentProvider,
@@ -114,7 +114,7 @@ impl ExternalAgentStream {
         let url = url.map_err(|problem| Error::Refused(in_words(&problem)))?;
         let body = request::body(request, &question.key, Some(&url))?;
         let mut request = None;
-        // An answer that is already complete came while nobody listened, and need not be asked for.
+        // A complete answer that arrived without a listener need not be requested again.
         if !listener.is_complete() {
             match post(agent, &question, body).await {
                 Ok(response) => request = record_formal_reply(agent, &question, response),
@@ -171,7 +171,7 @@ impl ExternalAgentStream {
 }
 
 fn reply(text: String, request: Option<String>) -> ModelReply {
-    // What the agent's work costs is known to nobody here.
+    // The cost of the agent's work is not known.
     let usage = Usage::default();
     let (parts, dropped) = (vec![ReplyPart::Text { text }], Vec::new());
     ModelReply {
@@ -183,8 +183,8 @@ fn reply(text: String, request: Option<String>) -> ModelReply {
     }
 }
 
-/// A response to a question whose answer may come later counts if it is clearly an answer: servers
-/// acknowledge in many words.
+/// In async mode a response counts as an answer only if it has the fields of one: servers
+/// acknowledge requests with all kinds of text.
 fn record_formal_reply(
     agent: &ExternalAgentProvider,
     question: &CallbackKey,
@@ -223,7 +223,7 @@ fn read(mode: AnswerMode, whole: FullResponse) -> Result<ExternalResponse, Error
         let words = "the agent promises an answer for later, but is set to answer at once (mode = \"sync\")";
         return Err(Error::Refused(words.into()));
     }
-    // Nothing that comes with "later" is the answer.
+    // The body of a 202 Accepted is not the answer.
     let said = match whole.status {
         202 => None,
         _ => Some(
@@ -238,7 +238,7 @@ fn read(mode: AnswerMode, whole: FullResponse) -> Result<ExternalResponse, Error
     })
 }
 
-/// What a status means here. No shorter question exists, and redirects are not followed.
+/// Classifies a status. The request cannot be shortened, and redirects are not followed.
 fn class(refusal: &ErrorResponse) -> Error {
     let said = ExternalReplyPiece::read(refusal.body.as_bytes())
         .and_then(|said| said.error)

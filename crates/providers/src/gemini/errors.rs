@@ -1,4 +1,4 @@
-//! Classes what is no answer: by the vendor's status word first, by the number if that says nothing.
+//! Classifies error responses: by the vendor's status word first, else by the HTTP status.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::events::{GeminiError, GeminiErrorBody};
 use crate::{Error, http::error_response::ErrorResponse};
 
-/// The class of an answer that is no stream.
+/// Classifies a response that is not a stream.
 pub(super) fn classify_response(refusal: &ErrorResponse) -> Error {
     let failure = match refusal.json() {
         Some(
@@ -21,7 +21,7 @@ pub(super) fn classify_response(refusal: &ErrorResponse) -> Error {
         .unwrap_or_else(|| refusal.classify_status(&failure.message))
 }
 
-/// The class of an error that comes in the middle of a stream.
+/// Classifies an error event in the middle of a stream.
 pub(super) fn classify_in_stream(failure: &GeminiError) -> Error {
     let words = failure.message.clone();
     by_word(failure, None, words.clone()).unwrap_or_else(|| {
@@ -61,8 +61,8 @@ fn by_word(failure: &GeminiError, wait: Option<Duration>, words: String) -> Opti
     })
 }
 
-/// The vendor has no code for a prompt that does not fit, only this sentence. It is matched by how
-/// it begins and goes on, because a refusal may quote anything.
+/// The vendor has no code for a prompt that is too long, only this sentence. It is matched at its
+/// beginning and further on, because an error may quote any text.
 fn is_too_long(message: &str) -> bool {
     let message = message.trim_start();
     message.starts_with("The input token count")

@@ -1,10 +1,10 @@
-//! The wire's events, as far as they are read here. What is not known is not an error.
+//! Stream events of Google's API, as far as they are parsed here. Unknown fields are not an error.
 
 use rooftree_protocol::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// One event: a piece of the answer, or an error in its place.
+/// One event: a piece of the answer, or an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct GeminiEvent {
@@ -37,7 +37,7 @@ pub(super) struct GeminiPromptFeedback {
 }
 
 impl GeminiPromptFeedback {
-    /// Why the prompt is not answered, if it is not.
+    /// Why the prompt was blocked, if it was.
     pub(super) fn refusal(self) -> Option<String> {
         let reason = self.block_reason?;
         Some(
@@ -47,7 +47,7 @@ impl GeminiPromptFeedback {
     }
 }
 
-/// Totals so far; each event has them all.
+/// Token totals so far; each event has all of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct GeminiUsage {
@@ -59,7 +59,7 @@ pub(super) struct GeminiUsage {
 }
 
 impl GeminiUsage {
-    /// In our words. The wire counts thinking apart from the rest of the output.
+    /// Converts to our usage. The vendor counts thinking apart from the rest of the output.
     pub(super) fn usage(self) -> Usage {
         Usage {
             input: self
@@ -75,7 +75,7 @@ impl GeminiUsage {
     }
 }
 
-/// The body of a refusal. Some of the vendor's servers put it into a list.
+/// The body of an error response. Some of the vendor's servers wrap it in a list.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum GeminiErrorBody {

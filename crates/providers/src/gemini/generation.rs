@@ -1,9 +1,9 @@
-//! What a generation of models understands: how it is told to think, where images of tools go.
+//! Gemini model generations: their thinking parameters, and where images in tool results go.
 
 use rooftree_protocol::Effort;
 use serde::Serialize;
 
-/// The generations that differ on the wire.
+/// The generations that differ in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GeminiGeneration {
     /// Does not think.
@@ -26,7 +26,7 @@ pub(super) struct GeminiThinking {
 }
 
 impl GeminiGeneration {
-    /// By the model's name; names without a number mean the newest.
+    /// Detects the generation from the model's name; names without a number mean the newest.
     pub(super) fn of(model: &str) -> Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         let Some(version) = name.strip_prefix("gemini-") else {
@@ -40,7 +40,7 @@ impl GeminiGeneration {
         }
     }
 
-    /// What to say about thinking. Thoughts are shown wherever there may be some.
+    /// The thinking parameters. Thoughts are always requested from models that think.
     pub(super) fn thinking(self, effort: Option<Effort>) -> Option<GeminiThinking> {
         let (level, budget) = match effort {
             None => (None, None),

@@ -1,4 +1,4 @@
-//! Makes the wire's contents of a conversation. The same message always gives the same bytes.
+//! Encodes a conversation as Gemini contents. The same message always gives the same bytes.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -12,7 +12,7 @@ use crate::{
     media::{self, DroppedContent, EncodedPart, MediaLimits, PDF},
 };
 
-/// What the wire takes. The vendor takes 20 MB for a whole request.
+/// Media the API accepts. A whole request may have 20 MB.
 const TAKES: MediaLimits = MediaLimits {
     images: &[
         "image/png",
@@ -33,7 +33,7 @@ pub(super) struct GeminiContent<'a> {
     parts: Vec<GeminiPart<'a>>,
 }
 
-/// One part of a message: what it is, and the vendor's signature on it.
+/// One part of a message: its content, and the vendor's signature on it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GeminiPart<'a> {
@@ -65,7 +65,7 @@ enum GeminiPartBody<'a> {
     Response {
         function_response: GeminiFunctionResponse<'a>,
     },
-    /// An item of the vendor's own, as it came.
+    /// An opaque item of the vendor's, unchanged.
     Kept(&'a Value),
 }
 
@@ -101,19 +101,19 @@ impl<'a> From<GeminiPartBody<'a>> for GeminiPart<'a> {
     }
 }
 
-/// Who reads the contents.
+/// The model and provider that the contents are encoded for.
 pub(super) struct GeminiTarget<'a> {
     pub(super) provider: &'a str,
     pub(super) generation: GeminiGeneration,
 }
 
-/// The conversation as contents. What is left empty is left out: the wire refuses it.
+/// Encodes the conversation. Empty messages are left out: the API refuses them.
 pub(super) fn encode_messages<'a>(
     request: &'a ModelRequest,
     reader: &GeminiTarget<'_>,
     dropped: &mut DroppedContent,
 ) -> Vec<GeminiContent<'a>> {
-    // Results say only which call they answer; the wire wants the tool's name as well.
+    // Results only name the call they answer; the API also needs the tool's name.
     let mut tools: HashMap<&str, &str> = HashMap::new();
     let mut contents = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
@@ -158,7 +158,7 @@ fn call_of(part: &ReplyPart) -> Option<&ToolCall> {
     }
 }
 
-/// What somebody said.
+/// Encodes the parts of a user message.
 fn shown<'a>(parts: &'a [MessagePart], media: &MediaBytes) -> Vec<GeminiPart<'a>> {
     let part = |part| match media::encode_part(part, media, &TAKES) {
         EncodedPart::Text("") => None,
@@ -180,7 +180,7 @@ fn shown<'a>(parts: &'a [MessagePart], media: &MediaBytes) -> Vec<GeminiPart<'a>
     parts.iter().filter_map(part).collect()
 }
 
-/// What a tool gave: its text as the response, its images inside or, for older models, behind it.
+/// Encodes a tool result: its text as the response, its images inside or, for older models, behind it.
 fn responded<'a>(
     result: &'a ToolResult,
     name: &'a str,
@@ -221,7 +221,7 @@ fn responded<'a>(
         .collect()
 }
 
-/// What a model said. Thinking and items of another provider stay behind.
+/// Encodes an assistant message. Thinking and opaque items of another provider are left out.
 fn spoken<'a>(
     parts: &'a [ReplyPart],
     model: &str,
@@ -231,7 +231,7 @@ fn spoken<'a>(
     let own = media::is_of(reader.provider, model);
     let mut spoken: Vec<GeminiPart<'a>> = Vec::with_capacity(parts.len());
     let mut signed: Option<&'a str> = None;
-    // Calls made at the same time have one signature, on the first.
+    // Parallel calls have one signature, on the first.
     let mut is_first_call = true;
     for part in parts {
         let body = match part {
@@ -283,7 +283,7 @@ fn spoken<'a>(
 }
 
 fn called(call: &ToolCall) -> GeminiFunctionCall<'_> {
-    // The wire takes objects only; input that could not be read is kept as the text it was.
+    // The API takes only objects; input that could not be parsed is kept as text.
     let args = match &call.input {
         input @ Value::Object(_) => Cow::Borrowed(input),
         other => Cow::Owned(json!({ "input": other })),

@@ -1,7 +1,7 @@
-//! Spells a request. Everything that stays the same from turn to turn comes before the contents.
+//! Encodes a request for Gemini. Everything that stays the same from turn to turn precedes the contents.
 //!
 //! Invariant: the body of a turn begins with the bytes of the turn before, up to the end of the
-//! contents they share. The vendor caches such beginnings by itself and takes no marks.
+//! contents they share. The vendor caches such prefixes by itself and takes no cache markers.
 
 use rooftree_protocol::ToolSpec;
 use serde::Serialize;
@@ -77,7 +77,7 @@ struct GeminiGenerationConfig<'a> {
     response_json_schema: Option<&'a Value>,
 }
 
-/// The body of a request, and what of the conversation it leaves out.
+/// Encodes the body of a request; also returns what of the conversation it leaves out.
 pub(super) fn encode_request(
     request: &ModelRequest,
     provider: &str,

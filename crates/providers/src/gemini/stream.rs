@@ -1,7 +1,7 @@
-//! Reads an answer: joins its parts in order and turns them into chunks.
+//! Decodes a streamed answer of Gemini: joins its parts in order and turns them into chunks.
 //!
-//! The wire has no last event. The answer is over when it has said why it stops; more may follow,
-//! the final count of tokens above all, so it is read to the end of the body.
+//! The API has no final event. The answer is complete once it has a finish reason; more may follow,
+//! above all the final token count, so the body is read to its end.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::{
     sse,
 };
 
-/// An answer being read.
+/// Decoder of one answer.
 pub(super) struct GeminiStream {
     provider: Arc<str>,
     dropped: Vec<String>,
@@ -70,7 +70,7 @@ impl GeminiStream {
                 Some(self.call(&call, signature))
             }
             (None, _, None) => {
-                // Whatever is no object could not be sent back as a part.
+                // A value that is not an object could not be sent back as a part.
                 part.as_object()?;
                 self.is_open = false;
                 self.parts.push(ReplyPart::Opaque {
@@ -144,7 +144,7 @@ impl GeminiStream {
         }
     }
 
-    /// Takes in why the answer stops. A refusal of everything is an error: there is nothing to keep.
+    /// Handles the finish reason. A refusal without content is an error: there is nothing to keep.
     fn close(&mut self, reason: &str, message: Option<String>) -> Result<(), Error> {
         let words = || {
             message
@@ -155,7 +155,7 @@ impl GeminiStream {
             "STOP" if self.calls > 0 => StopReason::Calls,
             "STOP" => StopReason::End,
             "MAX_TOKENS" | "CONTINUATION" => StopReason::MaxOutput,
-            // The model tried to call and failed to spell it; another try may do better.
+            // The model wrote an invalid call; a retry may succeed.
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => {
                 return Err(Error::Broken(words()));
             }
@@ -190,7 +190,7 @@ impl GeminiStream {
             .collect();
         match candidate.finish_reason {
             Some(reason) => self.close(&reason, candidate.finish_message)?,
-            // A call may come in an event behind the one that says why the answer stops.
+            // A call may come in an event after the finish reason.
             None if self.calls > 0 && self.stop == Some(StopReason::End) => {
                 self.stop = Some(StopReason::Calls);
             }

@@ -1,4 +1,4 @@
-//! An answer that is no stream: its status, headers and body, and what the status alone means.
+//! A response that is not a stream: its status, headers and body, and the error class of the status.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,16 +8,16 @@ use serde::de::DeserializeOwned;
 use super::retry_after;
 use crate::Error;
 
-/// Bytes of an error body that are read; no vendor says more of use.
+/// Maximum bytes read of an error body; no vendor says anything useful beyond that.
 const BODY_BYTES: usize = 64 * 1024;
 
-/// Characters of a vendor's sentence that are kept.
+/// Maximum characters kept of a vendor's error message.
 const SENTENCE: usize = 600;
 
-/// A server's no.
+/// An error response.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorResponse {
-    /// The status; 200 when the error came inside a stream or instead of one.
+    /// The status; 200 if the error came inside a stream or instead of one.
     pub status: u16,
     /// Its headers.
     pub headers: HeaderMap,
@@ -26,7 +26,7 @@ pub struct ErrorResponse {
 }
 
 impl ErrorResponse {
-    /// Reads an answer's body as far as it is of use. What cannot be read is left out.
+    /// Reads a response's body up to the limit. A part that cannot be read is left out.
     pub(super) async fn read(mut response: Response, patience: Duration) -> Self {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
@@ -48,7 +48,7 @@ impl ErrorResponse {
         }
     }
 
-    /// The body as the vendor's type, if it is that.
+    /// Parses the body as the vendor's type, if it is that.
     pub fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(&self.body).ok()
     }
@@ -58,12 +58,12 @@ impl ErrorResponse {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// How long the server wants us to wait, by the headers all vendors share.
+    /// The retry delay from the headers that all vendors share.
     pub fn retry_after(&self) -> Option<Duration> {
         retry_after::retry_after(&self.headers, SystemTime::now())
     }
 
-    /// The class the status alone means; `said` is the vendor's sentence, empty if it has none.
+    /// Classifies by the status alone; `said` is the vendor's message, empty if there is none.
     pub fn classify_status(&self, said: &str) -> Error {
         let retry_after = self.retry_after();
         match self.status {
@@ -81,7 +81,7 @@ impl ErrorResponse {
         }
     }
 
-    /// The vendor's sentence, or the beginning of the body, with the request's name for diagnosis.
+    /// The vendor's message, or the beginning of the body, with the request id for diagnosis.
     pub fn error_text(&self, said: &str) -> String {
         let said = if said.trim().is_empty() {
             self.body.trim()
@@ -99,7 +99,7 @@ impl ErrorResponse {
     }
 }
 
-/// The server's name for a request, under any of the headers vendors use.
+/// The request id, from any of the headers vendors use.
 pub fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id", "x-goog-request-id", "cf-ray"]
         .iter()

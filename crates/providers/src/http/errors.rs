@@ -1,10 +1,10 @@
-//! Says what went wrong below HTTP, down to its cause, and never with the URL.
+//! Formats network errors below HTTP with their causes, and never with the URL.
 
 use std::{error::Error as _, time::Duration};
 
 use crate::Error;
 
-/// An error and its causes in one line. URLs may hold passwords and stay out.
+/// An error and its causes in one line. URLs are left out, because they may contain passwords.
 pub(super) fn words(error: &reqwest::Error) -> String {
     let kind = match () {
         () if error.is_timeout() => "timed out",
@@ -26,16 +26,16 @@ pub(super) fn words(error: &reqwest::Error) -> String {
     words
 }
 
-/// No connection, or one that broke.
+/// Error for a connection that failed or broke.
 pub(super) fn network(error: &reqwest::Error) -> Error {
     match error.is_builder() {
-        // Asking again would not build it either: a wrong URL, or a key no header can carry.
+        // A retry would not help: a wrong URL, or a key that no header can carry.
         true => Error::Refused(words(error)),
         false => Error::Broken(words(error)),
     }
 }
 
-/// Nothing came for too long.
+/// Error for an expired timeout.
 pub(super) fn timeout_error(what: &str, waited: Duration) -> Error {
     Error::Broken(format!("{what} within {:.0} s", waited.as_secs_f64()))
 }

@@ -1,7 +1,7 @@
-//! One question and its streamed answer: sends, reads events, keeps the time, ends with a reply.
+//! Sends a request and streams the answer's server-sent events, with timeouts, up to the whole reply.
 //!
-//! A wire says what events mean through [`Decoder`]; everything that goes wrong between the
-//! two ends is handled here, once for all wires.
+//! A provider interprets events through [`EventDecoder`]; network errors are handled here, once for all
+//! providers.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -19,30 +19,30 @@ use super::{
 };
 use crate::{Error, ModelReply, ReplyChunk, ReplyStream, sse};
 
-/// Knows what a vendor's events mean. One decoder reads one answer.
+/// Decodes a vendor's events. One decoder reads one answer.
 pub(crate) trait EventDecoder: Send + 'static {
-    /// Takes one event in. An `Err` ends the stream.
+    /// Decodes one event. An `Err` ends the stream.
     fn take(&mut self, event: &sse::SseEvent) -> Result<DecodeProgress, Error>;
 
-    /// Gives the whole reply when the answer is over; none if its end is missing. Called once.
+    /// Returns the whole reply when the stream is over; none if its end is missing. Called once.
     fn finish(&mut self) -> Option<ModelReply>;
 
-    /// Classes an answer that is no stream.
+    /// Classifies a response that is not a stream.
     fn classify_error(&self, refusal: &ErrorResponse) -> Error;
 }
 
-/// What an event was good for.
+/// The result of decoding an event.
 #[derive(Debug, PartialEq)]
 pub(crate) enum DecodeProgress {
-    /// Nothing: the server only shows that it lives. Does not count as an event.
+    /// A keep-alive. Does not reset the event timeout.
     Ping,
-    /// These pieces, maybe none.
+    /// These chunks, maybe none.
     Chunks(Vec<ReplyChunk>),
-    /// The answer is over; what follows is not read.
+    /// The answer is complete; the rest is not read.
     End,
 }
 
-/// Asks and gives the answer as a stream. Nothing is sent before the stream is polled.
+/// Sends the request and streams the answer. Nothing is sent before the stream is polled.
 pub(crate) fn stream(
     client: HttpClient,
     post: HttpPost,
@@ -59,7 +59,7 @@ pub(crate) fn stream(
     .boxed()
 }
 
-/// A stream that is an error and nothing else.
+/// A stream of one error.
 pub(crate) fn failed(error: Error) -> ReplyStream {
     stream::iter([Err(error)]).boxed()
 }
@@ -67,7 +67,7 @@ pub(crate) fn failed(error: Error) -> ReplyStream {
 struct HttpExchange<D> {
     phase: HttpExchangePhase,
     decoder: D,
-    /// What has come and not been given yet. An error waits behind what came before it.
+    /// Decoded chunks that are not yet yielded. An error is yielded after the chunks before it.
     ready: VecDeque<Result<ReplyChunk, Error>>,
 }
 
@@ -83,7 +83,7 @@ impl<D: EventDecoder> HttpExchange<D> {
             if let Some(next) = self.ready.pop_front() {
                 return Some(next);
             }
-            // Every way out but "go on reading" is the end, so this is the end unless said otherwise.
+            // Every path but "keep reading" ends the stream, so the phase is `Over` unless set again.
             let step = match std::mem::replace(&mut self.phase, HttpExchangePhase::Over) {
                 HttpExchangePhase::Asking(client, post) => self.ask(client, *post).await,
                 HttpExchangePhase::Reading(reading) => self.read(reading).await,
@@ -139,7 +139,7 @@ impl<D: EventDecoder> HttpExchange<D> {
             Ok(Err(error)) => Some(errors::network(&error)),
             Err(_) => Some(reading.patience.lost()),
         };
-        // Only a body that ended may have its last event without an empty line; a broken one may not.
+        // Only a body that ended regularly may lack the empty line after its last event; a broken one may not.
         let last = reading.events.finish().filter(|_| lost.is_none());
         self.take(last.as_slice(), &mut reading.patience)?;
         self.end(reading.request, lost)
@@ -163,7 +163,7 @@ impl<D: EventDecoder> HttpExchange<D> {
         Ok(StreamEnded::NotYet)
     }
 
-    /// The answer is over or lost. It counts if the vendor's last word has come, however the rest ended.
+    /// Handles the end of the stream. The reply counts if its final event has come, even if the connection broke then.
     fn end(
         &mut self,
         request: Option<String>,
@@ -183,7 +183,7 @@ enum StreamEnded {
     NotYet,
 }
 
-/// An answer that is being read.
+/// A response that is being read.
 struct ResponseReader {
     response: Response,
     events: sse::SseDecoder,
@@ -191,12 +191,12 @@ struct ResponseReader {
     request: Option<String>,
 }
 
-/// How much longer to wait.
+/// Deadlines of one answer.
 struct StreamDeadline {
     timeouts: HttpTimeouts,
-    /// When the whole answer must be there.
+    /// Deadline for the whole answer.
     total: Instant,
-    /// When the next event must be there.
+    /// Deadline for the next event.
     next: Instant,
     what: &'static str,
     wait: Duration,
@@ -233,7 +233,7 @@ impl StreamDeadline {
     }
 }
 
-/// Whether this is a page or a JSON document: what proxies and some servers answer instead of a stream.
+/// Whether this is HTML or a JSON document: what proxies and some servers send instead of a stream.
 fn is_document(response: &Response) -> bool {
     let kind = response
         .headers()
@@ -258,7 +258,7 @@ pub(super) async fn send(client: &HttpClient, post: HttpPost) -> Result<Response
                 value.set_sensitive(true);
                 request = request.header(HeaderName::from_static(name), value);
             }
-            // Lets the request fail as one that cannot be built, without the value in its words.
+            // Makes building the request fail, with an error that does not contain the value.
             Err(_) => request = request.header(name, "\n"),
         }
     }

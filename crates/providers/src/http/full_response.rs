@@ -1,4 +1,4 @@
-//! One question and its whole answer, for servers that do not stream.
+//! Sends a request and reads the whole response, for servers that do not stream.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ use super::{
 };
 use crate::Error;
 
-/// What a server says.
+/// The outcome of a POST.
 pub(crate) enum PostOutcome {
     Yes(FullResponse),
     No(ErrorResponse),
 }
 
-/// A whole answer.
+/// A complete response.
 pub(crate) struct FullResponse {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    /// The server's name for the request.
+    /// The server's id for the request.
     pub(crate) request: Option<String>,
 }
 
 impl HttpClient {
-    /// Posts, and reads an answer of at most so many bytes.
+    /// Sends a POST and reads a response of at most so many bytes.
     pub(crate) async fn post_and_read(
         &self,
         post: HttpPost,

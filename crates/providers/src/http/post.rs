@@ -1,17 +1,17 @@
-//! One question on its way: where to, with which headers, which body.
+//! A POST request: URL, headers and body.
 
 /// A POST with a JSON body.
 #[derive(Clone, Default)]
 pub struct HttpPost {
     pub(super) url: String,
     pub(super) headers: Vec<(String, String)>,
-    /// Headers that hold keys; never printed.
+    /// Headers that contain keys; never printed.
     pub(super) secrets: Vec<(&'static str, String)>,
     pub(super) body: Vec<u8>,
 }
 
 impl HttpPost {
-    /// A post to this place.
+    /// A POST to this URL.
     pub fn to(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -19,12 +19,12 @@ impl HttpPost {
         }
     }
 
-    /// A post of a JSON body.
+    /// A POST with a JSON body.
     pub fn json(url: impl Into<String>, body: Vec<u8>) -> Self {
         Self::to(url).body(body)
     }
 
-    /// With a JSON body that is already spelled, because its bytes matter.
+    /// Sets a JSON body that is already serialized, because its bytes matter.
     pub fn body(mut self, body: Vec<u8>) -> Self {
         self.body = body;
         self
@@ -36,7 +36,7 @@ impl HttpPost {
         self
     }
 
-    /// Adds a header that holds a key.
+    /// Adds a header that contains a key.
     pub fn secret(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.secrets.push((name, value.into()));
         self

@@ -1,4 +1,4 @@
-//! Takes a short look at a server: whether it is there, and what it says.
+//! Probes a server with a short timeout: whether it responds, and with what.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{HttpClient, errors};
 use crate::Error;
 
 impl HttpClient {
-    /// What a URL answers, read as this type; none if nobody answers in time or it is something else.
+    /// GETs a URL and parses the JSON response; none on a timeout, an error status or other content.
     pub(crate) async fn get_json<T: DeserializeOwned>(
         &self,
         url: &str,
@@ -18,7 +18,7 @@ impl HttpClient {
         response.error_for_status().ok()?.json().await.ok()
     }
 
-    /// The status a URL answers with when nothing is asked of it.
+    /// The status of a HEAD request.
     pub async fn head_status(&self, url: &str, patience: Duration) -> Result<u16, Error> {
         let answer = self.inner.head(url).timeout(patience).send().await;
         answer

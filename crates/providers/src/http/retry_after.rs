@@ -1,13 +1,13 @@
-//! Reads how long a server wants us to wait.
+//! Parses the `retry-after` headers: how long a server asks to wait.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
 
-/// Waits longer than this are taken for a defect of the server.
+/// Longer delays are taken for a defect of the server and ignored.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// What `retry-after-ms` or `retry-after` asks for, in seconds or as a date.
+/// The delay in `retry-after-ms` or `retry-after`, as a number or a date.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let exact = text("retry-after-ms").and_then(|text| seconds(text, 1000.0));
@@ -16,7 +16,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     })
 }
 
-/// A number of things of which so many are one second.
+/// Parses a number in a unit of which so many are one second.
 fn seconds(text: &str, per_second: f64) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
     let wait = Duration::try_from_secs_f64(number / per_second).ok()?;

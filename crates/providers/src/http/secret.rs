@@ -1,18 +1,18 @@
-//! A key that is looked up each time it is needed, and never printed.
+//! An API key that is looked up for every request, and never printed.
 
 use std::{fmt, sync::Arc};
 
-/// Knows a key, or that there is none. Asked again for every request, so that a key may change.
+/// Looks up a key, or reports that there is none. Called for every request, so that a key may change.
 #[derive(Clone)]
 pub struct Secret(Arc<dyn Fn() -> Option<String> + Send + Sync>);
 
 impl Secret {
-    /// Looks a key up this way.
+    /// A key looked up by this function.
     pub fn from_fn(look_up: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(look_up))
     }
 
-    /// Always this key.
+    /// A constant key.
     pub fn fixed(key: impl Into<String>) -> Self {
         let key = key.into();
         Self::from_fn(move || Some(key.clone()))
@@ -23,7 +23,7 @@ impl Secret {
         Self::from_fn(|| None)
     }
 
-    /// The key without the spaces and line ends that come with copying; none if nothing is left.
+    /// The key, trimmed of spaces and line ends from copying; none if nothing is left.
     pub fn reveal(&self) -> Option<String> {
         (self.0)()
             .map(|key| key.trim().to_owned())

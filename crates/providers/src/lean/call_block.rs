@@ -1,44 +1,44 @@
-//! Where a block that may hold a call begins and ends. Pure, over what has come of the text.
+//! Finds where a block that may contain a call begins and ends. Pure, over the text received so far.
 
 use super::parse_call::JsonStringState;
 
 /// Characters a block can end with.
 pub(super) const ENDS: [char; 3] = ['`', '}', '>'];
 
-/// How a result begins, which only the runtime writes.
+/// The opening of a result, which only the runtime writes.
 const RESULT: &str = "<result of=";
 
 const FENCE: &str = "```";
 const TAG: &str = "<tool_call>";
 const END_TAG: &str = "</tool_call>";
 
-/// What the beginning of a line may turn out to be.
+/// What the beginning of a line may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockStart {
-    /// Words.
+    /// Ordinary text.
     Nothing,
-    /// Too little has come to know.
+    /// Not decidable yet.
     Perhaps,
-    /// The beginning or the end of a code block that is no call.
+    /// The beginning or the end of a code block that is not a call.
     Code,
     /// A result that the model made up.
     Invented,
-    /// Something with JSON in it, which begins at `start`.
+    /// A block with JSON, which begins at `start`.
     Block { start: usize, closer: BlockCloser },
 }
 
-/// What ends a block.
+/// The delimiter that ends a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BlockCloser {
     /// A fence.
     Fence,
-    /// The end of the element.
+    /// The closing tag.
     Tag,
-    /// The last brace.
+    /// The matching brace.
     Brace,
 }
 
-/// What begins here, at the start of a line.
+/// Classifies the text at the start of a line.
 pub(super) fn opening(text: &str, in_code: bool) -> BlockStart {
     let line = text.trim_start_matches([' ', '\t']);
     let at = |rest: &str| text.len() - rest.len();
@@ -132,7 +132,7 @@ fn fence_behind(body: &str) -> Option<usize> {
     None
 }
 
-/// Where the first JSON object ends.
+/// The end of the first JSON object.
 fn balanced(body: &str) -> Option<usize> {
     let (mut strings, mut depth) = (JsonStringState::default(), 0_usize);
     for (at, letter) in body.char_indices() {

@@ -1,7 +1,7 @@
-//! Finds the calls in a text while it comes: words go on at once, a block is held until it is whole.
+//! Scans streamed text for calls: text is passed on at once, a block is buffered until it is complete.
 //!
 //! A call is a fenced block, a `<tool_call>` element or bare JSON at the beginning of a line.
-//! Invariant: how the text is cut into pieces does not change what is found.
+//! Invariant: how the text is split into chunks does not change what is found.
 
 use std::sync::Arc;
 
@@ -10,32 +10,32 @@ use super::{
     parse_call::{self, WrittenCall},
 };
 
-/// What a text consists of.
+/// A part of the scanned text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ScannedPart {
     Text(String),
     Call(WrittenCall),
 }
 
-/// Whether more of the text may come.
+/// Whether more text may come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanInput {
     More,
     Over,
 }
 
-/// Where the text that is held begins.
+/// The position where the buffered text begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinePosition {
     LineStart,
     InLine,
 }
 
-/// Reads one text.
+/// Scanner of one text.
 #[derive(Debug)]
 pub(super) struct CallScanner {
     offered: Arc<[String]>,
-    /// What has come and could still become a call.
+    /// Buffered text that could still become a call.
     held: String,
     place: LinePosition,
     /// Inside of a code block, where nothing is a call.
@@ -48,11 +48,11 @@ pub(super) struct CallScanner {
 /// What has been found so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ScanProgress {
-    /// Words only.
+    /// Only text.
     Words,
     /// A call: another one may follow.
     Call,
-    /// A call and then words. A model that cannot stop invents its result, so nothing more counts.
+    /// A call and then text. A model that does not stop invents the result, so the rest is ignored.
     Talk,
 }
 
@@ -68,12 +68,12 @@ impl CallScanner {
         }
     }
 
-    /// Takes more of the text in.
+    /// Takes more text.
     pub(super) fn push(&mut self, text: &str) -> Vec<ScannedPart> {
         let may_end =
             self.held.is_empty() || text.contains(call_block::ENDS) || self.held.len() < 64;
         self.held.push_str(text);
-        // A long block need not be read again for each word it grows by.
+        // A long block need not be scanned again for each word added to it.
         if may_end {
             self.advance(ScanInput::More)
         } else {
@@ -81,14 +81,14 @@ impl CallScanner {
         }
     }
 
-    /// The text is over.
+    /// Ends the text.
     pub(super) fn finish(&mut self) -> Vec<ScannedPart> {
         let pieces = self.advance(ScanInput::Over);
         (self.place, self.in_code) = (LinePosition::LineStart, false);
         pieces
     }
 
-    /// Whether a result was made up, and left out with all behind it.
+    /// Whether the model invented a result, which was left out with everything after it.
     pub(super) fn has_fake_result(&self) -> bool {
         self.invents
     }
@@ -108,7 +108,7 @@ impl CallScanner {
         pieces
     }
 
-    /// Gives the rest of a line that is no call.
+    /// Returns the rest of a line that is not a call.
     fn rest_of_line(&mut self) -> Vec<ScannedPart> {
         let end = self.held.find('\n').map(|at| at + 1);
         self.place = if end.is_some() {
@@ -119,13 +119,13 @@ impl CallScanner {
         vec![ScannedPart::Text(self.take(end.unwrap_or(self.held.len())))]
     }
 
-    /// Decides what a line begins; nothing if that cannot be known yet.
+    /// Classifies a line; none if that is not decidable yet.
     fn begin_line(&mut self, flow: ScanInput) -> Option<Vec<ScannedPart>> {
         match call_block::opening(&self.held, self.in_code) {
             BlockStart::Perhaps if flow == ScanInput::More => return None,
             BlockStart::Perhaps | BlockStart::Nothing => self.place = LinePosition::InLine,
             BlockStart::Code => (self.place, self.in_code) = (LinePosition::InLine, !self.in_code),
-            // Whatever follows was made up too.
+            // Everything after it is invented too.
             BlockStart::Invented => {
                 self.invents |= self.after == ScanProgress::Words;
                 (self.place, self.after) = (LinePosition::InLine, ScanProgress::Talk);
@@ -189,7 +189,7 @@ mod tests {
         ["Read".to_owned()].into()
     }
 
-    /// The text that stays, and how many calls there are.
+    /// The remaining text, and the number of calls.
     fn scan(pieces: &[&str]) -> (String, usize) {
         let mut scanner = CallScanner::new(offered());
         let mut found: Vec<ScannedPart> = pieces

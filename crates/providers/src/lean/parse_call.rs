@@ -1,21 +1,21 @@
-//! Reads calls that a model wrote as JSON: as it was asked to, or as other trainers taught it to.
+//! Parses calls that a model wrote as JSON: in the requested form, or in other common ones.
 
 use serde_json::{Deserializer, Map, Value};
 
-/// Keys that hold a call's arguments, the one we ask for first.
+/// Keys of a call's arguments; the one we ask for comes first.
 const INPUTS: [&str; 4] = ["input", "arguments", "parameters", "args"];
 
-/// A call as it was written.
+/// A call as the model wrote it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct WrittenCall {
     pub(super) tool: String,
     pub(super) input: Value,
 }
 
-/// The calls a block consists of; none if it is something else, such as JSON the user asked for.
+/// Parses the calls of a block; none if it is something else, such as JSON the user asked for.
 ///
-/// A block that was clearly meant as a call and is no JSON becomes a call with its own text as
-/// input: the tool refuses that, and so the model hears what it did wrong.
+/// A block that was clearly meant as a call and is not valid JSON becomes a call with its own text as
+/// input: the tool refuses that, and so the model learns what was wrong.
 pub(super) fn read(block: &str, offered: &[String]) -> Option<Vec<WrittenCall>> {
     if offered.is_empty() {
         return None;
@@ -49,7 +49,7 @@ fn call(value: Value, offered: &[String]) -> Option<WrittenCall> {
         return None;
     };
     let key = INPUTS.into_iter().find(|key| fields.contains_key(*key));
-    // A tool nobody offered is a call only if it looks like one in every other way.
+    // An unknown tool name counts as a call only if the rest has the requested form.
     let looks_like_one = is_ours && key.is_some();
     if !looks_like_one && !is_offered(&tool, offered) {
         return None;
@@ -63,7 +63,7 @@ fn call(value: Value, offered: &[String]) -> Option<WrittenCall> {
     Some(WrittenCall { tool, input })
 }
 
-/// Arguments that were wrapped in a text once more.
+/// Parses arguments that are encoded as a JSON string.
 fn unpacked(text: String) -> Value {
     match serde_json::from_str(&text) {
         Ok(object @ Value::Object(_)) => object,
@@ -94,7 +94,7 @@ fn near_miss(block: &str, offered: &[String]) -> Option<WrittenCall> {
     })
 }
 
-/// The same text with line ends and tabs inside of strings escaped: models forget that in file contents.
+/// Escapes line ends and tabs inside of strings: models forget that in file contents.
 fn with_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut strings = JsonStringState::default();

@@ -1,7 +1,7 @@
-//! Turns a request with tools, calls and results into one that is plain text. Pure.
+//! Converts a request with tools, calls and results into a plain-text one. Pure.
 //!
-//! Invariant: the same message always gives the same text, so that what a server has read of a
-//! conversation it need not read again.
+//! Invariant: the same message always gives the same text, so that a server can reuse its prompt
+//! cache for the conversation so far.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,16 +13,16 @@ use serde_json::json;
 use super::tools;
 use crate::{ModelMessage, ModelRequest, ToolChoice};
 
-/// A request in plain text.
+/// A plain-text request.
 pub(super) struct LeanRequest {
     pub(super) request: ModelRequest,
-    /// Tools the model may call, by the names it was told.
+    /// Tools the model may call, by the names it was given.
     pub(super) offered: Arc<[String]>,
-    /// What it does not get, in words for people.
+    /// What was left out, in words for people.
     pub(super) dropped: Vec<String>,
 }
 
-/// The same question for a model that can only read and write. A result has at most so many characters.
+/// Converts a request for a model without tool calls. A result has at most so many characters.
 pub(super) fn to_plain_text(request: ModelRequest, result_chars: usize) -> LeanRequest {
     let (tools, withheld) = tools::choose(&request.tools);
     let is_silent = request.tool_choice == ToolChoice::Nothing;
@@ -63,7 +63,7 @@ fn demand(choice: &ToolChoice) -> Option<String> {
     }
 }
 
-/// The conversation. Neighbours of one side become one message: many templates refuse two in a row.
+/// Converts the messages. Adjacent user messages are merged: many chat templates refuse two in a row.
 fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMessage>> {
     let mut names: HashMap<&str, &str> = HashMap::new();
     let mut messages: Vec<Arc<ModelMessage>> = Vec::with_capacity(request.messages.len());
@@ -102,7 +102,7 @@ fn call_of(part: &ReplyPart) -> Option<&ToolCall> {
     }
 }
 
-/// What the model said, its calls as the blocks it wrote. Words and blocks are one text, as they were.
+/// An assistant message with its calls as the blocks it wrote, joined with the text around them.
 fn spoken(parts: &[ReplyPart]) -> Vec<ReplyPart> {
     let mut spoken: Vec<ReplyPart> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -125,7 +125,7 @@ fn spoken(parts: &[ReplyPart]) -> Vec<ReplyPart> {
     spoken
 }
 
-/// A call as a model is asked to write it.
+/// A call in the form the model is asked to write.
 fn written(call: &ToolCall) -> String {
     format!(
         "```json\n{}\n```",
@@ -144,7 +144,7 @@ fn given(result: &ToolResult, names: &HashMap<&str, &str>, chars: usize) -> Vec<
         Outcome::Unknown => " interrupted",
     };
     let text = result.text();
-    // A result is part of a user message here: it must neither end its element nor pose as the runtime.
+    // A result is part of a user message here: it must neither close its element nor imitate the runtime.
     let text = if tool == "Read" {
         without_numbers(&text)
     } else {
@@ -169,7 +169,7 @@ fn given(result: &ToolResult, names: &HashMap<&str, &str>, chars: usize) -> Vec<
     std::iter::once(first).chain(rest).collect()
 }
 
-/// A file without the numbers of its lines: a small model writes them back into the file.
+/// Removes the line numbers of a file: a small model writes them back into the file.
 fn without_numbers(text: &str) -> String {
     let bare = |line: &str| match line.split_once('→') {
         Some((number, rest)) if number.len() >= 6 && number.trim_start().parse::<u64>().is_ok() => {
@@ -180,7 +180,7 @@ fn without_numbers(text: &str) -> String {
     text.split_inclusive('\n').map(bare).collect()
 }
 
-/// A text without its middle, if it is too long: what matters is at the beginning or at the end.
+/// Cuts the middle out of a text that is too long: what matters is at the beginning or at the end.
 fn cut(text: &str, chars: usize) -> String {
     let length = text.chars().count();
     if length <= chars {

@@ -1,4 +1,4 @@
-//! Listens to an answer in plain text and gives it on with its calls as calls.
+//! Streams a plain-text answer and converts the calls in it into tool calls.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -11,15 +11,15 @@ use rooftree_protocol::{
 use super::call_scanner::{CallScanner, ScannedPart};
 use crate::{Error, ModelReply, ReplyChunk, ReplyStream};
 
-/// What stands for a result that the model made up.
+/// Replaces a result that the model invented.
 const INVENTED: &str =
     "[The model wrote the result of a tool itself; that is left out. No tool was called.]";
 
-/// An answer being listened to.
+/// An answer being streamed.
 pub(super) struct LeanStream {
     inner: ReplyStream,
     offered: Arc<[String]>,
-    /// What the model did not get, besides what the wire says.
+    /// What was left out for the model, in addition to what the provider reports.
     dropped: Vec<String>,
     scanner: CallScanner,
     calls: usize,
@@ -89,7 +89,7 @@ impl LeanStream {
         }
     }
 
-    /// The whole reply with its calls. It is read anew: the stream was only for watching.
+    /// The whole reply with its calls. It is scanned again: the streamed chunks were only for watching.
     fn read(&mut self, reply: ModelReply) -> ModelReply {
         let mut scanner = CallScanner::new(Arc::clone(&self.offered));
         let mut parts = Vec::with_capacity(reply.parts.len());
@@ -129,7 +129,7 @@ fn join(parts: &mut Vec<ReplyPart>, piece: ScannedPart) {
         (Some(ReplyPart::Text { text }), ScannedPart::Text(more)) => text.push_str(&more),
         (_, ScannedPart::Text(text)) => parts.push(ReplyPart::Text { text }),
         (_, ScannedPart::Call(call)) => {
-            // Only to tell them apart: the runtime gives ids of its own.
+            // Only to distinguish them: the runtime assigns its own ids.
             let id = CallId::from_entropy(parts.len() as u128);
             parts.push(ReplyPart::Call(ToolCall {
                 id,
@@ -140,7 +140,7 @@ fn join(parts: &mut Vec<ReplyPart>, piece: ScannedPart) {
     }
 }
 
-/// Takes away the empty lines that stood between words and blocks.
+/// Removes the empty lines between text and blocks.
 fn tidy(parts: &mut Vec<ReplyPart>, has_calls: bool) {
     if has_calls {
         for part in parts.iter_mut() {

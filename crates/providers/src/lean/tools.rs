@@ -1,20 +1,20 @@
-//! Which tools a small model gets, and how they are told to it in a few lines.
+//! Selects which tools a small model gets, and describes them in a few lines.
 
 use std::fmt::Write;
 
 use rooftree_protocol::ToolSpec;
 use serde_json::{Map, Value, json};
 
-/// What is kept if there is too much: enough to look around, change files and run things.
+/// The tools kept if there are too many: enough to look around, change files and run commands.
 const KEPT: [&str; 6] = ["Read", "Grep", "List", "Edit", "Write", "Bash"];
 
-/// Characters of a description.
+/// Maximum characters of a description.
 const DESCRIPTION: usize = 120;
 
-/// Arguments that are told of one tool. Grep alone has a dozen, and a small model is misled by most.
+/// Maximum arguments described per tool. Grep alone has a dozen, and most of them mislead a small model.
 const ARGUMENTS: usize = 3;
 
-/// The tools a model gets, and the names of those it does not.
+/// Splits the tools into those the model gets and the names of the others.
 pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     if tools.len() <= KEPT.len() {
         return (tools.iter().collect(), Vec::new());
@@ -23,7 +23,7 @@ pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
         .iter()
         .partition(|spec| KEPT.contains(&spec.name.as_str()));
     if kept.is_empty() {
-        // Somebody else's tools: the first few are as good as any.
+        // None of our own tools are among them: take the first few.
         let (kept, withheld) = tools.split_at_checked(KEPT.len()).unwrap_or((tools, &[]));
         return (
             kept.iter().collect(),
@@ -39,8 +39,8 @@ pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     )
 }
 
-/// How to call tools, and which there are. Shown rather than explained: of twelve questions a model of
-/// 1.5 billion parameters answers eleven with a call then, and seven otherwise.
+/// Describes how to call tools, and which there are. By example rather than explanation: a model with 1.5
+/// billion parameters then answers eleven of twelve questions with a call, and seven otherwise.
 pub(super) fn describe(tools: &[&ToolSpec]) -> String {
     let mut text = format!(
         "# Tools\n\nYou see files and run commands only through tools. A call is a block of JSON and nothing \
@@ -60,7 +60,7 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
     text
 }
 
-/// A call, its result and the answer. Without names in front of them: a small model would write those too.
+/// An example of a call, its result and the answer. Without role names: a small model would copy them.
 fn shown(tools: &[&ToolSpec]) -> String {
     let reader = tools.iter().find(|spec| spec.name == "Read");
     let (asked, call, then) = match (reader, tools.first()) {
@@ -82,7 +82,7 @@ fn shown(tools: &[&ToolSpec]) -> String {
     format!("{asked}, for example, you answer:\n\n```json\n{call}\n```\n\n{then}")
 }
 
-/// A call of a tool with everything it needs.
+/// A call of a tool with all required arguments.
 fn example(spec: &ToolSpec) -> String {
     let fields = fields(&spec.input_schema);
     let needed = fields.iter().filter(|field| field.is_required);
@@ -100,14 +100,14 @@ fn example(spec: &ToolSpec) -> String {
     json!({ "tool": spec.name, "input": input }).to_string()
 }
 
-/// One argument, as the schema has it.
+/// One argument of the schema.
 struct SchemaArgument<'a> {
     name: &'a str,
     schema: &'a Value,
     is_required: bool,
 }
 
-/// The arguments of a schema, those that are needed first.
+/// The arguments of a schema, required ones first.
 fn fields(schema: &Value) -> Vec<SchemaArgument<'_>> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required =
@@ -142,7 +142,7 @@ fn signature(schema: &Value) -> String {
     format!("{{{}}}", told.collect::<Vec<_>>().join(", "))
 }
 
-/// What an argument is; nothing for text.
+/// The type of an argument; empty for text.
 fn kind(schema: &Value) -> String {
     if let Some(Value::Array(choices)) = schema.get("enum") {
         let choices: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();

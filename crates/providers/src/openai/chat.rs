@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions, and everybody who speaks them.
+//! OpenAI's Chat Completions API, also for compatible vendors.
 
 mod dialect;
 mod events;
@@ -27,7 +27,7 @@ pub use dialect::{
     ThinkingField,
 };
 
-/// How the catalog finds models on this wire.
+/// Opener for models of this API.
 pub fn opener(client: HttpClient, endpoint: OpenAiEndpoint, dialect: ChatDialect) -> ModelOpener {
     Arc::new(move |choice| {
         let chat = ChatProvider::new(client.clone(), endpoint.serving(choice)?, dialect);
@@ -35,7 +35,7 @@ pub fn opener(client: HttpClient, endpoint: OpenAiEndpoint, dialect: ChatDialect
     })
 }
 
-/// Speaks Chat Completions to one endpoint.
+/// Provider for Chat Completions at one endpoint.
 #[derive(Clone, Debug)]
 pub struct ChatProvider {
     client: HttpClient,
@@ -44,7 +44,7 @@ pub struct ChatProvider {
 }
 
 impl ChatProvider {
-    /// A provider for an endpoint that speaks this dialect.
+    /// A provider for an endpoint with this dialect.
     pub fn new(client: HttpClient, endpoint: OpenAiEndpoint, dialect: ChatDialect) -> Self {
         Self {
             client,
@@ -92,7 +92,7 @@ impl Provider for ChatProvider {
     }
 }
 
-/// One answer being read.
+/// Decoder of one answer.
 struct ChatStream {
     provider: String,
     fold: stream::ChatReplyBuilder,
@@ -119,7 +119,7 @@ impl EventDecoder for ChatStream {
                 .fold
                 .take(chunk)?
                 .map_or(DecodeProgress::Ping, DecodeProgress::Chunks)),
-            // What is torn behind the reason to stop was only the usage.
+            // A broken event after the finish reason can only be the usage.
             Err(_) if self.fold.is_finished() => Ok(DecodeProgress::End),
             Err(error) => Err(Error::Broken(format!("an event cannot be read: {error}"))),
         }

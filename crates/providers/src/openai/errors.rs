@@ -1,7 +1,7 @@
-//! Tells from a status and a body what one can do about a failure, for OpenAI and all who speak like it.
+//! Classifies errors by status and body, for OpenAI and compatible vendors.
 //!
-//! Codes decide first, then the status; words of the message only where vendors give no code, and
-//! only phrases that name the window itself. `max_tokens` or a number such as 429 in a text mean nothing.
+//! Codes decide first, then the status; the message only where vendors give no code, and
+//! only phrases that name the context window. `max_tokens` or a number such as 429 in a text mean nothing.
 
 mod error_codes;
 mod retry_after;
@@ -20,7 +20,7 @@ use self::{
 };
 use crate::{Error, http::error_response::ErrorResponse};
 
-/// An error as vendors write it: an object, an object within, or only a text.
+/// An error body in the vendors' forms: an object, a nested object, or only a text.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct OpenAiErrorBody {
     #[serde(default)]
@@ -35,23 +35,23 @@ pub(super) struct OpenAiErrorBody {
     kind: Option<String>,
 }
 
-/// What is known about a failure.
+/// The parsed facts about an error.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct OpenAiError {
-    /// Absent for failures told in the middle of a stream.
+    /// Absent for errors in the middle of a stream.
     pub(super) status: Option<u16>,
-    /// The vendor's code and kind, in lower case.
+    /// The vendor's code and type, in lower case.
     pub(super) codes: Vec<String>,
-    /// Its words.
+    /// The message.
     pub(super) message: String,
-    /// The window, if the body has it as a number.
+    /// The context window, if the body has it as a number.
     pub(super) limit: Option<u64>,
-    /// How long to wait, from the headers.
+    /// The retry delay from the headers.
     pub(super) retry_after: Option<Duration>,
 }
 
 impl OpenAiError {
-    /// Reads a body. What is no JSON is taken as words.
+    /// Parses a body. Anything that is not JSON is taken as the message.
     pub(super) fn read(status: Option<u16>, body: &str) -> Self {
         let mut failure = Self {
             status,
@@ -72,7 +72,7 @@ impl OpenAiError {
         failure
     }
 
-    /// Reads an answer that is no stream.
+    /// Parses a response that is not a stream.
     pub(super) fn from_response(refusal: &ErrorResponse) -> Self {
         let mut failure = Self::read(Some(refusal.status), &refusal.body);
         failure.message = refusal.error_text(&failure.message);
@@ -80,7 +80,7 @@ impl OpenAiError {
         failure
     }
 
-    /// Reads an error object from the middle of a stream.
+    /// Parses an error object from the middle of a stream.
     pub(super) fn from_stream(error: Value) -> Self {
         let mut failure = Self::default();
         failure.fill(OpenAiErrorBody {
@@ -95,7 +95,7 @@ impl OpenAiError {
         failure
     }
 
-    /// A code that is a number is the status the vendor's own upstream gave.
+    /// A numeric code is the status of the vendor's own upstream.
     fn status_in_codes(&self) -> Option<u16> {
         self.codes
             .iter()
@@ -142,7 +142,7 @@ impl OpenAiError {
         }
     }
 
-    /// What one can do about it.
+    /// The classified error.
     pub(super) fn error(self) -> Error {
         if let Some(limit) = self.too_long() {
             return Error::TooLong { limit };
@@ -179,7 +179,7 @@ impl OpenAiError {
         self.codes.iter().any(|code| codes.contains(&code.as_str()))
     }
 
-    /// Told in a stream, where no status says whose fault it is.
+    /// Whether the request is at fault, for an error in a stream, which has no status.
     fn is_our_fault(&self) -> bool {
         !self.says(BROKEN)
             && self
@@ -188,12 +188,12 @@ impl OpenAiError {
                 .any(|code| code.starts_with("invalid_") || code.starts_with("unsupported_"))
     }
 
-    /// Whether the request does not fit, and the window as far as it is told.
+    /// Whether the request is too long, and the context window as far as it is named.
     fn too_long(&self) -> Option<Option<u64>> {
         if self.says(TOO_LONG) || self.status == Some(413) {
             return Some(self.limit.or_else(|| window_in(&self.message)));
         }
-        // One request above the limit per minute: waiting does not help, shortening does.
+        // A single request above the limit per minute: waiting does not help, shortening does.
         if self.says(&["rate_limit_exceeded"]) && self.message.starts_with("Request too large for")
         {
             return Some(number_after(&self.message, "Limit "));

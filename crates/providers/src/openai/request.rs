@@ -1,7 +1,7 @@
-//! Carries a conversation over to an OpenAI wire: what both wires say the same way.
+//! Encodes what both OpenAI APIs have in common: content, arguments, tool choice.
 //!
-//! Both wires have no error flag for results and no place for other providers' thinking, so the
-//! words that stand in for them live here once.
+//! Neither API has an error flag for results nor a field for other providers' thinking; the
+//! texts that stand in for them are defined here once.
 
 use rooftree_protocol::{Outcome, Part, ToolResult};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
     media::{EncodedPart, MediaLimits, PDF, encode_part},
 };
 
-/// What both wires take at OpenAI: 20 MB of an image, and documents as large as a request may be.
+/// Media both APIs accept at OpenAI: 20 MB of an image, and documents as large as a request may be.
 pub(super) const TAKES: MediaLimits = MediaLimits {
     images: &["image/png", "image/jpeg", "image/gif", "image/webp"],
     image_bytes: 20_000_000 / 4 * 3,
@@ -19,17 +19,17 @@ pub(super) const TAKES: MediaLimits = MediaLimits {
     document_bytes: 32_000_000,
 };
 
-/// A piece of content as both wires can have it.
+/// A content part in the form both APIs can express.
 pub(super) enum OpenAiContent<'a> {
     /// Words.
     Text(std::borrow::Cow<'a, str>),
-    /// A picture as a data URL.
+    /// An image as a data URL.
     Image(String),
     /// A document as a data URL.
     Document { name: &'a str, url: String },
 }
 
-/// Parts as pieces. What cannot be shown is described in words.
+/// Converts parts. Media that cannot be sent are described in words.
 pub(super) fn content_parts<'a>(
     parts: &'a [Part],
     media: &MediaBytes,
@@ -57,7 +57,7 @@ fn data_url(media_type: &str, base64: &str) -> String {
     format!("data:{media_type};base64,{base64}")
 }
 
-/// The words of pieces, one piece per paragraph.
+/// The text of content parts, one paragraph each.
 pub(super) fn words(pieces: &[OpenAiContent<'_>]) -> String {
     let texts: Vec<&str> = pieces
         .iter()
@@ -72,7 +72,7 @@ pub(super) fn words(pieces: &[OpenAiContent<'_>]) -> String {
     texts.join("\n\n")
 }
 
-/// The words a result begins with where the wire has no flag for failure; nothing for a success, and nothing
+/// The prefix of a failed result, because the API has no flag for failure; empty for a success, and empty
 /// where the result's own first words are the flag: `[ERROR: …]` of a sub-agent has to stand first.
 pub(super) fn failure_prefix(result: &ToolResult) -> &'static str {
     let flag = match result.outcome {
@@ -99,7 +99,7 @@ pub(super) fn arguments(input: &Value) -> String {
     }
 }
 
-/// Arguments as the model wrote them. What is no JSON is kept as text, so that the tool can object to it.
+/// Parses arguments as the model wrote them. Invalid JSON is kept as text, so that the tool can report it.
 pub(super) fn input(written: &str) -> Value {
     if written.trim().is_empty() {
         return json!({});
@@ -107,13 +107,13 @@ pub(super) fn input(written: &str) -> Value {
     serde_json::from_str(written).unwrap_or_else(|_| Value::String(written.to_owned()))
 }
 
-/// The wire's word for a wish about tools.
+/// The value of `tool_choice`.
 pub(super) enum OpenAiToolChoice<'a> {
     Word(&'static str),
     This(&'a str),
 }
 
-/// What to say about tools; nothing if the model may do as it sees fit, or has none.
+/// The tool choice to send; none if the model may choose freely, or has no tools.
 pub(super) fn tool_choice(request: &ModelRequest) -> Option<OpenAiToolChoice<'_>> {
     match &request.tool_choice {
         _ if request.tools.is_empty() => None,
@@ -124,7 +124,7 @@ pub(super) fn tool_choice(request: &ModelRequest) -> Option<OpenAiToolChoice<'_>
     }
 }
 
-/// Whether a schema is of the kind that can be enforced to the letter: closed objects, nothing optional.
+/// Whether a schema can be enforced in strict mode: closed objects, nothing optional.
 pub(super) fn is_strict(schema: &Value) -> bool {
     let children = match schema {
         Value::Object(fields) => fields,

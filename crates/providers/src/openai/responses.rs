@@ -1,4 +1,4 @@
-//! OpenAI's Responses, stateless: nothing is stored by the vendor, thinking goes back encrypted.
+//! OpenAI's Responses API, stateless: the vendor stores nothing, thinking is sent back encrypted.
 
 mod events;
 mod messages;
@@ -25,7 +25,7 @@ use crate::{
     sse,
 };
 
-/// Whether a model thinks. Those that do not refuse to be asked for it.
+/// Whether a model supports thinking. One that does not refuses the parameters for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingSupport {
     /// It does.
@@ -34,14 +34,14 @@ pub enum ThinkingSupport {
     No,
 }
 
-/// Whether a model's name is from the time before models thought.
+/// Whether a model's name is of a generation without thinking.
 fn is_old(model: &str) -> bool {
     ["gpt-3", "gpt-4", "chatgpt-4"]
         .iter()
         .any(|beginning| model.starts_with(beginning))
 }
 
-/// How the catalog finds models on this wire. One that is not known is taken for one that thinks.
+/// Opener for models of this API. An unknown model is taken for one that thinks, unless its name is old.
 pub fn opener(
     client: HttpClient,
     endpoint: OpenAiEndpoint,
@@ -60,13 +60,13 @@ pub fn opener(
     })
 }
 
-/// Speaks Responses to one endpoint.
+/// Provider for Responses at one endpoint.
 #[derive(Clone, Debug)]
 pub struct ResponsesProvider {
     client: HttpClient,
     endpoint: OpenAiEndpoint,
     thinks: ThinkingSupport,
-    /// Set once the vendor has refused summaries of thinking, which it gives only to people it has verified.
+    /// Set once the vendor has refused summaries of thinking, which it gives only to verified organizations.
     no_summaries: Arc<AtomicBool>,
 }
 
@@ -120,7 +120,7 @@ impl Provider for ResponsesProvider {
     }
 }
 
-/// One answer being read.
+/// Decoder of one answer.
 struct ResponsesStream {
     provider: String,
     fold: stream::ResponsesReplyBuilder,
@@ -128,7 +128,7 @@ struct ResponsesStream {
     no_summaries: Arc<AtomicBool>,
 }
 
-/// The field a refusal is about.
+/// The parameter an error is about.
 #[derive(Deserialize)]
 struct ResponsesErrorBody {
     error: ResponsesErrorParam,
@@ -169,7 +169,7 @@ impl EventDecoder for ResponsesStream {
         let about: Option<ResponsesErrorBody> = refusal.json();
         if about.is_some_and(|refused| refused.error.param == "reasoning.summary") {
             self.no_summaries.store(true, Ordering::Relaxed);
-            // The same question without them can be answered, so it is worth asking again.
+            // The same request without summaries can be answered, so it is worth a retry.
             return Error::Broken("the provider refuses to summarise its thinking".into());
         }
         OpenAiError::from_response(refusal).error()

@@ -1,4 +1,4 @@
-//! Looks for model servers on this machine, on their usual ports and for a moment only.
+//! Discovers model servers on this machine: probes their default ports with a short timeout.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use serde::Deserialize;
 use super::{ServerSite, VENDORS, vendor};
 use crate::http::{HttpClient, join};
 
-/// Where a server may be.
+/// An endpoint to probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalEndpoint {
-    /// The vendor that is expected there.
+    /// The vendor expected there.
     pub vendor: String,
-    /// Where, with the version.
+    /// Base URL with the version.
     pub base_url: String,
 }
 
 /// A server that answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalServer {
-    /// Whose it is: the name before the slash.
+    /// Its vendor: the name before the slash.
     pub vendor: String,
-    /// Where.
+    /// Its base URL.
     pub base_url: String,
-    /// What it serves.
+    /// The models it serves.
     pub models: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ struct ListedModel {
     owned_by: Option<String>,
 }
 
-/// What servers say of whose they are, and the vendor that is.
+/// Values of `owned_by` and the vendors they identify.
 const OWNERS: &[(&str, &str)] = &[
     ("llamacpp", "llamacpp"),
     ("vllm", "vllm"),
@@ -48,7 +48,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("organization_owner", "lmstudio"),
 ];
 
-/// The usual places of all local vendors.
+/// The default endpoints of all local vendors.
 pub fn local_endpoints() -> Vec<LocalEndpoint> {
     let local = VENDORS
         .iter()
@@ -61,7 +61,7 @@ pub fn local_endpoints() -> Vec<LocalEndpoint> {
         .collect()
 }
 
-/// Asks all places at once which models they serve. Whoever does not answer in time is not there.
+/// Asks all endpoints concurrently for their models. A server that does not answer in time is left out.
 pub async fn find_local(
     client: &HttpClient,
     places: &[LocalEndpoint],
@@ -79,7 +79,7 @@ async fn look(
     let list: ModelList = client
         .get_json(&join(&place.base_url, "models"), patience)
         .await?;
-    // Ports are shared: a server that says who it is knows better than its port.
+    // Several vendors share a port: the owner a server reports takes precedence over its port.
     let owner = list
         .data
         .first()

@@ -1,4 +1,4 @@
-//! Makes the answer to a request: chooses an entry, fills it in, and lays out how it is played.
+//! Builds the answer to a request: selects an entry, fills in its templates, and lays out the stream steps.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) fn answer(script: &CompiledScript, request: &Arc<ModelRequest>) -> Ve
         return vec![StreamStep::Fail(exhausted(script, request))];
     };
     let pacing = choice.rule.entry.pacing.or(script.header.pacing);
-    // A template that cannot be filled in is the script's fault: asking again does not help.
+    // A template that cannot be rendered is the script's fault: a retry does not help.
     let refuse = |flaw: ScriptError| fail_steps(refusal(flaw, script), pacing);
     match &choice.rule.entry.fault {
         None => reply(script, request, &choice, choice.rule)
@@ -120,7 +120,7 @@ fn parts(
     Ok(parts)
 }
 
-/// The id of a call: turn and place in the reply, so that it is the same when asked again.
+/// The id of a call: turn and index in the reply, so that a retry gets the same id.
 fn call_id(turn: u32, index: usize) -> CallId {
     CallId::from_entropy(u128::from(turn) << 64 | index as u128)
 }

@@ -1,4 +1,4 @@
-//! Reads a call's input: any TOML value that JSON can say.
+//! Parses a call's input: any TOML value that JSON can represent.
 
 use serde_json::Value;
 use toml::{Spanned, de::DeValue};
@@ -9,7 +9,7 @@ use super::{
     toml_fields::{passage, whole},
 };
 
-/// A TOML value as JSON whose strings may be templates.
+/// Converts a TOML value to JSON whose strings may be templates.
 pub(crate) fn shape(
     source: &str,
     value: &Spanned<DeValue<'_>>,
@@ -42,7 +42,7 @@ pub(crate) fn shape(
                 .collect::<Result<_, _>>()?,
         ),
         DeValue::Table(table) => {
-            // The parser sorts keys by name; what a model writes has the order it was written in.
+            // The parser sorts keys by name; restore the order in which they were written.
             let mut fields: Vec<_> = table.iter().collect();
             fields.sort_by_key(|(key, _)| key.span().start);
             let read = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {

@@ -1,4 +1,4 @@
-//! Looks at a request the way a script does: texts, replies so far, the message that began the exchange.
+//! Reads from a request what a script's conditions need: texts, reply count, the message that began the exchange.
 
 use std::borrow::Cow;
 

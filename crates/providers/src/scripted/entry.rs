@@ -1,4 +1,4 @@
-//! What a script says, as plain data: read from TOML or written in Rust, not yet checked.
+//! Data of a script: header and entries, parsed from TOML or built in Rust, not yet validated.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::script_position::{ScriptPosition, ScriptText};
 
-/// What holds for all entries of a script unless they say otherwise.
+/// Defaults for all entries of a script.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScriptHeader {
     pub(crate) window: Option<u64>,
@@ -36,7 +36,7 @@ pub(crate) struct EntryConditions {
     pub(crate) times: Option<u32>,
 }
 
-/// What the model says and asks for.
+/// The content of a reply: text, thinking and calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ScriptedReply {
     pub(crate) text: Option<ScriptText>,
@@ -46,19 +46,19 @@ pub(crate) struct ScriptedReply {
     pub(crate) stop: Option<StopReason>,
 }
 
-/// How fast a reply comes.
+/// The pacing of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ReplyPacing {
-    /// Characters per delta; everything at once if absent.
+    /// Characters per delta; everything in one if absent.
     pub(crate) chunk: Option<usize>,
-    /// Before the first delta.
+    /// Delay before the first delta.
     pub(crate) delay: Option<Duration>,
-    /// Between deltas.
+    /// Delay between deltas.
     pub(crate) pace: Option<Duration>,
 }
 
 impl ReplyPacing {
-    /// These values, and the header's where there are none.
+    /// These values, with the header's as defaults.
     pub(crate) fn or(self, header: Self) -> Self {
         Self {
             chunk: self.chunk.or(header.chunk),
@@ -79,7 +79,7 @@ pub(crate) struct ScriptedUsage {
     pub(crate) cost_usd: Option<f64>,
 }
 
-/// What comes instead of a reply.
+/// A failure instead of a reply.
 #[derive(Clone, Debug)]
 pub(crate) struct ScriptedFailure {
     pub(crate) kind: ScriptedFailureKind,
@@ -89,12 +89,12 @@ pub(crate) struct ScriptedFailure {
     pub(crate) cut_after: Option<usize>,
 }
 
-/// The ways a scripted model can fail, as they are spelled in `error = "…"`.
+/// The kinds of failure of a scripted model, as named in `error = "…"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedFailureKind {
-    /// `rate_limit`: slow down.
+    /// `rate_limit`: the rate limit is exceeded.
     RateLimit,
-    /// `overloaded`: come back later.
+    /// `overloaded`: the provider is overloaded.
     Overloaded,
     /// `too_long`: the request does not fit.
     TooLong,

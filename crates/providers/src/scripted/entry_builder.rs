@@ -1,4 +1,4 @@
-//! Writes entries in Rust: `say("…").agent("lead").calls([call("Read", json!({…}))])`.
+//! Builder for entries in Rust: `say("…").agent("lead").calls([call("Read", json!({…}))])`.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::entry::{
     ScriptEntry, ScriptedCall, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
 };
 
-/// A reply that says this. An empty text says nothing, for replies that only call tools.
+/// A reply with this text. An empty text is left out, for replies that only call tools.
 pub fn say(text: impl Into<String>) -> ScriptEntry {
     let text = text.into();
     let words = ScriptedReply {
@@ -22,7 +22,7 @@ pub fn say(text: impl Into<String>) -> ScriptEntry {
     }
 }
 
-/// A failure instead of a reply; the entry behind it is the answer to the next attempt.
+/// A failure instead of a reply; the entry after it is the answer to the retry.
 pub fn fail(kind: ScriptedFailureKind) -> ScriptEntry {
     let fault = ScriptedFailure {
         kind,
@@ -70,37 +70,37 @@ impl ScriptEntry {
         self
     }
 
-    /// For how many turns (failures: attempts) it stands.
+    /// How many turns (for failures: attempts) it is used for.
     pub fn times(mut self, times: u32) -> Self {
         self.when.times = Some(times);
         self
     }
 
-    /// What it thinks before it speaks.
+    /// Its thinking.
     pub fn thinking(mut self, text: impl Into<String>) -> Self {
         self.words.thinking = Some(text.into().into());
         self
     }
 
-    /// The tools it asks for, to be run together.
+    /// Its tool calls.
     pub fn calls(mut self, calls: impl IntoIterator<Item = ScriptedCall>) -> Self {
         self.words.calls.extend(calls);
         self
     }
 
-    /// Why the reply ends, if not by itself.
+    /// Its stop reason, if not the default.
     pub fn stop(mut self, stop: StopReason) -> Self {
         self.words.stop = Some(stop);
         self
     }
 
-    /// Tokens read and written.
+    /// Its input and output tokens.
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         (self.tokens.input, self.tokens.output) = (Some(input), Some(output));
         self
     }
 
-    /// US dollars it costs.
+    /// Its cost in US dollars.
     pub fn cost(mut self, dollars: f64) -> Self {
         self.tokens.cost_usd = Some(dollars);
         self
@@ -112,19 +112,19 @@ impl ScriptEntry {
         self
     }
 
-    /// How long it takes until the first delta.
+    /// Delay before the first delta.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.pacing.delay = Some(delay);
         self
     }
 
-    /// How long it takes from delta to delta.
+    /// Delay between deltas.
     pub fn pace(mut self, pace: Duration) -> Self {
         self.pacing.pace = Some(pace);
         self
     }
 
-    /// How long the failing provider asks to wait.
+    /// The retry delay of the failure.
     pub fn retry_after(mut self, wait: Duration) -> Self {
         if let Some(fault) = &mut self.fault {
             fault.retry_after = Some(wait);
@@ -132,7 +132,7 @@ impl ScriptEntry {
         self
     }
 
-    /// After how many characters a cut stream ends.
+    /// The number of characters after which a cut stream ends.
     pub fn cut_after(mut self, characters: usize) -> Self {
         if let Some(fault) = &mut self.fault {
             fault.cut_after = Some(characters);

@@ -1,4 +1,4 @@
-//! Says that a script has no answer: loudly, and with the entry that would have been one.
+//! Error of a script that has no answer, with a suggestion for the missing entry.
 
 use crate::{Error, ModelMessage, ModelRequest};
 
@@ -7,7 +7,7 @@ use super::{
     script::CompiledScript,
 };
 
-/// The error for a request that no entry fits.
+/// The error for a request that no entry matches.
 pub(crate) fn exhausted(script: &CompiledScript, request: &ModelRequest) -> Error {
     let agent = &request.agent;
     let turn = replies(request).saturating_add(1);
@@ -34,7 +34,7 @@ pub(crate) fn exhausted(script: &CompiledScript, request: &ModelRequest) -> Erro
     ))
 }
 
-/// What the script does have for the agent.
+/// The entries the script does have for the agent.
 fn known(script: &CompiledScript, request: &ModelRequest) -> String {
     let mine = |agent: &Option<String>| {
         agent

@@ -1,6 +1,6 @@
-//! Estimates usage, so that tables of tokens and cost have content without a real model.
+//! Estimates token usage, so that tables of tokens and cost have content without a real model.
 //!
-//! A token is taken for four bytes. Lengths are added up, nothing is copied or
+//! A token is counted as four bytes. Lengths are added up, nothing is copied or
 //! counted character by character: this runs once per turn over the whole history.
 
 use rooftree_protocol::{Part, Usage, event::ReplyPart};
@@ -10,7 +10,7 @@ use crate::{ModelMessage, ModelRequest};
 
 use super::entry::ScriptedUsage;
 
-/// Usage of a reply: what the script gives, the rest estimated. It costs nothing unless the script says so.
+/// Usage of a reply: as the script gives it, the rest estimated. The cost is zero unless the script sets one.
 pub(crate) fn estimate_usage(
     given: ScriptedUsage,
     header: ScriptedUsage,
@@ -71,7 +71,7 @@ fn message_bytes(message: &ModelMessage) -> usize {
 fn part_bytes(part: &Part) -> usize {
     match part {
         Part::Text { text } => text.len(),
-        // About what vendors charge for a picture of middling size.
+        // About what vendors charge for an image of medium size.
         Part::Image { .. } | Part::File { .. } => 4 * 1000,
     }
 }

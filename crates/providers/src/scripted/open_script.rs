@@ -1,4 +1,4 @@
-//! Opens `scripted/PATH` for the catalog: each file is read and checked once.
+//! Opens `scripted/PATH` for the catalog: each file is parsed and validated once (cache).
 
 use std::{
     collections::HashMap,
@@ -10,9 +10,9 @@ use crate::{Model, catalog::ModelOpener};
 
 use super::{ScriptedModel, SleepFn};
 
-/// How the catalog finds scripted models. Relative paths are looked up below `directory`.
+/// Opener for scripted models. Relative paths are resolved against `directory`.
 ///
-/// A script that could not be read is tried again the next time, so that mending
+/// A script with errors is not cached and is read again the next time, so that fixing
 /// it does not need a restart.
 pub fn opener(directory: impl Into<PathBuf>, sleeper: SleepFn) -> ModelOpener {
     let directory = directory.into();

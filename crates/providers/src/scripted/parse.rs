@@ -1,4 +1,4 @@
-//! Reads a script's TOML into entries. What the entries mean together is checked in `script.rs`.
+//! Parses a script's TOML into entries. `script.rs` validates the entries together.
 
 use rooftree_protocol::event::StopReason;
 use serde_json::Value;
@@ -39,7 +39,7 @@ const REPLY: &[&str] = &[
     "limit",
     "cut_after",
 ];
-/// Keys of a reply that a failure cannot have.
+/// Keys that only a reply can have.
 const ONLY_REPLIES: &[&str] = &[
     "text",
     "thinking",
@@ -50,7 +50,7 @@ const ONLY_REPLIES: &[&str] = &[
     "pace",
     "usage",
 ];
-/// Keys of a failure that a reply cannot have.
+/// Keys that only a failure can have.
 const ONLY_ERRORS: &[&str] = &["message", "retry_after", "limit", "cut_after"];
 const CALL: &[&str] = &["tool", "input"];
 const USAGE: &[&str] = &[
@@ -68,7 +68,7 @@ const STOPS: [(&str, StopReason); 4] = [
     ("refused", StopReason::Refused),
 ];
 
-/// Reads a whole script.
+/// Parses a whole script.
 pub(crate) fn read(source: &str) -> Result<(ScriptHeader, Vec<ScriptEntry>), ScriptError> {
     let document = DeTable::parse(source).map_err(|error| {
         let place = ScriptPosition::of(source, error.span().map_or(0, |span| span.start));
@@ -114,7 +114,7 @@ fn entry(source: &str, value: &Spanned<DeValue<'_>>) -> Result<ScriptEntry, Scri
     })
 }
 
-/// Refuses keys that would have no effect, because silence would hide a mistake.
+/// Rejects keys that would have no effect, because ignoring them would hide a mistake.
 fn refuse_misplaced(
     fields: &TomlFields<'_>,
     kind: Option<ScriptedFailureKind>,

@@ -1,4 +1,4 @@
-//! A checked script: patterns and templates compiled, every entry with the turns it stands for.
+//! A validated script: patterns and templates compiled, every entry with the turns it is used for.
 
 use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 
@@ -10,18 +10,18 @@ use super::{
     templates::ScriptTemplates,
 };
 
-/// A script ready to be played.
+/// A script ready to be used.
 pub(crate) struct CompiledScript {
     pub(crate) name: Arc<str>,
     pub(crate) header: ScriptHeader,
     /// In the order in which they are tried; see [`rank`].
     pub(crate) rules: Vec<ScriptRule>,
-    /// What begins an exchange: every `on` there is, once.
+    /// Patterns that begin an exchange: every distinct `on`.
     pub(crate) openings: Vec<ExchangeStart>,
     pub(crate) templates: ScriptTemplates,
 }
 
-/// An entry with everything worked out that does not depend on a request.
+/// An entry with everything precomputed that does not depend on a request.
 pub(crate) struct ScriptRule {
     pub(crate) entry: ScriptEntry,
     pub(crate) on: Option<Regex>,
@@ -32,7 +32,7 @@ pub(crate) struct ScriptRule {
 }
 
 impl ScriptRule {
-    /// For how many turns, messages or attempts it stands; none: without end.
+    /// For how many turns, messages or attempts it is used; none: no limit.
     pub(crate) fn times(&self) -> Option<u32> {
         self.entry.when.times
     }
@@ -45,7 +45,7 @@ pub(crate) struct ExchangeStart {
 }
 
 impl CompiledScript {
-    /// Checks entries and puts them into the order in which they are tried.
+    /// Validates entries and sorts them into the order in which they are tried.
     pub(crate) fn compile(
         name: &str,
         header: ScriptHeader,
@@ -83,8 +83,8 @@ impl CompiledScript {
     }
 }
 
-/// The more particular first: `match`, then `on`, then plain order; an agent's own before anyone's;
-/// failures before the reply they delay. The order of the file decides the rest.
+/// Precedence, more specific entries first: `match`, then `on`, then plain order; entries for one agent before
+/// those for all; failures before the reply they delay. Otherwise the order of the file.
 fn rank(rule: &ScriptRule) -> (u8, bool, bool) {
     let kind = match (&rule.matching, &rule.on) {
         (Some(_), _) => 0,
@@ -151,7 +151,7 @@ impl EntryNumbering {
         Ok(rule)
     }
 
-    /// A `match` entry stands outside the order; `times` lets equal ones follow each other.
+    /// Numbers a `match` entry, which is outside the order; `times` lets equal ones follow each other.
     fn number_match(&mut self, rule: &mut ScriptRule, key: (EntrySequence, Option<u32>, String)) {
         if let Some(turn) = rule.entry.when.turn {
             rule.turns = turn..=turn;
@@ -163,7 +163,7 @@ impl EntryNumbering {
         }
     }
 
-    /// Any other entry takes the next turns of its sequence; a failure shares the turn of the reply behind it.
+    /// Numbers any other entry: it takes the next turns of its sequence; a failure shares the turn of the next reply.
     fn number_in_order(
         &mut self,
         rule: &mut ScriptRule,

@@ -1,8 +1,8 @@
-//! Where something stands in a script, and what is wrong there.
+//! Positions and errors in a script: line and column, and what is wrong there.
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-/// A line and a column, both counted from one. Zero means: written in Rust, not in a file.
+/// A line and a column, both counted from one. Zero means: built in Rust, not from a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScriptPosition {
     pub(crate) line: usize,
@@ -10,7 +10,7 @@ pub(crate) struct ScriptPosition {
 }
 
 impl ScriptPosition {
-    /// The place of a byte in a text. Columns count characters, as editors do.
+    /// The position of a byte in a text. Columns count characters, as editors do.
     pub(crate) fn of(text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -24,7 +24,7 @@ impl ScriptPosition {
         Self { line, column }
     }
 
-    /// `name:line:column`, or the name alone for what no file holds.
+    /// `name:line:column`, or the name alone for entries built in Rust.
     pub(crate) fn within(self, name: &str) -> String {
         if self.line == 0 {
             name.to_owned()
@@ -34,7 +34,7 @@ impl ScriptPosition {
     }
 }
 
-/// A piece of a script's text with its place, so that a later complaint can name it.
+/// A text in a script with its position, so that a later error can name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScriptText {
     pub(crate) text: String,
@@ -44,7 +44,7 @@ pub(crate) struct ScriptText {
 }
 
 impl ScriptText {
-    /// The place of a line of the text, counted from one.
+    /// The position of a line of the text, counted from one.
     pub(crate) fn place_of_line(&self, line: usize) -> ScriptPosition {
         if self.place.line == 0 || (line <= 1 && !self.below) {
             return self.place;
@@ -65,7 +65,7 @@ impl From<String> for ScriptText {
     }
 }
 
-/// Something wrong in a script.
+/// An error in a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptError {
     pub(crate) place: ScriptPosition,
@@ -87,7 +87,7 @@ impl ScriptError {
         self
     }
 
-    /// The same in words for people, with the script's name in front.
+    /// The error in words for people, with the script's name in front.
     pub(crate) fn problem(self, name: &str) -> Problem {
         let fix = self
             .fix

@@ -1,6 +1,6 @@
-//! Chooses the entry that answers a request. Pure: the same request gets the same entry, in any process.
+//! Selects the entry that answers a request. Pure: the same request gets the same entry, in any process.
 //!
-//! Nothing is remembered between requests, because a run may be killed and taken up again
+//! There is no state between requests, because a run may be killed and resumed
 //! elsewhere at any moment. Everything is derived from the conversation in the request.
 
 use std::{borrow::Cow, cell::OnceCell};
@@ -12,16 +12,16 @@ use super::{
     script::{CompiledScript, ScriptRule},
 };
 
-/// The entry that answers, and what it needs to know.
+/// The selected entry with its turn.
 pub(crate) struct EntryChoice<'s> {
     pub(crate) rule: &'s ScriptRule,
-    /// The turn by which it was chosen.
+    /// The turn it was selected for.
     pub(crate) turn: u32,
-    /// The reply behind a failure: what a cut stream breaks off.
+    /// The reply after a failure: the text of a cut stream.
     pub(crate) behind: Option<&'s ScriptRule>,
 }
 
-/// Finds the entry for a request, if the script has one.
+/// Selects the entry for a request, if there is one.
 pub(crate) fn select_entry<'s>(
     script: &'s CompiledScript,
     request: &ModelRequest,
@@ -49,14 +49,14 @@ pub(crate) fn select_entry<'s>(
     None
 }
 
-/// What a request looks like to the conditions of an entry.
+/// A request as the conditions of an entry see it.
 struct ConditionContext<'r> {
     request: &'r ModelRequest,
-    /// The reply asked for, counted over the whole conversation.
+    /// Number of the requested reply in the whole conversation.
     turn: u32,
-    /// The message that began the exchange, and the reply asked for, counted from it.
+    /// The message that began the exchange, and the number of the requested reply in it.
     exchange: Option<(Cow<'r, str>, u32)>,
-    /// The text of the last message, once somebody asks.
+    /// The text of the last message, computed on first use.
     last: OnceCell<Cow<'r, str>>,
 }
 
@@ -91,7 +91,7 @@ impl<'r> ConditionContext<'r> {
         }
     }
 
-    /// Whether all conditions hold; the cheap ones are asked first.
+    /// Whether all conditions hold; the cheap ones are checked first.
     fn fits(&self, rule: &ScriptRule) -> bool {
         is_for(rule.entry.when.agent.as_deref(), self.request)
             && rule.turns.contains(&self.turn(rule))
@@ -125,7 +125,7 @@ impl<'r> ConditionContext<'r> {
     }
 }
 
-/// Names of agents are the same whatever their case.
+/// Agent names are compared without case.
 fn is_for(agent: Option<&str>, request: &ModelRequest) -> bool {
     agent.is_none_or(|name| name.eq_ignore_ascii_case(&request.agent))
 }

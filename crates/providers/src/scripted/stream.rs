@@ -1,4 +1,4 @@
-//! Plays an answer as a stream: deltas, pauses, and a whole reply or a failure at the end.
+//! Streams an answer: deltas, pauses, and a whole reply or an error at the end.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use crate::{Error, ModelReply, ReplyChunk, ReplyStream};
 
 use super::{SleepFn, entry::ReplyPacing};
 
-/// One thing that happens in a stream.
+/// One step of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum StreamStep {
-    /// Nothing, for a while.
+    /// A pause.
     Wait(Duration),
-    /// A piece of the answer.
+    /// A chunk of the answer.
     Give(ReplyChunk),
-    /// No answer.
+    /// An error.
     Fail(Error),
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn stream_steps(steps: Vec<StreamStep>, sleeper: SleepFn) -> ReplyStr
             match steps.next()? {
                 StreamStep::Wait(pause) => sleeper(pause).await,
                 StreamStep::Give(chunk) => return Some((Ok(chunk), (steps, sleeper))),
-                // An error is the last thing a stream says.
+                // An error is the last item of a stream.
                 StreamStep::Fail(error) => {
                     return Some((Err(error), (Vec::new().into_iter(), sleeper)));
                 }
@@ -83,7 +83,7 @@ fn deltas(reply: &ModelReply, limit: usize, pacing: ReplyPacing) -> Vec<StreamSt
 
 type MakeChunk = fn(String) -> ReplyChunk;
 
-/// What of a reply is streamed, with the kind of delta it becomes. Calls come only with the whole reply.
+/// The streamed parts of a reply, with the kind of delta of each. Calls come only with the whole reply.
 fn spoken(reply: &ModelReply) -> impl Iterator<Item = (&str, MakeChunk)> {
     use rooftree_protocol::event::ReplyPart;
     reply.parts.iter().filter_map(|part| match part {

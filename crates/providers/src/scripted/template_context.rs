@@ -1,4 +1,4 @@
-//! What templates see: the conversation, looked up when a template asks for it.
+//! Variables of templates: the conversation, looked up lazily when a template uses it.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Object for TemplateContext {
 }
 
 impl TemplateContext {
-    /// Every name a template may use.
+    /// All variable names.
     pub(crate) const VARIABLES: [&'static str; 9] = [
         "agent", "turn", "attempt", "user", "last", "results", "all", "calls", "tools",
     ];

@@ -1,4 +1,4 @@
-//! Filters for templates that take facts out of text.
+//! Template filters that extract facts from text.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,7 @@ use minijinja::{
 };
 use regex::Regex;
 
-/// Adds our filters to those the template language has.
+/// Registers our filters in addition to the built-in ones.
 pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("line", line);
     environment.add_filter("first_line", |text: &str| line(text, 1));
@@ -44,7 +44,7 @@ fn cut(text: &str, characters: usize) -> String {
     super::conversation::shorten(text, characters)
 }
 
-/// What stands behind the last slash.
+/// The part after the last slash.
 fn basename(path: &str) -> String {
     path.trim_end_matches('/')
         .rsplit('/')
@@ -53,7 +53,7 @@ fn basename(path: &str) -> String {
         .to_owned()
 }
 
-/// Text read as JSON.
+/// Parses text as JSON.
 fn json(text: &str) -> Result<Value, Error> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
         Error::new(

@@ -1,4 +1,4 @@
-//! Fills the templates of a script in. They are compiled once, when the script is read.
+//! Compiles the templates of a script once, and renders them.
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
@@ -9,7 +9,7 @@ use super::{
     template_filters,
 };
 
-/// All templates of a script, known by their own text.
+/// All templates of a script, keyed by their own text.
 pub(crate) struct ScriptTemplates {
     environment: Environment<'static>,
 }
@@ -17,7 +17,7 @@ pub(crate) struct ScriptTemplates {
 impl Default for ScriptTemplates {
     fn default() -> Self {
         let mut environment = Environment::new();
-        // A misspelt variable must not become silence in an answer.
+        // A misspelt variable must be an error, not empty text in an answer.
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         template_filters::add(&mut environment);
         Self { environment }
@@ -30,7 +30,7 @@ impl ScriptTemplates {
         let text = passage.text.as_str();
         let source = match Kind::of(text) {
             Kind::Plain => return Ok(()),
-            // The template language drops one line break at the end; ours says what is written.
+            // The template engine drops one line break at the end; ours keeps the text as written.
             Kind::Template if text.ends_with('\n') => format!("{text}\n"),
             Kind::Template => text.to_owned(),
             Kind::Expression(inner) => format!("{{% set it = {inner} %}}"),
@@ -42,7 +42,7 @@ impl ScriptTemplates {
         self.refuse_unknown(passage)
     }
 
-    /// A misspelt variable is better found when the script is read than in the middle of a run.
+    /// Rejects unknown variables: better when the script is parsed than in the middle of a run.
     fn refuse_unknown(&self, passage: &ScriptText) -> Result<(), ScriptError> {
         let template = self
             .environment
@@ -83,7 +83,7 @@ impl ScriptTemplates {
         }
     }
 
-    /// A passage as text.
+    /// Renders a passage as text.
     pub(crate) fn text(&self, passage: &ScriptText, scene: &Value) -> Result<String, ScriptError> {
         match Kind::of(&passage.text) {
             Kind::Plain => Ok(passage.text.clone()),
@@ -98,7 +98,7 @@ impl ScriptTemplates {
         }
     }
 
-    /// A call's input as JSON. A string that is one expression keeps the type of its value.
+    /// Renders a call's input as JSON. A string that is one expression keeps the type of its value.
     pub(crate) fn json(
         &self,
         shape: &InputTemplate,
@@ -155,10 +155,10 @@ fn variables() -> String {
     )
 }
 
-/// What a passage of a script is.
+/// The kind of a passage.
 enum Kind<'a> {
     Plain,
-    /// One `{{ … }}` and nothing else; this is what stands between the braces.
+    /// One `{{ … }}` and nothing else; this is the text between the braces.
     Expression(&'a str),
     Template,
 }

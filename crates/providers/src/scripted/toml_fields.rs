@@ -1,4 +1,4 @@
-//! Reads one TOML table field by field, so that every complaint names its line and column.
+//! Parses one TOML table field by field, so that every error names its line and column.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use toml::{
 
 use super::script_position::{ScriptError, ScriptPosition, ScriptText};
 
-/// A table of a script together with the text it was read from.
+/// A table of a script together with the source text.
 #[derive(Clone, Copy)]
 pub(crate) struct TomlFields<'a> {
     source: &'a str,
@@ -18,7 +18,7 @@ pub(crate) struct TomlFields<'a> {
 }
 
 impl<'a> TomlFields<'a> {
-    /// Looks at a table; keys it may not have are refused, with the likely one named.
+    /// Wraps a table; unknown keys are rejected, with a suggestion.
     pub(crate) fn of(
         source: &'a str,
         value: &'a Spanned<DeValue<'a>>,
@@ -67,19 +67,19 @@ impl<'a> TomlFields<'a> {
         })
     }
 
-    /// Where the table begins.
+    /// The position where the table begins.
     pub(crate) fn place(&self) -> ScriptPosition {
         self.place
     }
 
-    /// Where a field's value begins; the table's own place if it is absent.
+    /// The position of a field's value; the table's own if it is absent.
     pub(crate) fn place_of(&self, key: &str) -> ScriptPosition {
         self.value(key).map_or(self.place, |value| {
             ScriptPosition::of(self.source, value.span().start)
         })
     }
 
-    /// A field as it stands.
+    /// A field as it is.
     pub(crate) fn value(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.table.get(key)
     }
@@ -97,7 +97,7 @@ impl<'a> TomlFields<'a> {
         }
     }
 
-    /// A string with its place.
+    /// A string with its position.
     pub(crate) fn passage(&self, key: &str) -> Result<Option<ScriptText>, ScriptError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
@@ -137,7 +137,7 @@ impl<'a> TomlFields<'a> {
         }
     }
 
-    /// A sum of money.
+    /// An amount of money.
     pub(crate) fn amount(&self, key: &str) -> Result<Option<f64>, ScriptError> {
         let Some(value) = self.value(key) else {
             return Ok(None);
@@ -170,7 +170,7 @@ impl<'a> TomlFields<'a> {
         })
     }
 
-    /// One of some words.
+    /// One of a set of words.
     pub(crate) fn choice<T: Copy>(
         &self,
         key: &str,
@@ -198,7 +198,7 @@ impl<'a> TomlFields<'a> {
     }
 }
 
-/// A string value with its place.
+/// A string value with its position.
 pub(crate) fn passage(source: &str, value: &Spanned<DeValue<'_>>) -> Option<ScriptText> {
     let text = value.get_ref().as_str()?.to_owned();
     let raw = source.get(value.span()).unwrap_or_default();
@@ -228,7 +228,7 @@ fn article(value: &DeValue<'_>) -> String {
     }
 }
 
-/// The known word that a person most likely meant, if any is close.
+/// Suggestion: the known word closest to a misspelt one, if any is close.
 fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let allowed = (word.chars().count() / 3).clamp(1, 3);
     let close = known
@@ -246,7 +246,7 @@ fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     })
 }
 
-/// How many letters must be added, taken away or changed to get from one word to the other.
+/// Edit distance of two words: letters to add, remove or change.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -1,4 +1,4 @@
-//! Which entry answers: by agent, turn, opening and last message, and never by memory.
+//! Selection of the scripted entry: by agent, turn, opening and last message, and never by stored state.
 
 use rooftree_providers::scripted::{ScriptedModel, call, say};
 use serde_json::json;

@@ -125,7 +125,7 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
         place("lmstudio", &page),
         place("llamacpp", &silent),
     ];
-    // Nobody listens on this port any more.
+    // No server listens on this port any more.
     let gone = ModelServer::start_with(WIRE, |_| ServerAnswer::Silence).await;
     places.push(place("vllm", &gone));
     drop(gone);

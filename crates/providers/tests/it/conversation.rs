@@ -33,7 +33,7 @@ pub fn with(agent: &'static str) -> Conversation {
 }
 
 impl Conversation {
-    /// Somebody says something.
+    /// Adds a user message.
     pub fn user(mut self, text: &str) -> Self {
         self.messages
             .push(Arc::new(ModelMessage::User(vec![Part::text(text)])));

@@ -1,4 +1,4 @@
-//! What providers promise, seen from outside.
+//! Integration tests of the providers through their public API.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What tests of OpenAI's wires ask with: a request to change, and an answer taken apart.
+//! Helpers for tests of OpenAI's APIs: a request to modify, and a decoded answer.
 
 use std::sync::Arc;
 

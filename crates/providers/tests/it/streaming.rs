@@ -1,4 +1,4 @@
-//! How answers arrive: in pieces, with pauses, and never after the listener has gone.
+//! Streaming of scripted answers: in pieces, with pauses, and never after the stream is dropped.
 
 use std::{
     sync::{

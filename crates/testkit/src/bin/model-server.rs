@@ -1,9 +1,9 @@
-//! A testkit model server as a program, so that software nobody here wrote can talk to it.
+//! The testkit's model server as a program, so that software outside of this repository can be tested with it.
 //!
-//! `model-server WIRE SCRIPT.json` prints its address on one line, then one line of JSON for each question
-//! it has answered when its standard input closes. The script is described in `model_server/file.rs`.
-//! With `by-turn` behind it, a question is answered by how often the model has spoken in it, so that many
-//! can ask at the same time.
+//! `model-server WIRE SCRIPT.json` prints its address on one line, and when its standard input closes one line of
+//! JSON for each request it has answered. The script format is described in `model_server/json_script.rs`.
+//! With `by-turn` as the last argument, the answer is selected by the number of assistant messages in the
+//! request, so that many clients can ask at the same time.
 
 use std::{env, error::Error, fs, io, process::ExitCode, time::Instant};
 
@@ -14,7 +14,7 @@ use rooftree_testkit::model_server::{
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
-/// The wires it speaks.
+/// The supported APIs.
 const WIRES: &[(&str, ServerWire)] = &[
     ("anthropic", anthropic::WIRE),
     ("gemini", gemini::WIRE),
@@ -39,12 +39,12 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Which answer a question gets.
+/// How the answer to a request is selected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnswerOrder {
-    /// The next one.
+    /// By the order of requests: the next one.
     Asked,
-    /// That of its turn.
+    /// By the turn in the request.
     Turn,
 }
 
@@ -80,14 +80,14 @@ fn by_turn(answers: &[ServerAnswer], asked: &ReceivedRequest) -> ServerAnswer {
     answers.get(turn).cloned().unwrap_or_else(over)
 }
 
-/// Waits until whoever started it closes its standard input or is gone.
+/// Waits until its standard input closes, also because the parent process has exited.
 async fn until_closed() -> io::Result<()> {
     let mut ignored = [0; 64];
     while tokio::io::stdin().read(&mut ignored).await? > 0 {}
     Ok(())
 }
 
-/// Times are seconds since the first question.
+/// Formats a request as JSON. Times are seconds since the first request.
 fn told(asked: &ReceivedRequest, first: Instant) -> Value {
     let since = |at: Instant| at.saturating_duration_since(first).as_secs_f64();
     json!({

@@ -1,4 +1,4 @@
-//! What a model server answers, in words all wires share.
+//! Answers of a mock model server, in a form that is independent of the vendor's API.
 
 use rooftree_protocol::Usage;
 use serde_json::Value;
@@ -10,9 +10,9 @@ use super::delivery::{BodyDelivery, BodyEnd, BodyPieces};
 pub enum ServerAnswer {
     /// A stream.
     Say(StreamedAnswer),
-    /// A refusal in the vendor's format.
+    /// An error response in the vendor's format.
     Fail(ErrorAnswer),
-    /// Anything: what proxies and broken servers send.
+    /// Any other response: what proxies and broken servers send.
     Raw {
         /// Its status.
         status: u16,
@@ -21,7 +21,7 @@ pub enum ServerAnswer {
         /// Its body.
         body: String,
     },
-    /// Nothing, ever.
+    /// No response at all.
     Silence,
 }
 
@@ -30,19 +30,19 @@ pub enum ServerAnswer {
 pub struct StreamedAnswer {
     /// Its parts, in order.
     pub blocks: Vec<AnswerBlock>,
-    /// Why it ends.
+    /// Its stop reason.
     pub stop: AnswerStop,
-    /// What it cost.
+    /// Its usage.
     pub usage: Usage,
-    /// An error that comes instead of the end.
+    /// An error event instead of the end.
     pub failure: Option<ErrorAnswer>,
-    /// Whether the vendor's last word comes.
+    /// Whether the final event is sent.
     pub ends: bool,
-    /// How its bytes travel.
+    /// How its bytes are sent.
     pub delivery: BodyDelivery,
 }
 
-/// A part of an answer. The pieces of a text are the deltas it comes in.
+/// A part of an answer. The pieces of a text are its deltas.
 #[derive(Clone, Debug)]
 pub enum AnswerBlock {
     /// Text.
@@ -60,39 +60,39 @@ pub enum AnswerBlock {
         /// The vendor's signature on it.
         signature: Option<String>,
     },
-    /// An item as the vendor spells it.
+    /// An item in the vendor's format.
     Item(Value),
-    /// A whole event as it goes over the wire, between the others.
+    /// A whole raw event, between the others.
     Frame(String),
 }
 
-/// Why an answer ends.
+/// The stop reason of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {
-    /// By itself, or for its calls.
+    /// Finished, or for its calls.
     End,
     /// At the output limit.
     MaxOutput,
-    /// It refuses.
+    /// A refusal.
     Refused,
 }
 
-/// A refusal.
+/// An error response.
 #[derive(Clone, Debug)]
 pub struct ErrorAnswer {
     /// The status.
     pub status: u16,
     /// The vendor's code.
     pub code: String,
-    /// The vendor's sentence.
+    /// The vendor's message.
     pub message: String,
-    /// Headers that come with it.
+    /// Additional headers.
     pub headers: Vec<(&'static str, String)>,
-    /// How long to wait, for wires whose body says so: seconds with an `s` behind them.
+    /// The retry delay, for APIs that put it into the body: seconds with an `s` behind them.
     pub retry_delay: Option<String>,
 }
 
-/// A refusal with this status, code and sentence.
+/// An error response with this status, code and message.
 pub fn fail(status: u16, code: &str, message: &str) -> ErrorAnswer {
     ErrorAnswer {
         status,
@@ -110,14 +110,14 @@ impl ErrorAnswer {
         self
     }
 
-    /// Says in the body how long to wait.
+    /// Sets the retry delay in the body.
     pub fn retry_delay(mut self, delay: &str) -> Self {
         self.retry_delay = Some(delay.into());
         self
     }
 }
 
-/// An answer that says nothing yet.
+/// An empty answer to build on.
 pub fn say() -> StreamedAnswer {
     let usage = Usage {
         input: 10,
@@ -162,25 +162,25 @@ impl StreamedAnswer {
         self
     }
 
-    /// Ends for this reason.
+    /// Sets the stop reason.
     pub fn stop(mut self, stop: AnswerStop) -> Self {
         self.stop = stop;
         self
     }
 
-    /// Costs this.
+    /// Sets the usage.
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// Breaks off with an error inside the stream.
+    /// Ends with an error event inside the stream.
     pub fn with_error(mut self, failure: ErrorAnswer) -> Self {
         self.failure = Some(failure);
         self
     }
 
-    /// Leaves the vendor's last word out.
+    /// Leaves out the final event.
     pub fn without_end(mut self) -> Self {
         self.ends = false;
         self
@@ -192,7 +192,7 @@ impl StreamedAnswer {
         self
     }
 
-    /// Lets the body end this way.
+    /// Sets how the body ends.
     pub fn with_body_end(mut self, end: BodyEnd) -> Self {
         self.delivery.end = end;
         self

@@ -1,10 +1,10 @@
-//! Answers as Anthropic's Messages wire spells them.
+//! Answers in the format of Anthropic's Messages API.
 
 use serde_json::{Value, json};
 
 use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
-/// The wire.
+/// The response format.
 pub const WIRE: ServerWire = ServerWire {
     frames,
     refusal,
@@ -62,7 +62,7 @@ fn frames(saying: &StreamedAnswer) -> Vec<String> {
     frames
 }
 
-/// How a block begins and what is added to it.
+/// The start of a block and its deltas.
 fn spelled(block: &AnswerBlock) -> (Value, Vec<Value>) {
     match block {
         AnswerBlock::Text(pieces) => {

@@ -1,4 +1,4 @@
-//! How the bytes of an answer travel: in which pieces, and how they end.
+//! Delivery of a response body: split into pieces, truncated, stalled or compressed.
 
 use std::{
     io::{Error, ErrorKind, Write},
@@ -9,50 +9,50 @@ use axum::body::{Body, Bytes};
 use flate2::{Compression, write::GzEncoder};
 use futures::{Stream, StreamExt, stream};
 
-/// The way of an answer's bytes.
+/// How an answer's bytes are sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BodyDelivery {
-    /// In which pieces.
+    /// How the body is split.
     pub pieces: BodyPieces,
-    /// How they end.
+    /// How the body ends.
     pub end: BodyEnd,
-    /// Compressed.
+    /// Whether it is compressed with gzip.
     pub gzip: bool,
-    /// With two bytes at the end of a line.
+    /// Whether lines end with a carriage return and a line feed.
     pub crlf: bool,
 }
 
-/// The pieces of a body.
+/// How a body is split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyPieces {
-    /// One.
+    /// One piece.
     Whole,
-    /// One for each event.
+    /// One piece per event.
     #[default]
     Events,
-    /// One for each byte.
+    /// One piece per byte.
     Bytes,
 }
 
-/// The end of a body.
+/// How a body ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// As it should be.
+    /// Normally.
     #[default]
     Whole,
-    /// After so many bytes, as if it were whole.
+    /// Truncated after so many bytes, as if it were complete.
     Short(usize),
-    /// After so many bytes, by losing the connection.
+    /// Connection lost after so many bytes.
     Cut(usize),
-    /// After so many bytes, by falling silent.
+    /// Stalled after so many bytes.
     Stall(usize),
-    /// After so many bytes, by sending pings and nothing else.
+    /// Only pings after so many bytes.
     Ping(usize),
 }
 
 impl BodyDelivery {
-    /// A body of these events; `ping` is what the vendor sends to keep a connection alive.
-    /// The guard is dropped when the client has all of it or is gone.
+    /// A body of these events; `ping` is the vendor's keep-alive event.
+    /// The guard is dropped when the client has received all of it or has disconnected.
     pub fn body(self, frames: &[String], ping: &'static str, guard: impl Send + 'static) -> Body {
         let bytes = self.bytes(frames);
         let (kept, last) = match self.end {
@@ -70,7 +70,7 @@ impl BodyDelivery {
             BodyPieces::Events => after_blank_lines(&kept),
         };
         let pieces = stream::iter(pieces).then(|piece| async {
-            // Lets the piece before go out alone.
+            // Lets the piece before be sent on its own.
             tokio::task::yield_now().await;
             Ok::<_, Error>(piece)
         });
@@ -87,7 +87,7 @@ impl BodyDelivery {
         }))
     }
 
-    /// The whole body as it goes over the wire.
+    /// The whole body as bytes.
     pub fn bytes(self, frames: &[String]) -> Vec<u8> {
         let mut text = frames.concat();
         if self.crlf {

@@ -1,10 +1,10 @@
-//! Answers as Google's `streamGenerateContent?alt=sse` spells them.
+//! Answers in the format of Google's `streamGenerateContent?alt=sse`.
 
 use serde_json::{Value, json};
 
 use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
-/// The wire.
+/// The response format.
 pub const WIRE: ServerWire = ServerWire {
     frames,
     refusal,
@@ -12,7 +12,7 @@ pub const WIRE: ServerWire = ServerWire {
     request_header: "x-goog-request-id",
 };
 
-/// An event. This vendor ends lines with two bytes and gives no event names.
+/// An event. This vendor ends lines with CRLF and gives no event names.
 fn frame(parts: &[Value], saying: &StreamedAnswer, finish: Option<&str>) -> String {
     let mut candidate = json!({"content": {"parts": parts, "role": "model"}, "index": 0});
     if let (Some(reason), Some(fields)) = (finish, candidate.as_object_mut()) {
@@ -53,7 +53,7 @@ fn frames(saying: &StreamedAnswer) -> Vec<String> {
     frames
 }
 
-/// The parts a block comes in. A call is never split here; a signature rides on the last part.
+/// The parts of a block. A call is never split here; a signature is on the last part.
 fn parts(block: &AnswerBlock) -> Vec<Value> {
     match block {
         AnswerBlock::Text(pieces) => pieces.iter().map(|text| json!({"text": text})).collect(),
@@ -97,7 +97,7 @@ fn usage(saying: &StreamedAnswer) -> Value {
     })
 }
 
-/// The status in words is the code.
+/// The code is the vendor's status word.
 fn refusal(failure: &ErrorAnswer) -> String {
     let ErrorAnswer {
         status,

@@ -1,11 +1,11 @@
-//! A server's answers written in JSON, for whoever does not speak Rust.
+//! Parses a server's answers from JSON, for tests that are not written in Rust.
 
 use rooftree_protocol::Usage;
 use serde::Deserialize;
 
 use super::{AnswerBlock, AnswerStop, ServerAnswer, fail, say};
 
-/// One answer: parts to say, or a refusal.
+/// One answer: parts of a stream, or an error response.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum JsonAnswer {
@@ -25,7 +25,7 @@ enum JsonAnswer {
     },
 }
 
-/// A part of an answer; what comes in pieces is a list of them.
+/// A part of an answer; a streamed text is a list of deltas.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum JsonAnswerPart {
@@ -43,7 +43,7 @@ enum JsonAnswerPart {
     },
 }
 
-/// The answers in a JSON text, in order.
+/// Parses the answers of a JSON text, in order.
 ///
 /// ```
 /// let text = r#"[{"say": [{"text": ["Hel", "lo."]}]}, {"status": 429, "code": "slow", "message": "Wait."}]"#;

@@ -1,10 +1,10 @@
-//! Answers as OpenAI's Chat Completions spell them.
+//! Answers in the format of OpenAI's Chat Completions.
 
 use serde_json::{Value, json};
 
 use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
-/// The wire.
+/// The response format.
 pub const WIRE: ServerWire = ServerWire {
     frames,
     refusal,
@@ -12,7 +12,7 @@ pub const WIRE: ServerWire = ServerWire {
     ping: ": PROCESSING\n\n",
 };
 
-/// A chunk with this delta, and with the reason to stop if it is the last one.
+/// A chunk with this delta, and with the finish reason if it is the last one.
 pub fn chunk(delta: &Value, finish: Option<&str>) -> String {
     frame(
         &json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish}]),
@@ -60,7 +60,7 @@ fn frames(saying: &StreamedAnswer) -> Vec<String> {
     frames
 }
 
-/// The deltas a block comes in. Thinking with a signature comes as details, as routers give it.
+/// The deltas of a block. Thinking with a signature comes as `reasoning_details`, as routers send it.
 fn deltas(block: &AnswerBlock, index: usize) -> Vec<Value> {
     match block {
         AnswerBlock::Text(pieces) => pieces.iter().map(|text| json!({"content": text})).collect(),

@@ -1,10 +1,10 @@
-//! Answers as OpenAI's Responses spell them.
+//! Answers in the format of OpenAI's Responses.
 
 use serde_json::{Value, json};
 
 use super::{AnswerBlock, AnswerStop, ErrorAnswer, ServerWire, StreamedAnswer};
 
-/// The wire.
+/// The response format.
 pub const WIRE: ServerWire = ServerWire {
     frames,
     refusal,
@@ -12,7 +12,7 @@ pub const WIRE: ServerWire = ServerWire {
     ping: "event: keepalive\ndata: {\"type\":\"keepalive\",\"sequence_number\":0}\n\n",
 };
 
-/// The events of one answer, numbered as they are made.
+/// The events of one answer, with sequence numbers.
 #[derive(Default)]
 struct ResponsesFrames {
     frames: Vec<String>,
@@ -81,7 +81,7 @@ fn frames(saying: &StreamedAnswer) -> Vec<String> {
     events.frames
 }
 
-/// An item as it begins and as it is when it is done.
+/// An item at its start and when it is done.
 fn items(block: &AnswerBlock, index: usize) -> (Value, Value) {
     match block {
         AnswerBlock::Text(pieces) => {
@@ -120,7 +120,7 @@ fn items(block: &AnswerBlock, index: usize) -> (Value, Value) {
     }
 }
 
-/// The events between an item's beginning and its end.
+/// The events between an item's start and its end.
 fn deltas(block: &AnswerBlock, index: usize, events: &mut ResponsesFrames) {
     match block {
         AnswerBlock::Text(pieces) => {
@@ -179,7 +179,7 @@ fn deltas(block: &AnswerBlock, index: usize, events: &mut ResponsesFrames) {
     }
 }
 
-/// Two objects as one.
+/// Merges two objects.
 fn with(place: &Value, fields: &Value) -> Value {
     let all = [place, fields]
         .into_iter()

@@ -1,4 +1,4 @@
-//! A model that lets so many others work at once, and notes when each of them is asked.
+//! A model that delegates to so many helpers at once, and records when each of them is asked.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -34,7 +34,7 @@ struct DelegationRound {
     memory: f64,
 }
 
-/// What one run of the lead showed.
+/// The figures of one run of the lead.
 pub struct RoundFigures {
     /// Seconds from the end of the lead's reply to the last helper's request.
     pub start: f64,
@@ -58,7 +58,7 @@ impl DelegatingModel {
         })
     }
 
-    /// From now on so many are asked at once, each of which thinks for so long.
+    /// Sets the number of helpers and the thinking time of each.
     pub fn set_round(&self, helpers: usize, thinking: Duration) {
         let mut round = self.lock();
         (round.helpers, round.thinking) = (helpers, thinking);
@@ -77,7 +77,7 @@ impl DelegatingModel {
         self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how long this helper thinks.
+    /// Records a helper's request; returns how long the helper thinks.
     fn note(&self) -> Duration {
         let at = Instant::now();
         let mut round = self.lock();
@@ -93,7 +93,7 @@ impl DelegatingModel {
         round.thinking
     }
 
-    /// A helper's answer. Nobody has answered before all are at work.
+    /// A helper's answer. It waits until all helpers have been asked.
     fn helper_reply(&self) -> ReplyStream {
         let thinking = self.note();
         let (helpers, mut asked) = (self.lock().helpers, self.asked.subscribe());

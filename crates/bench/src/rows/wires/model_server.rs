@@ -1,4 +1,4 @@
-//! The program that answers as a vendor does, and what it saw.
+//! The mock model server as a child process, and the request times it recorded.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::BenchWire;
 use crate::program_dir::ProgramDir;
 
-/// The vendor's side: a program of its own, as it is a machine of its own elsewhere.
+/// The vendor's side: a separate process, as it is a separate machine in reality.
 pub(super) struct ModelServerProcess {
     program: Child,
     said: BufReader<ChildStdout>,
@@ -22,7 +22,7 @@ pub(super) struct ModelServerProcess {
 }
 
 impl ModelServerProcess {
-    /// Starts one that gives these answers. Its script lies in the directory.
+    /// Starts one that gives these answers. Its script is written into the directory.
     pub(super) fn start(
         place: &ProgramDir,
         wire: &BenchWire,
@@ -60,7 +60,7 @@ impl ModelServerProcess {
         })
     }
 
-    /// Ends it; says when each question was there and when it was answered.
+    /// Stops it; returns when each request arrived and when it was answered.
     pub(super) fn stop(mut self) -> Result<Vec<RequestTimes>> {
         drop(self.program.stdin.take());
         let lines = self.said.by_ref().lines();
@@ -72,13 +72,13 @@ impl ModelServerProcess {
 
 impl Drop for ModelServerProcess {
     fn drop(&mut self) {
-        // There is nothing to be done about a program that is gone already.
+        // An error means that the process has already exited.
         let _ = self.program.kill();
         let _ = self.program.wait();
     }
 }
 
-/// Seconds since the first question.
+/// Times in seconds since the first request.
 #[derive(Deserialize)]
 pub(super) struct RequestTimes {
     pub(super) at: f64,

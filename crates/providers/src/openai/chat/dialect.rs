@@ -1,21 +1,21 @@
-//! How one vendor's Chat Completions differ from OpenAI's: quirks as data.
+//! Dialects of Chat Completions: how a vendor's API differs from OpenAI's, as data.
 
 use crate::openai::BOUNDS;
 
-/// A vendor's way of speaking Chat Completions.
+/// A vendor's dialect of Chat Completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatDialect {
-    /// The field that bounds the answer.
+    /// The field for the output limit.
     pub max_output: MaxOutputField,
-    /// How to ask for more or less thinking.
+    /// The field for the reasoning effort.
     pub effort: EffortField,
-    /// How the vendor wants its own thinking back.
+    /// The form in which the vendor expects its own thinking back.
     pub thinking: ThinkingField,
-    /// How structured answers are asked for.
+    /// The field for structured output.
     pub schema: SchemaField,
-    /// How requests of one conversation are told to belong together.
+    /// The field that marks requests of one conversation.
     pub conversation: ConversationField,
-    /// What ids of calls must look like.
+    /// The required format of call ids.
     pub call_ids: CallIdFormat,
     /// Whether usage must be asked for with `stream_options`; refused by some.
     pub asks_usage: bool,
@@ -38,7 +38,7 @@ pub enum MaxOutputField {
     Plain,
 }
 
-/// How to ask for more or less thinking.
+/// The field for the reasoning effort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffortField {
     /// `reasoning_effort`.
@@ -51,7 +51,7 @@ pub enum EffortField {
     Absent,
 }
 
-/// How a vendor wants its own thinking back.
+/// The form in which a vendor expects its own thinking back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkingField {
     /// As `reasoning_content`, and with calls even if it is empty.
@@ -64,7 +64,7 @@ pub enum ThinkingField {
     Absent,
 }
 
-/// How structured answers are asked for.
+/// The field for structured output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaField {
     /// `json_schema`.
@@ -73,7 +73,7 @@ pub enum SchemaField {
     Object,
 }
 
-/// How requests of one conversation are told to belong together, so that caches are hit.
+/// The field that marks requests of one conversation, so that they hit the vendor's prompt cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConversationField {
     /// `prompt_cache_key`.
@@ -84,7 +84,7 @@ pub enum ConversationField {
     Absent,
 }
 
-/// What ids of calls must look like.
+/// The required format of call ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallIdFormat {
     /// As ours are.
@@ -109,7 +109,7 @@ impl ChatDialect {
         request_bytes: BOUNDS.bytes,
     };
 
-    /// What every server that calls itself compatible can be trusted with.
+    /// Safe default for any compatible server.
     pub const PLAIN: Self = Self {
         max_output: MaxOutputField::Plain,
         effort: EffortField::Effort,

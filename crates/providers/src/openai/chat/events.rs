@@ -1,4 +1,4 @@
-//! What Chat Completions stream: chunks of a choice, in OpenAI's fields and in those of others.
+//! Stream events of Chat Completions: chunks of a choice, in OpenAI's fields and in those of other vendors.
 
 use rooftree_protocol::Usage;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ pub(super) struct ChatEvent {
     pub(super) choices: Option<Vec<ChatChoice>>,
     pub(super) usage: Option<ChatUsage>,
     pub(super) error: Option<Value>,
-    /// Groq's extras.
+    /// Groq's extra fields.
     x_groq: Option<GroqExtras>,
 }
 
@@ -28,7 +28,7 @@ struct GroqExtras {
 pub(super) struct ChatChoice {
     pub(super) delta: Option<ChatDelta>,
     pub(super) finish_reason: Option<String>,
-    /// Moonshot counts here.
+    /// Moonshot reports usage here.
     pub(super) usage: Option<ChatUsage>,
     pub(super) error: Option<Value>,
 }
@@ -45,7 +45,7 @@ pub(super) struct ChatDelta {
 }
 
 impl ChatDelta {
-    /// More thinking, under either of its names. Servers that send both send the same.
+    /// A thinking delta, under either of its names. Servers that send both send the same.
     pub(super) fn thinking(&mut self) -> Option<String> {
         let thinking = self.reasoning_content.take().or(self.reasoning.take());
         thinking.filter(|text| !text.is_empty())
@@ -86,11 +86,11 @@ pub(super) struct ChatCallDelta {
 #[serde(default)]
 pub(super) struct ChatFunctionDelta {
     pub(super) name: Option<String>,
-    /// Text to be appended; some servers give the whole object instead.
+    /// Text to append; some servers send the whole object instead.
     pub(super) arguments: Option<Value>,
 }
 
-/// How many tokens, under the names in use.
+/// Token counts, under the names in use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChatUsage {
@@ -154,7 +154,7 @@ impl From<ChatUsage> for Usage {
     fn from(tokens: ChatUsage) -> Self {
         let input = tokens.prompt_tokens.unwrap_or_default();
         let written = tokens.completion_tokens.unwrap_or_default();
-        // Some count thinking only in the total.
+        // Some vendors count thinking only in the total.
         let output = tokens
             .total_tokens
             .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The conversation as Chat Completions have it: a list of messages with roles.
+//! Encodes a conversation for Chat Completions: a list of messages with roles.
 
 use rooftree_protocol::{CallId, ToolCall, ToolResult, event::ReplyPart};
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub(super) enum ChatMessage<'a> {
     },
 }
 
-/// What an assistant message holds. Opaque fields are the vendor's own, given back as they came.
+/// Content of an assistant message. Opaque fields are the vendor's own, sent back unchanged.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ChatAssistantMessage<'a> {
     content: Option<ChatContent>,
@@ -54,7 +54,7 @@ struct ChatFunctionCall<'a> {
     arguments: String,
 }
 
-/// Words alone, or words and pictures.
+/// Only text, or text and images.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ChatContent {
@@ -82,7 +82,7 @@ pub(super) struct ChatFileData {
     file_data: String,
 }
 
-/// Carries a conversation over, for one provider in its dialect.
+/// Encodes a conversation for one provider in its dialect.
 pub(super) struct ChatMessageEncoder<'a> {
     pub(super) provider: &'a str,
     pub(super) dialect: ChatDialect,
@@ -90,7 +90,7 @@ pub(super) struct ChatMessageEncoder<'a> {
 }
 
 impl ChatMessageEncoder<'_> {
-    /// The messages of a request. What they begin with does not depend on what follows.
+    /// Encodes the messages of a request. Earlier messages are encoded independently of later ones (prompt cache).
     pub(super) fn encode_messages<'r>(
         &mut self,
         request: &'r ModelRequest,
@@ -154,10 +154,10 @@ impl ChatMessageEncoder<'_> {
         Some(ChatMessage::Assistant(Box::new(message)))
     }
 
-    /// Gives a vendor's thinking back the way it wants it.
+    /// Sends a vendor's thinking back in the form it expects.
     fn give_thinking(&self, message: &mut ChatAssistantMessage<'_>, thinking: String) {
         match self.dialect.thinking {
-            // Missing next to calls it is an error, even for thoughts that were never thought.
+            // An error if it is missing next to calls, even if there was no thinking.
             ThinkingField::ReasoningContent
                 if !thinking.is_empty() || !message.tool_calls.is_empty() =>
             {
@@ -199,7 +199,7 @@ impl ChatMessageEncoder<'_> {
         }
     }
 
-    /// Results as tool messages. Their pictures follow in a user message: tool messages hold words only.
+    /// Results as tool messages. Their images follow in a user message: tool messages hold only text.
     fn results<'r>(
         &self,
         results: &'r [ToolResult],

@@ -1,5 +1,5 @@
-//! A request as Chat Completions want it. The order of the fields is the order of the bytes: what
-//! stays the same from turn to turn comes first, the messages last.
+//! Encodes a request for Chat Completions. The order of the fields is the order of the bytes: what
+//! stays the same from turn to turn comes first, the messages last (prompt cache).
 
 use std::borrow::Cow;
 
@@ -98,7 +98,7 @@ struct ChatSchema<'a> {
     schema: &'a Value,
 }
 
-/// A request in bytes, and what could not be carried over.
+/// Encodes a request; also returns what could not be sent.
 pub(super) fn encode_request(
     provider: &str,
     dialect: ChatDialect,
@@ -139,7 +139,7 @@ pub(super) fn encode_request(
             .map(|schema| format(dialect, schema)),
         messages: first.into_iter().chain(messages).collect(),
     };
-    // Maps with text keys and plain numbers always have a spelling.
+    // Maps with string keys and plain numbers always serialize.
     (
         serde_json::to_vec(&body).unwrap_or_default(),
         carrier.dropped.into_words(),

@@ -1,6 +1,6 @@
-//! Folds the chunks of one answer into a whole reply. Pure.
+//! Folds the streamed chunks of one answer into a whole reply. Pure.
 //!
-//! Parts keep the order in which they began. Calls are told apart by index, and where a server sends
+//! Parts keep the order in which they began. Calls are distinguished by index, and where a server sends
 //! none or repeats one, by a new id.
 
 use rooftree_protocol::{
@@ -17,7 +17,7 @@ use crate::{
     openai::{errors::OpenAiError, request::input},
 };
 
-/// An answer as far as it has come.
+/// An answer as received so far.
 #[derive(Debug, Default)]
 pub(super) struct ChatReplyBuilder {
     parts: Vec<ChatOpenPart>,
@@ -34,7 +34,7 @@ pub(super) struct ChatReplyBuilder {
 enum ChatOpenPart {
     Thinking(String),
     Text(String),
-    /// The call at this place.
+    /// The call with this position.
     Call(usize),
     /// All reasoning details.
     Details,
@@ -49,7 +49,7 @@ struct ChatOpenCall {
 }
 
 impl ChatReplyBuilder {
-    /// Takes one chunk in; gives what can be shown. None if it brought nothing at all.
+    /// Folds one chunk in; returns the deltas to show. None if it brought nothing at all.
     pub(super) fn take(&mut self, mut event: Event) -> Result<Option<Vec<ReplyChunk>>, Error> {
         if let Some(error) = event.failure() {
             return Err(OpenAiError::from_stream(error).error());
@@ -153,7 +153,7 @@ impl ChatReplyBuilder {
         chunks.push(ReplyChunk::Thinking(more));
     }
 
-    /// Details of the same kind and place are pieces of one.
+    /// Merges details of the same kind and index.
     fn take_detail(&mut self, detail: Value) {
         let Value::Object(fields) = detail else {
             return;
@@ -203,7 +203,7 @@ impl ChatReplyBuilder {
         }
     }
 
-    /// Which call a piece belongs to; begins a new one if it belongs to none.
+    /// Finds the call a piece belongs to; begins a new one if there is none.
     fn place_of(&mut self, index: Option<usize>, id: &str, tool: &str) -> usize {
         let known = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
@@ -229,12 +229,12 @@ impl ChatReplyBuilder {
         })
     }
 
-    /// Whether a reason to stop has come.
+    /// Whether a finish reason has come.
     pub(super) fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// The whole reply, if its end has come: a reason to stop, or the mark of the stream's end.
+    /// The whole reply, if it is complete: with a finish reason, or the end marker of the stream.
     pub(super) fn finish(&mut self, provider: &str, marked: bool) -> Option<ModelReply> {
         let over = self.finish.is_some() || (marked && !self.parts.is_empty());
         if !over {
@@ -299,7 +299,7 @@ impl ChatReplyBuilder {
     }
 }
 
-/// The readable text of details.
+/// The readable text of reasoning details.
 fn detailed(details: &[Value]) -> Option<String> {
     let texts = details
         .iter()
@@ -307,7 +307,7 @@ fn detailed(details: &[Value]) -> Option<String> {
     Some(texts.collect::<String>()).filter(|text| !text.is_empty())
 }
 
-/// Appends the texts of a detail to the one it continues; its other fields replace what was there.
+/// Appends the texts of a detail to the one it continues; its other fields replace the earlier ones.
 fn grow(known: &mut Map<String, Value>, more: Map<String, Value>) {
     for (key, value) in more {
         match (known.get_mut(&key), value) {

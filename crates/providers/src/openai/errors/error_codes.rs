@@ -1,6 +1,6 @@
-//! The codes and phrases by which vendors say what went wrong.
+//! Tables of the error codes and phrases of vendors.
 
-/// The request does not fit the window.
+/// The request does not fit the context window.
 pub(super) const TOO_LONG: &[&str] = &[
     "context_length_exceeded",
     "context_window_exceeded",
@@ -10,7 +10,7 @@ pub(super) const TOO_LONG: &[&str] = &[
     "1261", // Z.ai
     "3051", // Mistral
 ];
-/// The account is empty; waiting does not fill it.
+/// No credit left; waiting does not help.
 pub(super) const NO_CREDIT: &[&str] = &[
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -19,14 +19,14 @@ pub(super) const NO_CREDIT: &[&str] = &[
     "insufficient_balance",
     "1113", // Z.ai
 ];
-/// The key is wrong or may not do this.
+/// The key is invalid or lacks a permission.
 pub(super) const BAD_KEY: &[&str] = &[
     "invalid_api_key",
     "authentication_error",
     "invalid_authentication_error",
     "permission_denied",
 ];
-/// The vendor has too much to do.
+/// The vendor is overloaded.
 pub(super) const OVERLOADED: &[&str] = &[
     "overloaded",
     "overloaded_error",
@@ -37,7 +37,7 @@ pub(super) const OVERLOADED: &[&str] = &[
     "capacity_exceeded",
     "insufficient_system_resource",
 ];
-/// We ask too often.
+/// Rate limit exceeded.
 pub(super) const SLOW_DOWN: &[&str] = &[
     "rate_limit_exceeded",
     "rate_limit_error",
@@ -45,7 +45,7 @@ pub(super) const SLOW_DOWN: &[&str] = &[
     "tokens",
     "requests",
 ];
-/// The content is not wanted.
+/// Blocked by a content filter.
 pub(super) const FILTERED: &[&str] = &[
     "content_filter",
     "content_policy_violation",
@@ -54,7 +54,7 @@ pub(super) const FILTERED: &[&str] = &[
     "cyber_policy",
     "data_inspection_failed",
 ];
-/// The vendor's own fault.
+/// A failure of the vendor.
 pub(super) const BROKEN: &[&str] = &[
     "server_error",
     "internal_error",
@@ -62,7 +62,7 @@ pub(super) const BROKEN: &[&str] = &[
     "timeout",
 ];
 
-/// Phrases that name the window itself, in lower case.
+/// Phrases that name the context window, in lower case.
 const WINDOW: &[&str] = &[
     "maximum context length",
     "maximum prompt length",
@@ -74,7 +74,7 @@ const WINDOW: &[&str] = &[
     "greater than the context length",
 ];
 
-/// The phrase about the window in a message.
+/// The phrase about the context window in a message.
 pub(super) fn window_phrase(message: &str) -> Option<&'static str> {
     let message = message.to_lowercase();
     WINDOW
@@ -83,7 +83,7 @@ pub(super) fn window_phrase(message: &str) -> Option<&'static str> {
         .copied()
 }
 
-/// The window a message names.
+/// The context window that a message names.
 pub(super) fn window_in(message: &str) -> Option<u64> {
     number_after(&message.to_lowercase(), window_phrase(message)?)
 }

@@ -1,10 +1,10 @@
-//! Reads how long OpenAI and its like want us to wait, where it is not in `retry-after`.
+//! Parses the retry delay of OpenAI and compatible vendors where it is not in `retry-after`.
 
 use std::time::Duration;
 
 use crate::http::error_response::ErrorResponse;
 
-/// When the limit that was hit is lifted. Only the one with nothing remaining counts.
+/// Time until the exhausted rate limit resets. Only a limit with nothing remaining counts.
 pub(super) fn reset(refusal: &ErrorResponse) -> Option<Duration> {
     ["requests", "tokens"]
         .iter()
@@ -13,14 +13,14 @@ pub(super) fn reset(refusal: &ErrorResponse) -> Option<Duration> {
         .max()
 }
 
-/// The wait a message asks for, as in "try again in 1.5s".
+/// The retry delay in a message such as "try again in 1.5s".
 pub(super) fn wait_in(message: &str) -> Option<Duration> {
     let (_, rest) = message.split_once("try again in ")?;
     let end = rest.find([' ', ',']).unwrap_or(rest.len());
     wait(rest.get(..end)?.trim_end_matches('.'))
 }
 
-/// A wait as in `6m0s`, `1.5s`, `120ms`, or seconds alone; at most an hour.
+/// Parses a delay such as `6m0s`, `1.5s`, `120ms`, or seconds alone; at most an hour.
 fn wait(text: &str) -> Option<Duration> {
     let mut seconds = 0.0;
     let mut rest = text.trim();

@@ -1,4 +1,4 @@
-//! What Responses stream: events named by their type, items in them. Unknown ones are let through.
+//! Stream events of Responses, tagged by their type. Unknown ones are ignored.
 
 use rooftree_protocol::Usage;
 use serde::Deserialize;
@@ -73,7 +73,7 @@ pub(super) enum ResponsesEvent {
     Unknown,
 }
 
-/// Where an item is. Servers leave out one or the other.
+/// Reference to an item. Servers leave out one field or the other.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ResponsesItemRef {
@@ -98,7 +98,7 @@ pub(super) struct ResponsesIncomplete {
     pub(super) reason: Option<String>,
 }
 
-/// An item as far as we read it.
+/// An item as far as we parse it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum ResponsesOutputItem {

@@ -1,4 +1,4 @@
-//! The conversation as Responses have it: a flat list of items.
+//! Encodes a conversation for Responses: a flat list of items.
 
 use rooftree_protocol::{ToolResult, event::ReplyPart};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::{
 #[serde(untagged)]
 pub(super) enum ResponsesItem<'a> {
     Known(ResponsesKnownItem<'a>),
-    /// The vendor's own, as it came.
+    /// An opaque item of the vendor's, unchanged.
     Opaque(&'a Value),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum ResponsesItem<'a> {
 pub(super) enum ResponsesKnownItem<'a> {
     Message {
         role: &'static str,
-        /// Whether this is on the way to the answer or the answer; the vendor wants it back.
+        /// Whether this is commentary or the final answer; the vendor requires it back.
         #[serde(skip_serializing_if = "Option::is_none")]
         phase: Option<&'a Value>,
         content: ResponsesContent<'a>,
@@ -40,8 +40,8 @@ pub(super) enum ResponsesKnownItem<'a> {
     },
 }
 
-/// What was said. The model's own words go back as plain text: pieces of its own need ids, which only
-/// the vendor could give.
+/// Content of a message. The model's own text goes back as a plain string: structured parts of its own
+/// need ids, which only the vendor could give.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ResponsesContent<'a> {
@@ -89,7 +89,7 @@ impl<'a> From<OpenAiContent<'a>> for ResponsesContentPart<'a> {
     }
 }
 
-/// The items of a request. What they begin with does not depend on what follows.
+/// Encodes the items of a request. Earlier items are encoded independently of later ones (prompt cache).
 pub(super) fn encode_messages<'a>(
     provider: &str,
     request: &'a ModelRequest,
@@ -145,7 +145,7 @@ fn assistant<'a>(
                     arguments: arguments(&call.input),
                 }))
             }
-            // Own thinking goes back as the item it came in; the text beside it is for people.
+            // Own thinking goes back as the opaque item it came in; the text beside it is for people.
             ReplyPart::Thinking { .. } if is_of(provider, model) => {}
             ReplyPart::Thinking { .. } => dropped.note(format!("the thinking of {model}")),
             ReplyPart::Opaque {
@@ -160,12 +160,12 @@ fn assistant<'a>(
     }
 }
 
-/// A message without content: says the phase of the text that follows.
+/// A message without content: gives the phase of the text that follows.
 fn is_envelope(item: &Value) -> bool {
     item.get("type").is_some_and(|kind| kind == "message") && item.get("content").is_none()
 }
 
-/// Thinking of which only a name is left. The vendor keeps nothing, so it could not look it up.
+/// A thinking item with only an id. The vendor stores nothing, so it could not look it up.
 fn is_forgotten(item: &Value) -> bool {
     let has = |key: &str| {
         item.get(key).is_some_and(|value| match value {

@@ -1,5 +1,5 @@
-//! A request as Responses want it. The order of the fields is the order of the bytes: what stays the
-//! same from turn to turn comes first, the input last.
+//! Encodes a request for Responses. The order of the fields is the order of the bytes: what stays the
+//! same from turn to turn comes first, the input last (prompt cache).
 
 use rooftree_protocol::{Effort, ToolSpec};
 use serde::Serialize;
@@ -19,7 +19,7 @@ use crate::{
 struct ResponsesRequestBody<'a> {
     model: &'a str,
     stream: bool,
-    /// Nothing is kept by the vendor; the conversation is ours.
+    /// Always false: the vendor stores nothing.
     store: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
@@ -55,7 +55,7 @@ struct ResponsesTool<'a> {
     kind: &'static str,
     name: &'a str,
     description: &'a str,
-    /// Said because it is the default, and most schemas are not of that kind.
+    /// Sent explicitly because the default is true, and most schemas do not qualify.
     strict: bool,
     parameters: &'a Value,
 }
@@ -85,7 +85,7 @@ struct ResponsesFormat<'a> {
     schema: &'a Value,
 }
 
-/// A request in bytes, and what could not be carried over.
+/// Encodes a request; also returns what could not be sent.
 pub(super) fn encode_request(
     provider: &str,
     thinks: ThinkingSupport,
@@ -110,7 +110,7 @@ pub(super) fn encode_request(
         model: &request.model,
         stream: true,
         store: false,
-        // Refused by models that do not think.
+        // Refused by models without thinking.
         include: if thinks == ThinkingSupport::Yes {
             &["reasoning.encrypted_content"]
         } else {
@@ -133,7 +133,7 @@ pub(super) fn encode_request(
         }),
         input: encode_messages(provider, request, &mut dropped),
     };
-    // Maps with text keys and plain numbers always have a spelling.
+    // Maps with string keys and plain numbers always serialize.
     (
         serde_json::to_vec(&body).unwrap_or_default(),
         dropped.into_words(),

@@ -1,7 +1,7 @@
-//! Folds the events of one answer into a whole reply. Pure.
+//! Folds the streamed events of one answer into a whole reply. Pure.
 //!
 //! Deltas are only shown; what counts are the items, which come whole when they are done. An item
-//! that is not ours to understand is kept as it came and given back in its place.
+//! of unknown type is kept as opaque and sent back in its place.
 
 use rooftree_protocol::{
     CallId, ToolCall, Usage,
@@ -17,7 +17,7 @@ use crate::{
     openai::{errors::OpenAiError, request::input},
 };
 
-/// An answer as far as it has come.
+/// An answer as received so far.
 #[derive(Debug, Default)]
 pub(super) struct ResponsesReplyBuilder {
     slots: Vec<ResponsesOpenItem>,
@@ -31,12 +31,12 @@ pub(super) struct ResponsesReplyBuilder {
 struct ResponsesOpenItem {
     index: Option<u64>,
     id: Option<String>,
-    /// Which call it is, from zero.
+    /// Index of the call, from zero.
     call: Option<usize>,
     done: Option<Value>,
 }
 
-/// What an event was good for.
+/// The result of an event.
 #[derive(Debug, PartialEq)]
 pub(super) enum ResponsesProgress {
     Nothing,
@@ -45,7 +45,7 @@ pub(super) enum ResponsesProgress {
 }
 
 impl ResponsesReplyBuilder {
-    /// Takes one event in.
+    /// Folds one event in.
     pub(super) fn take(&mut self, event: ResponsesEvent) -> Result<ResponsesProgress, Error> {
         let chunks = match event {
             ResponsesEvent::Begun { response } => {
@@ -60,7 +60,7 @@ impl ResponsesReplyBuilder {
             ResponsesEvent::ThinkingPart { .. } => vec![ReplyChunk::Thinking("\n\n".to_owned())],
             ResponsesEvent::Arguments { place, delta } => self.arguments(&place, delta),
             ResponsesEvent::Over { response } => {
-                // Some report a failure in the event that should mean success.
+                // Some servers report a failure in the event that should mean success.
                 if response.status.as_deref() == Some("failed") {
                     return Err(failed(response));
                 }
@@ -129,7 +129,7 @@ impl ResponsesReplyBuilder {
         }]
     }
 
-    /// The item at a place: by index, by id, else the one that began last.
+    /// Finds an item: by index, by id, else the one that began last.
     fn find(&mut self, place: &ResponsesItemRef) -> Option<&mut ResponsesOpenItem> {
         let by_index = self
             .slots
@@ -146,7 +146,7 @@ impl ResponsesReplyBuilder {
         self.slots.get_mut(at)
     }
 
-    /// The whole reply, if the vendor's last word has come.
+    /// The whole reply, if the final event has come.
     pub(super) fn finish(&mut self, provider: &str) -> Option<ModelReply> {
         let last = self.last.take()?;
         let mut slots = std::mem::take(&mut self.slots);
@@ -186,12 +186,12 @@ impl ResponsesReplyBuilder {
     }
 }
 
-/// Whether an item tells of a search that the vendor's servers made and charge for.
+/// Whether an item is a search that the vendor's servers made and charge for.
 fn is_search(item: &Value) -> bool {
     item.get("type").and_then(Value::as_str) == Some("web_search_call")
 }
 
-/// Turns items into parts.
+/// Converts items into reply parts.
 struct ResponsesPartBuilder<'a> {
     provider: &'a str,
     parts: Vec<ReplyPart>,
@@ -277,7 +277,7 @@ fn failed(response: ResponseObject) -> Error {
     OpenAiError::from_stream(response.error.unwrap_or_default()).error()
 }
 
-/// An error event has its fields in itself or one level below.
+/// Parses an error event, whose fields are at the top or one level below.
 fn told(mut fields: Map<String, Value>) -> Error {
     match fields.remove("error") {
         Some(inner @ Value::Object(_)) => OpenAiError::from_stream(inner).error(),

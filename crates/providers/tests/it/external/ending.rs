@@ -1,4 +1,4 @@
-//! Programs end when nobody listens, and with all they started.
+//! Programs are terminated when their stream is dropped, with all child processes.
 
 use std::{fs, time::Duration};
 

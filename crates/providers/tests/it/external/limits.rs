@@ -1,4 +1,4 @@
-//! What cannot be enforced for models that act by themselves, asked through whatever wraps them.
+//! Unenforced permissions of models that act by themselves, reported through every wrapper.
 
 use std::sync::Arc;
 

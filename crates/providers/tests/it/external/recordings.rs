@@ -1,4 +1,4 @@
-//! What the real programs wrote: every word once, tools as activities, usage taken over.
+//! Recorded output of the real programs: every word once, tools as activities, usage taken over.
 
 use rooftree_protocol::{
     PermissionMode, Usage,
