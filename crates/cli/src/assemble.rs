@@ -42,8 +42,8 @@ pub struct CliOverrides {
 }
 
 impl CliOverrides {
-    /// What is left of them where somebody has pinned settings, which nobody can wish away; and what people
-    /// should know about that.
+    /// Drops the flags whose settings are pinned by the administrator and cannot be overridden, and returns
+    /// one remark per dropped flag.
     pub fn without_pinned(mut self, settings: &Settings) -> (Self, Vec<String>) {
         let mut remarks = Vec::new();
         let mut refuse = |key: &str, flag: &str, is_said: bool| {

@@ -1,4 +1,4 @@
-//! Replaces a file as a whole: whoever reads it finds the old text or the new one.
+//! Atomic file replace: writes a draft and renames it, so that a reader sees the old text or the new one.
 
 use std::{fs, io, path::Path};
 

@@ -189,7 +189,7 @@ pub fn names(environment: &Environment, settings: &Settings) -> Result<Placehold
 /// The model that is used when none is named: the variables' or else the settings', as written.
 pub fn default_name(settings: &Settings) -> Option<String> {
     let set = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
-    // What was typed goes before variables, and so does what nobody can change.
+    // Precedence: command line and pinned settings override environment variables.
     let is_stronger =
         settings.is_pinned("model") || settings.typed.iter().any(|key| key == "model");
     if is_stronger {

@@ -32,7 +32,7 @@ pub fn search(
     }
 }
 
-/// Finds who embeds. Asks nobody and sets up no connection that is not needed for that.
+/// Finds the embedding model. Sends no request and opens no connection that is not needed for that.
 fn embedder(name: &str, minds: &ConfiguredModels) -> Result<Arc<dyn Embedder>, Problem> {
     let (provider, model) = name.split_once('/').ok_or_else(|| {
         wrong(name, "it names no provider")

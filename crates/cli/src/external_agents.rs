@@ -1,4 +1,4 @@
-//! Lets external agents be found as models, and their callbacks find whoever asked.
+//! Registers external agents as models, and routes their callbacks to the run that asked.
 
 use std::{
     collections::BTreeMap,
@@ -36,8 +36,8 @@ const SECRET_CHARACTERS: usize = 32;
 /// What external agents are called before the slash.
 pub const PROVIDER: &str = "external";
 
-/// How the catalog opens the external agents of the settings. Their callbacks come in at a door of
-/// this process's own. No secret is made and no door opens before somebody needs an agent.
+/// How the catalog opens the external agents of the settings. Their callbacks arrive at a listener of this
+/// process. No secret is made and no port is opened before an agent is used.
 pub fn opener(
     environment: &Environment,
     settings: &Settings,
@@ -86,7 +86,7 @@ fn own_callbacks(secret: &str) -> Result<CallbackRegistry, Problem> {
     Ok(callbacks)
 }
 
-/// Gives callbacks that reach a server to whoever waits for them.
+/// Delivers callbacks that reach a server to the run that waits for them.
 pub fn deliver(callbacks: CallbackRegistry) -> server::CallbackHandler {
     Arc::new(move |callback| {
         let server::IncomingCallback {

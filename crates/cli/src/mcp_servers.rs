@@ -150,7 +150,7 @@ impl ConfiguredServers {
         })
     }
 
-    /// Ready to be started when somebody needs them.
+    /// The pool of servers, each started when it is first needed.
     pub fn servers(&self, environment: &Environment) -> McpServerPool {
         McpServerPool::new(self.setup(environment))
     }

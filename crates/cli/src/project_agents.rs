@@ -38,7 +38,7 @@ const MOST_NAMED: usize = 20;
 const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
                           beyond permission mode `ask` meanwhile";
 
-/// Everybody who lives here.
+/// The agents that can be used here, with their project context, hooks and permission ceiling.
 pub struct ProjectAgents {
     pub definitions: Definitions,
     pub surroundings: ContextWatcher,
@@ -209,7 +209,7 @@ fn unusable(definitions: &Definitions) -> Option<String> {
     })
 }
 
-/// Somebody who types the name of a built-in agent should know that another one answers.
+/// Remarks about definitions that hide a built-in agent of the same name.
 fn hiding_builtin(definitions: &Definitions) -> Vec<String> {
     let hidden = definitions.hidden();
     let hidden = hidden

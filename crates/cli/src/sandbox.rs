@@ -1,4 +1,4 @@
-//! How programs are confined here: commands of agents, and servers of tools.
+//! Sandbox settings for the commands of agents and for MCP servers.
 
 use rooftree_protocol::{Confinement, Network, SandboxMode};
 use rooftree_tools::SandboxConfig;

@@ -22,8 +22,8 @@ impl Environment {
     }
 }
 
-/// Everything that must not be kept, told or passed on. What cannot be read is not known: whoever needs
-/// it says why.
+/// All secrets that must not be stored, shown or passed on. Unreadable settings contribute none; the code
+/// that needs them reports the error.
 pub fn known(environment: &Environment) -> SecretRedactor {
     match settings::load(environment) {
         Ok(settings) => known_with(environment, &settings),
@@ -80,7 +80,7 @@ pub fn inheritance(secrets: &SecretRedactor, settings: &Settings) -> Arc<Environ
     })
 }
 
-/// The same, for whoever has read no settings yet.
+/// The same for callers that have not read the settings yet.
 pub fn inheritance_here(environment: &Environment) -> Arc<EnvironmentFilter> {
     let settings = settings::load(environment).unwrap_or_default();
     inheritance(&known_with(environment, &settings), &settings)

@@ -1,5 +1,5 @@
-//! What was set: for the machine, by the user, by the project, which may only narrow what is permitted,
-//! on the command line, and by whoever keeps the machine.
+//! Settings and their layers, by precedence: system, user, project (which may only narrow permissions),
+//! command line, pinned by the administrator.
 
 mod cli_layer;
 pub mod defaults;
@@ -35,7 +35,7 @@ pub use self::{
 };
 use crate::environment::Environment;
 
-/// Whether an agent that has read something from outside is trusted less, where nobody says.
+/// Default of `permission.wary`: whether an agent that has read untrusted input gets fewer permissions.
 pub const WARY: bool = true;
 
 /// What was set, with what had to be ignored.
@@ -83,7 +83,7 @@ pub struct Settings {
     pub hooks: Vec<HookTable>,
     /// Whose hooks run confined.
     pub confined: Option<HookConfinement>,
-    /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
+    /// The model that embeds texts for searches, as it was written; none: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
     pub web: WebSettings,

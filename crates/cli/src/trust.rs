@@ -1,4 +1,4 @@
-//! Which folders the person trusts to bring agents, skills, hooks and servers of their own: by content.
+//! Trust of project folders: whether the user permits their agents, skills, hooks and MCP servers, by content hash.
 //!
 //! Trust is given to what lies in a folder when it is given. What is new or changed after that, for
 //! example after a `git pull`, is asked about again; until then nothing of the folder is used.
@@ -23,7 +23,7 @@ use crate::environment::Environment;
 pub enum TrustStatus {
     /// All it brings is trusted.
     Trusted,
-    /// Nobody was asked about what it brings.
+    /// The user was not asked about what it brings.
     Unknown,
     /// It was trusted, and has changed since then.
     Changed(Vec<ContentChange>),

@@ -106,7 +106,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-/// What holds where nobody has set it.
+/// Prints the default value of a key that no layer sets.
 fn usually(
     key: &str,
     layers: &[SettingsLayer],
@@ -125,7 +125,7 @@ fn usually(
     Ok(Exit::DONE)
 }
 
-/// A key nobody knows is one thing, a key nobody has set is another.
+/// Tells an unknown key from a known key that is not set.
 fn unset(key: &str, layers: &[SettingsLayer]) -> Problem {
     let typed = layers::probe_layer(key);
     match typed.and_then(|typed| typed.settings()) {

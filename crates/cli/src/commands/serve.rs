@@ -57,7 +57,7 @@ pub struct Arguments {
     /// A name that leads here, besides addresses and localhost; agents are not asked by any other
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
-    /// How long an answer is held when somebody must permit something first
+    /// How long an answer is held while a permission request is open
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
     /// Leave sessions that were interrupted as they are, instead of going on with them
@@ -70,7 +70,7 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     hide_token(&arguments, environment);
-    // Listens for these from the start: whoever stops it early must not cut it off.
+    // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
     let settings = settings::load(environment)?;
     for remark in &settings.remarks {
@@ -116,7 +116,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     .await;
     let server = server.map_err(|error| error.problem())?;
     let url = format!("http://{}", server.address());
-    // Nobody else sets it.
+    // It is set only here, so this cannot fail.
     let _ = base.set(url.clone());
     let agents =
         external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
@@ -154,7 +154,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         wishes,
         search,
         online,
-        // Whoever looks with `rooftree permissions` can answer.
+        // `rooftree permissions` can answer.
         asking: ApprovalSource::Client,
         memory: environment.memory(),
         private: environment.private(),
@@ -293,7 +293,7 @@ fn hide_token(arguments: &Arguments, environment: &Environment) {
     }
 }
 
-/// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.
+/// Agents that are exposed over HTTP but cannot be reached, because the server has no token.
 fn unreachable(definitions: &Definitions) -> Option<String> {
     let exposed = definitions
         .iter()
@@ -335,7 +335,7 @@ fn default_models(minds: &ConfiguredModels, settings: &Settings) -> Result<CliOv
     })
 }
 
-/// Wishes to end.
+/// Stop signals of the server: SIGINT and SIGTERM.
 struct ServeStopSignals {
     terminate: Signal,
     interrupt: Signal,

@@ -85,7 +85,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-/// What a past call is judged with: the tools that are known, whoever has them.
+/// The context in which a past call is judged again: all known tools, whichever agent has them.
 struct WhyContext {
     household: ProjectAgents,
     servers: McpServerPool,

@@ -13,12 +13,12 @@ use rooftree_tools::{
 
 /// The tools that are known here.
 pub struct KnownTools {
-    /// All of them, whoever has them.
+    /// All of them, whichever agent has them.
     pub all: Toolset,
     /// Those the agent has.
     pub own: Toolset,
     servers: BTreeMap<String, McpServer>,
-    /// Servers whose tools nobody knows.
+    /// Servers whose tools are unknown.
     unseen: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl KnownTools {
         }
     }
 
-    /// The tool of this name, whoever has it.
+    /// The tool of this name, whichever agent has it.
     pub fn find(&self, name: &str) -> Result<Arc<dyn Tool>, Problem> {
         match self.all.find(name) {
             ToolLookup::Tool(tool) => Ok(tool),

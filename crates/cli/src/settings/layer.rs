@@ -1,4 +1,4 @@
-//! What one place says about settings, and whose word it is.
+//! One settings layer: the parsed content of one file or of the command line, and its origin.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::{Settings, parse_file};
 /// Whose word it is, which decides what it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerOrigin {
-    /// For everybody on this machine.
+    /// For all users of this machine.
     System,
     User,
     /// It may only narrow.

@@ -5,7 +5,7 @@ use rooftree_protocol::{
     event::{RunEnd, RunMode, WaitReason},
 };
 
-/// A run that somebody delegated.
+/// A run that another run delegated.
 #[derive(Clone, Debug)]
 pub struct DelegatedRun {
     pub run: RunId,

@@ -92,7 +92,7 @@ fn turns(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A character as a name anybody can read.
+/// A character as its escaped code point, such as `\u{202e}`.
 fn spell(letter: char, out: &mut String) {
     out.extend(letter.escape_unicode());
 }

@@ -1,4 +1,4 @@
-//! What an agent may do in the end, and where each of it comes from.
+//! Effective permissions, tools and limits of an agent, each with the source it comes from.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -82,7 +82,7 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
     }
 }
 
-/// Whom it may ask: nobody, if it has no tool to ask with.
+/// The agents it may delegate to; empty if it has no `Task` tool.
 fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
     if !tools()
         .scoped(&definition.tools)

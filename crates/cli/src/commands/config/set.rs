@@ -99,7 +99,7 @@ pub fn set(
     Ok(())
 }
 
-/// The file for whoever's word it is.
+/// The settings file of this layer: the user's or the project's.
 fn file(standing: LayerOrigin, layers: &[SettingsLayer], environment: &Environment) -> PathBuf {
     if standing == LayerOrigin::User {
         return environment.settings.clone();

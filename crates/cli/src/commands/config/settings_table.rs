@@ -1,5 +1,5 @@
-//! Which settings there are, where each comes from and what becomes of it. What counts is found out by the
-//! same code that applies settings: one at a time, and looking whether it changes anything.
+//! Table of all settings: where each value comes from and whether it takes effect. To find out, each value is
+//! applied alone by the code that merges settings, and the result is compared.
 
 use rooftree_protocol::Problem;
 use serde::Serialize;
@@ -144,7 +144,7 @@ fn from(layer: &SettingsLayer, key: &str) -> String {
     }
 }
 
-/// What may be a key is nobody's business.
+/// Redacts values that may be keys.
 fn hidden(key: &str, value: Value) -> Value {
     let is_private = key.starts_with("mcp.servers.") || key.starts_with("hooks.");
     match value {

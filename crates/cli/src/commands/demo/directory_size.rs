@@ -9,9 +9,9 @@ use std::{
 
 use crate::demo_models::DemoExtent;
 
-/// Entries that can be looked through while somebody waits.
+/// Maximum number of entries that can be scanned without a noticeable delay.
 const MANY: usize = 20_000;
-/// Time to find that out.
+/// Timeout of the scan that counts them.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Whether a directory holds what was made from the rest: tools leave it out, as ignore files say.

@@ -140,7 +140,7 @@ async fn sessions(store: &SqliteStore) -> Result<Vec<DoctorCheck>, Error> {
     Ok(vec![unfinished_check(&idle, working), owners_check(left)])
 }
 
-/// Whether the process that holds a session is alive; none if nobody holds it.
+/// Whether the process that owns a session is alive; none if no process owns it.
 async fn alive(store: &SqliteStore, id: &SessionId) -> Result<Option<bool>, Error> {
     Ok(store
         .owner(id)

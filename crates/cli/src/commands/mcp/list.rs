@@ -40,7 +40,7 @@ struct Row {
     target: String,
     /// The file it is written in.
     place: String,
-    /// `ready`, `failed`, `off`; none if nobody asked.
+    /// `ready`, `failed`, `off`; none if the server was not contacted.
     status: Option<&'static str>,
     /// What it calls itself, or why it failed.
     about: Option<String>,

@@ -181,7 +181,7 @@ async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<Str
     ))
 }
 
-/// Whether somebody hears the answer now, or how to go on.
+/// Prints whether the answer is delivered now, or else how to resume the session.
 async fn print_delivery(
     environment: &Environment,
     store: &dyn Store,

@@ -1,4 +1,4 @@
-//! How long those are waited for who still work when the main run has ended.
+//! Timeout for background agents: how long to wait for them after the main run ends.
 
 use std::time::{Duration, Instant};
 

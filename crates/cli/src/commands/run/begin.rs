@@ -61,7 +61,7 @@ pub async fn begin(
                 (_, Some(lines)) => first_message(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
             };
-            // Before there is anything to stop: whoever sees the message may stop the run in that moment.
+            // Subscribe to signals before the message is posted: the user may stop the run as soon as it is visible.
             let signals = StopSignals::listen()?;
             let (id, message) =
                 post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;

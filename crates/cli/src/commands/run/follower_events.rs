@@ -1,4 +1,4 @@
-//! Everything that can wake whoever follows a run, as one stream.
+//! All events that wake the follower of a run, merged into one stream: journal events, signals, keys, input lines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -75,7 +75,7 @@ impl StopSignals {
 }
 
 impl FollowerEvents {
-    /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
+    /// Subscribes to events, to signals, to keys while a prompt is open, and to input lines if there are any.
     pub fn open(
         subscription: TreeSubscription,
         signals: StopSignals,
@@ -92,7 +92,7 @@ impl FollowerEvents {
         }
     }
 
-    /// Waits for the next one. Signals come first: whoever wants to stop must not wait.
+    /// Waits for the next one. Signals come first: a stop request must not wait behind events.
     pub async fn next(&mut self) -> FollowerEvent {
         tokio::select! {
             biased;

@@ -50,7 +50,7 @@ pub enum InputCommand {
     Cancel,
 }
 
-/// What a line can be, for whoever wrote another one.
+/// The allowed forms of a line, for the error about any other.
 pub const ALLOWED: &str = "write one JSON object per line: \
     {\"type\":\"user\",\"text\":…}, {\"type\":\"steer\",\"text\":…}, \
     {\"type\":\"permission\",\"id\":…,\"decision\":\"allow|deny\",\"scope\":\"once|session|project|always\"}, \

@@ -90,7 +90,7 @@ impl PromptQueue {
         self.show_next(view, keys);
     }
 
-    /// A question was settled: by us, by somebody else, or by time.
+    /// A prompt was settled: by this client, by another one, or by its timeout.
     pub fn remove(
         &mut self,
         id: &str,

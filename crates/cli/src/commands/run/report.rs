@@ -24,7 +24,7 @@ pub struct StdoutReport {
     format: OutputFormat,
     with_deltas: bool,
     last_message: Option<PathBuf>,
-    /// Whoever read it has gone, or nothing more can be written.
+    /// The reader has closed the pipe, or nothing more can be written.
     closed: bool,
     /// Why nothing can be written, if that is not the reader's wish.
     failure: Option<Problem>,
@@ -60,7 +60,7 @@ impl StdoutReport {
         }
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader has closed standard output.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

@@ -1,4 +1,4 @@
-//! Which models a run thinks with, and whether what they say is recorded or comes from a recording.
+//! Selects the models of a run, and whether their replies are recorded to or replayed from a cassette.
 
 use rooftree_protocol::{ModelChoice, Problem};
 use rooftree_providers::{

@@ -14,7 +14,7 @@ use self::text::TraceSymbols;
 use super::find;
 use crate::{environment::Environment, exit::Exit, listing, output};
 
-/// Columns where nobody can tell.
+/// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 100;
 
 /// Options of `runs trace`.

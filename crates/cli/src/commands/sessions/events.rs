@@ -89,7 +89,7 @@ fn refuse_unknown(session: &Session, since: u64) -> Result<(), Problem> {
         .fix("leave out --since to see all of them"))
 }
 
-/// Prints line by line, as they are read, until there are no more or nobody reads on.
+/// Prints events line by line, as they are read, until there are no more or the reader closes the pipe.
 async fn stream(
     store: &Arc<dyn Store>,
     session: &Session,

@@ -1,4 +1,4 @@
-//! What a program in background wrote, as it is kept in the store: followed to its end, or summed up.
+//! Stored output of a background process: followed to its end, or summarized.
 
 use std::time::Duration;
 

@@ -32,7 +32,7 @@ fn spoofs() -> Vec<Spoof> {
         .collect()
 }
 
-/// The card of a question in which one field is what somebody made of it.
+/// The prompt of a request in which one field is set by an attacker.
 fn card(spoof: &Spoof) -> PermissionPrompt {
     let of = |field: &str, usual: &str| {
         if spoof.field == field {
