@@ -12,7 +12,7 @@ use crate::{
 
 /// An agent that others can delegate to, or that a query starts with.
 ///
-/// What is left out comes from whoever asks: its model, its tools, its permissions.
+/// What is left out is inherited from the agent that delegates to it: its model, its tools, its permissions.
 ///
 /// ```
 /// use rooftree::Agent;
@@ -62,7 +62,7 @@ impl Agent {
         self
     }
 
-    /// The only tools it may use, out of those whoever asks may use. `*` stands for anything.
+    /// The only tools it may use, out of those its caller may use. `*` stands for anything.
     pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         self.definition.tools.allow = Some(tools.into_iter().map(Into::into).collect());
         self

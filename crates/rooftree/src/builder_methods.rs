@@ -35,8 +35,8 @@ macro_rules! settings {
                 self
             }
 
-            /// A provider of one's own: models called `name/…` are asked through it. The first one
-            /// answers if nobody names a model.
+            /// A provider of one's own: models called `name/…` are asked through it. The first one is the
+            /// default if no model is named.
             pub fn provider(
                 mut self,
                 name: impl Into<String>,
@@ -69,8 +69,9 @@ macro_rules! settings {
                 self
             }
 
-            /// A server of tools by the Model Context Protocol, which every agent has as `mcp__name__tool` that
-            /// brings none of its own. It is started when somebody may use it, and ends with all of this.
+            /// A server of tools by the Model Context Protocol, which every agent has as `mcp__name__tool`
+            /// that brings none of its own. It is started when an agent may use it, and ends with all of
+            /// this.
             pub fn mcp(mut self, name: impl Into<String>, server: $crate::McpServer) -> Self {
                 self.setup.servers.insert(name.into(), server);
                 self
@@ -157,7 +158,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Whom confined programs can reach. Usually everybody.
+            /// The hosts that sandboxed programs can reach. By default all.
             pub fn network(mut self, network: $crate::Network) -> Self {
                 self.setup.confinement.network = network;
                 self
@@ -188,7 +189,7 @@ macro_rules! settings {
                 self
             }
 
-            /// A rule that has somebody asked about calls, whatever the mode allows.
+            /// A rule that requires permission for calls, whatever the mode allows.
             pub fn ask(mut self, rule: impl Into<String>) -> Self {
                 self.setup.ask.push(rule.into());
                 self
@@ -206,9 +207,9 @@ macro_rules! settings {
                 self
             }
 
-            /// Is asked before each tool call, of sub-agents too. It can refuse a call or have
-            /// somebody asked; it cannot allow what is refused otherwise. No answer within a
-            /// minute, or a crash, refuses.
+            /// Is asked before each tool call, of sub-agents too. It can refuse a call or require permission
+            /// for it; it cannot allow what is refused otherwise. No answer within a minute, or a crash,
+            /// refuses.
             pub fn before_tool<F, Answering>(mut self, hook: F) -> Self
             where
                 F: Fn($crate::ToolUse) -> Answering + Send + Sync + 'static,
@@ -224,7 +225,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Somebody who is asked and told what a [`Hook`](crate::Hook) can be.
+            /// A [`Hook`](crate::Hook) that is asked before tool calls and told what happens.
             pub fn hook(self, hook: impl $crate::Hook) -> Self {
                 let hook = ::std::sync::Arc::new(hook);
                 let (before, after) = (hook.clone(), hook.clone());
@@ -314,8 +315,8 @@ macro_rules! settings {
                 self
             }
 
-            /// Answers questions about tool calls, those of sub-agents too. Without it, and
-            /// without anybody else who can be asked, such calls are refused.
+            /// Answers permission requests for tool calls, those of sub-agents too. Without it, and without
+            /// another client that can answer, such calls are refused.
             pub fn approve<F, Answering>(mut self, approver: F) -> Self
             where
                 F: Fn($crate::PermissionRequest) -> Answering + Send + Sync + 'static,

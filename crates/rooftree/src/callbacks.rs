@@ -84,7 +84,7 @@ pub(crate) struct CallbackSet {
     pub(crate) subagent_stop: CallbackList<SubagentStop>,
     pub(crate) approver: Option<Approver>,
     pub(crate) answerer: Option<Answerer>,
-    /// Whether nobody else can answer: what no closure is there for is refused at once.
+    /// Whether no other client can answer: a request without a closure for it is refused at once.
     pub(crate) is_alone: bool,
     pub(crate) hooks: Vec<ConfiguredHook>,
 }
@@ -244,7 +244,7 @@ impl CallbackSet {
 }
 
 impl CallbackSet {
-    /// Puts an agent's questions to the program; without somebody who answers they are declined.
+    /// Passes an agent's questions to the program's closure; without a closure or another client they are declined.
     fn reply(&self, question: QuestionId, questions: Vec<AgentQuestion>, handle: &Handle) {
         let (handle, answerer) = (handle.clone(), self.answerer.clone());
         if answerer.is_none() && !self.is_alone {

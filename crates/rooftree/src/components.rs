@@ -1,4 +1,4 @@
-//! What agents work with besides models: tools, verifiers, rules, and what their programs may inherit.
+//! Components of agents besides models: tools, verifiers, rules, and the environment their programs inherit.
 
 use std::{
     collections::BTreeMap,
@@ -111,8 +111,8 @@ pub(crate) fn verifiers(
     Ok(all)
 }
 
-/// What agents may name. What is named and not there would be missed late: a check that nobody makes, a memory
-/// that is nowhere.
+/// What agents may name. A name that is missing would be noticed late: a verifier that never runs, a memory
+/// without a directory.
 pub(crate) struct AvailableComponents<'a> {
     pub(crate) surroundings: &'a ProjectContext,
     pub(crate) checkers: &'a BTreeMap<String, VerifierFunction>,
@@ -154,7 +154,7 @@ impl AvailableComponents<'_> {
     }
 }
 
-/// Whether servers of tools can be used, for somebody who wants to.
+/// Fails if this program was built without MCP.
 pub(crate) fn require_mcp(wish: &str) -> Result<()> {
     if HAS_MCP {
         return Ok(());

@@ -157,7 +157,7 @@ impl RunningRuntime {
         }
     }
 
-    /// The parts, for whoever comes first to stop them.
+    /// The parts to stop; none if an earlier caller has taken them.
     fn take_parts(&self) -> Option<RuntimeParts> {
         self.parts
             .lock()

@@ -268,7 +268,7 @@ impl RuntimeConfig {
         Ok(definitions)
     }
 
-    /// The model for whoever names none. A query must have one; a runtime can do without until it is asked.
+    /// The default model of agents that name none. A query must have one; a runtime can do without until it is asked.
     fn default_model(
         &self,
         models: &ModelRegistry,

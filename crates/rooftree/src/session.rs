@@ -142,7 +142,7 @@ impl SessionSelector {
     }
 }
 
-/// A conversation with one agent. It is kept: whoever opens the same store finds it again.
+/// A conversation with one agent. It is stored: a program that opens the same store finds it again.
 #[derive(Clone)]
 pub struct AgentSession {
     house: SessionFactory,
@@ -277,8 +277,8 @@ impl Delegation {
         self
     }
 
-    /// Starts it and goes on: the run can be watched, stopped, or waited for later. Its end wakes nobody; the
-    /// session reads it at its next run.
+    /// Starts it and returns at once: the run can be watched, stopped, or waited for later. Its end wakes no
+    /// agent; the session reads it at its next run.
     pub async fn background(mut self) -> Result<Run> {
         self.input.insert("run_in_background".into(), true.into());
         self.start_call().await
@@ -306,7 +306,7 @@ impl Delegation {
     }
 }
 
-/// Why nobody was asked.
+/// The error of a delegation that was refused.
 fn refused_error(record: &ToolRecord) -> Error {
     let code = match record.outcome {
         Outcome::Failed(code) => code,

@@ -1,28 +1,28 @@
-//! The agents that can be asked over HTTP as if they were models.
+//! The agents that are exposed over HTTP as models.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::AgentDefinition;
 use rooftree_runtime::{Clock, Definitions, Handle, definitions::is_name};
 
-/// What the name of an agent begins with where models are named.
+/// Prefix of an agent's name where models are named.
 const PREFIX: &str = "agent:";
 
-/// What asking agents needs.
+/// What the routes of agents need.
 pub struct ExposedAgents {
-    /// The way to them.
+    /// The way to the runtime.
     pub handle: Handle,
     /// Those there are. Only those that say `api_exposed` are reached.
     pub definitions: Definitions,
-    /// Time, for what is held until somebody answers.
+    /// Clock for the timeout of pending permission requests and questions.
     pub clock: Arc<dyn Clock>,
-    /// Where sessions that are opened here work.
+    /// Working directory of sessions that are opened here.
     pub cwd: PathBuf,
-    /// How long an answer is held when a person must say yes first.
+    /// How long an answer is held while a permission request is open.
     pub permission_timeout: Duration,
-    /// How often a stream on which nothing happens says that it lives.
+    /// Heartbeat interval of an idle stream.
     pub heartbeat: Duration,
-    /// How many requests are answered at the same time.
+    /// Maximum number of concurrent requests.
     pub at_once: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What of a run's events is told to whoever asked, and what the run waits for. Pure.
+//! Folds a run's events into the text that is streamed to the HTTP client, and tracks what the run waits for. Pure.
 //!
 //! All the agent's replies are the answer, with an empty line between two. Fed with everything, it tells
 //! pieces as they come; fed with the journal alone, the same text in whole replies. A model that fails
@@ -11,7 +11,7 @@ use rooftree_protocol::{
     event::{ReplyRecord, RunEnd, RunMode, StopReason, WaitReason},
 };
 
-/// Something for whoever asked.
+/// A piece of the stream for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerPiece {
     /// A piece of the answer.
@@ -121,8 +121,8 @@ impl AnswerFold {
         self.asked.retain(|held| held.id != id);
     }
 
-    /// What the run waits for: the first question of its own session, which has one run at a time, or of
-    /// somebody it waits for. What those in background ask holds nobody up.
+    /// The request that blocks the run: the first one of its own session, which has one run at a time, or of
+    /// an agent it waits for. Requests of background agents block no run.
     pub(crate) fn blocking_inquiry(&self) -> Option<&PendingInquiry> {
         self.asked
             .iter()
@@ -149,7 +149,7 @@ impl AnswerFold {
         self.end.as_deref()
     }
 
-    /// Whether somebody is still at work for it.
+    /// Whether an agent it delegated to is still at work.
     pub(crate) fn has_active_children(&self) -> bool {
         self.below.values().any(|below| below.is_at_work)
     }

@@ -1,4 +1,4 @@
-//! One question to an agent: posted to its session, followed until it is answered or must be left.
+//! One request to an agent: posted to its session, followed until it is answered, times out or is abandoned.
 
 mod agent_request;
 mod client_guard;
@@ -43,12 +43,12 @@ pub(crate) enum ExchangeStep {
 pub(crate) enum ExchangeEnd {
     /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
     Answered(RunStatus, Option<bool>),
-    /// Somebody must answer first; the run waits for that, and not for the client.
+    /// A permission request or question must be answered first; the run waits for that, not for the client.
     Held(PendingInquiry),
     Failed(ApiError),
 }
 
-/// A question that is being answered. Dropping it is going away.
+/// A request that is being answered. Dropping it means that the client has disconnected.
 pub(crate) struct AgentExchange {
     agents: Arc<ExposedAgents>,
     events: TreeSubscription,
@@ -84,8 +84,8 @@ impl AgentExchange {
         question: AgentRequest,
         seat: ResponseSlot,
     ) -> Result<Self, ApiError> {
-        // On its own: a client that goes away in the middle of this must not leave a run behind that nobody
-        // knows of.
+        // In a task of its own: a client that disconnects in the middle of this must not leave a run behind
+        // that no guard cancels.
         let begun = tokio::spawn(Self::post(agents, question, seat)).await;
         begun.unwrap_or_else(|_| Err(ApiError::unexpected()))
     }

@@ -1,4 +1,4 @@
-//! Listens, answers, and stops in order.
+//! Listens, serves requests, and shuts down gracefully.
 
 use std::{io::ErrorKind, net::SocketAddr, time::Duration};
 
@@ -20,7 +20,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 pub struct HttpServerOptions {
     /// Where to listen; port 0 for any that is free.
     pub address: SocketAddr,
-    /// What whoever wants more than to deliver a callback must show.
+    /// The bearer token every request needs, except callbacks and the health check.
     pub token: Option<String>,
     /// Names by which agents may be asked here, besides addresses and `localhost`.
     pub hosts: Vec<String>,

@@ -1,4 +1,4 @@
-//! Whether events came as a test expects, and if not, a picture of where they went another way.
+//! Compares events with what a test expects, and prints a diff where they differ.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Reads bodies within bounds of size and time.
+//! Reads request bodies with a size limit and a timeout.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) async fn read(
     }
     match timeout(PATIENCE, to_bytes(body, most)).await {
         Ok(Ok(body)) => Ok(body),
-        // A body that breaks off has nobody left to read the status.
+        // A body that breaks off has no client left to read the status.
         Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
         Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
     }
