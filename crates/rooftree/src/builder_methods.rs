@@ -78,7 +78,7 @@ macro_rules! settings {
             }
 
             /// Where agents remember what belongs to no project: a directory with one for each agent that has
-            /// [`Memory::User`](crate::Memory::User).
+            /// [`MemoryScope::User`](crate::MemoryScope::User).
             pub fn memory(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.memory = Some(directory.into());
                 self
@@ -140,7 +140,7 @@ macro_rules! settings {
                 self.limits($crate::AgentLimits::default().timeout(limit))
             }
 
-            /// How deep delegation goes. With one, which is usual, sub-agents cannot delegate.
+            /// How deep delegation goes. With one, the default, sub-agents cannot delegate.
             pub fn max_depth(self, depth: u32) -> Self {
                 self.limits($crate::AgentLimits::default().max_depth(depth))
             }
@@ -151,8 +151,9 @@ macro_rules! settings {
                 self
             }
 
-            /// Whether what agents run is confined: wherever that works, if nothing is said. With
-            /// [`SandboxMode::Required`](crate::SandboxMode::Required), what cannot be is not started.
+            /// Whether agents' commands run in a sandbox: by default wherever that works. With
+            /// [`SandboxMode::Required`](crate::SandboxMode::Required), a command that cannot be sandboxed is
+            /// not started.
             pub fn sandbox(mut self, mode: $crate::SandboxMode) -> Self {
                 self.setup.confinement.mode = mode;
                 self
@@ -164,13 +165,13 @@ macro_rules! settings {
                 self
             }
 
-            /// A directory that confined programs can change besides the one they work in.
+            /// A directory that sandboxed programs can write to besides the one they work in.
             pub fn writable(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.confinement.writable.push(directory.into());
                 self
             }
 
-            /// A path that confined programs can read although they usually cannot.
+            /// A path that sandboxed programs can read although it is hidden by default.
             pub fn readable(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.confinement.readable.push(path.into());
                 self

@@ -119,7 +119,7 @@ impl AgentLimits {
         self
     }
 
-    /// These, with what the others say instead.
+    /// These limits, overridden by the others where those are set.
     pub(crate) fn overridden_by(self, others: Self) -> Self {
         Self {
             turns: others.turns.or(self.turns),
@@ -139,7 +139,7 @@ impl AgentLimits {
         }
     }
 
-    /// Whether agents can work within them at all.
+    /// Validates them: agents must be able to work within them at all.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let wrong = |what: &str, fix: &str| {
             Err(Problem::new(

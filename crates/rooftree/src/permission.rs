@@ -34,7 +34,7 @@ pub struct PermissionRequest {
 }
 
 impl PermissionRequest {
-    /// The question an event asks, if it asks one.
+    /// The permission request in an event, if it is one.
     pub fn from_event(event: &Event) -> Option<Self> {
         let EventBody::PermissionRequested {
             id,
@@ -66,7 +66,7 @@ impl PermissionRequest {
     }
 }
 
-/// The answer to a [`Question`].
+/// The answer to a [`PermissionRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision(Answer);
 

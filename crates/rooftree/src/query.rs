@@ -1,4 +1,4 @@
-//! One question: everything it needs is made for it, and gone when it is answered.
+//! One-shot query: builds a runtime for one question and drops it when it is answered.
 
 use std::path::PathBuf;
 

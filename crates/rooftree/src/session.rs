@@ -1,4 +1,4 @@
-//! A conversation with one agent: found or opened, spoken to, and asked to have others asked.
+//! A session: a conversation with one agent, found or created, that takes messages and delegates to other agents.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     running::{AcceptedMessage, SharedRuntime},
 };
 
-/// What is needed to open sessions. Cheap to clone.
+/// What is needed to create sessions. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct SessionFactory {
     pub(crate) roof: SharedRuntime,
@@ -73,7 +73,7 @@ impl SessionFactory {
     }
 }
 
-/// Which session of an agent is meant. Made by [`Runtime::session`](crate::Runtime::session).
+/// Selects a session of an agent. Made by [`Runtime::session`](crate::Runtime::session).
 #[must_use = "say which one: create(), latest(), latest_or_create() or id()"]
 pub struct SessionSelector {
     pub(crate) house: SessionFactory,
@@ -244,7 +244,7 @@ impl AgentSession {
     }
 }
 
-/// A question to another agent. Made by [`Session::delegate`].
+/// A question to another agent. Made by [`AgentSession::delegate`].
 #[must_use = "a delegation does nothing until it is awaited or put into background"]
 pub struct Delegation {
     from: AgentSession,

@@ -56,8 +56,8 @@ impl StorageLocation {
         }
     }
 
-    /// Where commands of agents find their way back: beside a file. The program that goes it is the
-    /// `rooftree` of the PATH, for this one may be any program.
+    /// The socket through which commands of agents call tools: beside a file. They use the `rooftree` of the
+    /// PATH, for this one may be any program.
     pub(crate) fn call_socket_location(&self) -> Option<exposure::CallSocketConfig> {
         let directory = self.file()?.with_file_name("calls");
         Some(exposure::CallSocketConfig {

@@ -12,7 +12,7 @@ const PREFIX: &str = "agent:";
 pub struct ExposedAgents {
     /// The way to the runtime.
     pub handle: Handle,
-    /// Those there are. Only those that say `api_exposed` are reached.
+    /// All definitions. Only those with `api_exposed` can be reached.
     pub definitions: Definitions,
     /// Clock for the timeout of pending permission requests and questions.
     pub clock: Arc<dyn Clock>,
@@ -35,7 +35,7 @@ impl ExposedAgents {
         (found.api_exposed && found.name == name).then_some(found)
     }
 
-    /// All that may be reached, as models are named.
+    /// Names of all exposed agents, as models are named.
     pub(crate) fn names(&self) -> Vec<String> {
         let names = self
             .definitions
@@ -45,7 +45,7 @@ impl ExposedAgents {
     }
 }
 
-/// What a client calls an agent.
+/// The model name of an agent.
 pub(crate) fn model_name(definition: &AgentDefinition) -> String {
     format!("{PREFIX}{}", definition.name)
 }

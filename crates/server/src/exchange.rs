@@ -21,15 +21,15 @@ use crate::{
     openai::errors::ApiError,
 };
 
-/// How long a run that was told to stop may take when the server ends.
+/// How long a cancelled run may take to end when the server shuts down.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What is listened to.
+/// Which events to subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventSelection {
     /// Also pieces of replies, as they come.
     Everything,
-    /// Only what is kept.
+    /// Only durable events.
     Journal,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum ExchangeStep {
     Ended(ExchangeEnd),
 }
 
-/// How it ended.
+/// How the exchange ended.
 pub(crate) enum ExchangeEnd {
     /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
     Answered(RunStatus, Option<bool>),
@@ -56,14 +56,14 @@ pub(crate) struct AgentExchange {
     telling: AnswerFold,
     presence: ClientGuard,
     stopping: CancellationToken,
-    /// What the run is held for, and when that has taken too long.
+    /// The request that blocks the run, and the timeout for its answer.
     patience: Option<(String, BoxFuture<'static, ()>)>,
     is_leaving: bool,
-    /// One of as many as there may be.
+    /// The permit that limits concurrent requests.
     _seat: OwnedSemaphorePermit,
 }
 
-/// How to listen, and where to sit.
+/// The subscription mode and the permit of one request.
 pub(crate) struct ResponseSlot {
     pub(crate) hearing: EventSelection,
     pub(crate) detail: AnswerDetail,
@@ -78,7 +78,7 @@ enum ExchangeSignal {
 }
 
 impl AgentExchange {
-    /// Posts the question and begins to listen. From here on it cannot be lost.
+    /// Posts the request and subscribes to its events. From here on it cannot be lost.
     pub(crate) async fn begin(
         agents: Arc<ExposedAgents>,
         question: AgentRequest,
@@ -214,7 +214,7 @@ impl AgentExchange {
         told.map(ExchangeStep::Told)
     }
 
-    /// Begins to count when the run is held for something new, and stops when it is not any more.
+    /// Starts the timeout when a new request blocks the run, and stops it when none does any more.
     fn update_inquiry_timeout(&mut self) {
         if self.is_leaving {
             return;
@@ -227,7 +227,7 @@ impl AgentExchange {
         self.patience = held.map(|id| (id.to_owned(), self.agents.clock.sleep(timeout)));
     }
 
-    /// It has taken too long. What is asked stays asked, and the run waits for it.
+    /// The timeout has passed. The request stays open, and the run waits for it.
     fn on_timeout(&mut self) -> Option<ExchangeStep> {
         if self.is_leaving {
             return Some(failed(ApiError::stopping_midway()));

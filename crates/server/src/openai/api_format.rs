@@ -9,12 +9,12 @@ use super::{
 };
 use crate::answer_stream::AnswerPiece;
 
-/// A way of asking.
+/// One API format.
 pub(crate) struct ApiFormat {
     pub(crate) read: fn(&[u8]) -> Result<ApiRequest, ApiError>,
-    /// A whole answer.
+    /// Writes a whole response.
     pub(crate) whole: fn(ResponseMetadata, &[AnswerPiece], &ResponseEnd) -> Value,
-    /// An answer that comes in pieces.
+    /// Makes the encoder of a streamed response.
     pub(crate) pieces: fn(ResponseMetadata, ResponseMode) -> Box<dyn StreamEncoder>,
 }
 

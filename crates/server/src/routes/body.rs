@@ -8,7 +8,7 @@ use axum::{
 };
 use tokio::time::timeout;
 
-/// How long sending one may take.
+/// Timeout for receiving one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body of at most so many bytes. One that says beforehand that it is too large is not read at all.

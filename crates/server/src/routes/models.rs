@@ -1,4 +1,4 @@
-//! The agents that can be asked, listed as models.
+//! Lists the exposed agents as models.
 
 use std::sync::Arc;
 
