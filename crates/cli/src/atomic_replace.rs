@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-/// Puts this text in the place of what was there; makes the file if it is not there. A link stays one.
+/// Replaces the content of a file, or creates it. A symbolic link stays one.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     fs::create_dir_all(path.parent().unwrap_or(&path))?;

@@ -1,4 +1,4 @@
-//! The search agents have: where its index is kept, and who tells it what texts mean.
+//! Semantic search of agents: the directory of its index, and its embedding model.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Exit codes: the one place where what happened becomes a number.
+//! Exit codes: the one place that maps errors and run results to a number.
 
 use std::process::ExitCode;
 

@@ -30,10 +30,10 @@ use crate::{
 /// Where `rooftree serve` listens unless it is told otherwise.
 pub const PORT: u16 = 7663;
 
-/// What a token secret that was kept looks like at least.
+/// Minimum length of a stored token secret.
 const SECRET_CHARACTERS: usize = 32;
 
-/// What external agents are called before the slash.
+/// Provider name of external agents.
 pub const PROVIDER: &str = "external";
 
 /// How the catalog opens the external agents of the settings. Their callbacks arrive at a listener of this
@@ -79,7 +79,7 @@ fn own_callbacks(secret: &str) -> Result<CallbackRegistry, Problem> {
         })
     };
     let callbacks = CallbackRegistry::new(secret, door);
-    // Only a clone of the handle: the door does not keep what it opens for alive.
+    // Only a clone of the handle: the listener does not keep its callbacks alive.
     own.callbacks
         .set(callbacks.clone())
         .map_err(|_| unexpected())?;
@@ -110,7 +110,7 @@ pub fn deliver(callbacks: CallbackRegistry) -> server::CallbackHandler {
     })
 }
 
-/// What callback tokens are made with. It lies beside the database, so that the questions of a
+/// The secret that callback tokens are derived from. It lies beside the database, so that requests of a
 /// database have the same tokens after a restart.
 pub fn secret(environment: &Environment) -> Result<String, Problem> {
     let path = environment.database.with_file_name("callback.key");
@@ -172,7 +172,7 @@ fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
     }
 }
 
-/// The door of a process that is no server.
+/// The callback listener of a process that is no server.
 #[derive(Default)]
 struct OwnCallbackListener {
     callbacks: OnceLock<CallbackRegistry>,

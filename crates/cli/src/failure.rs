@@ -1,4 +1,4 @@
-//! Says what went wrong: what failed, why, what to do.
+//! Prints errors: what failed, why, how to fix it.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The hooks of this place: the user's, and the project's if the folder is trusted.
+//! Loads the hooks that apply here: the user's, and the project's if the folder is trusted.
 //!
 //! A hook that cannot be parsed is an error in our own files, because a guard that is never called guards
 //! nothing; in files of another program it is a remark, because they are not ours to mend.

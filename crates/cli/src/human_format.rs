@@ -1,4 +1,4 @@
-//! Times, sizes and places in the words people read in lists and reports.
+//! Formats times, sizes and paths for people.
 
 use std::path::Path;
 

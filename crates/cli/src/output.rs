@@ -1,4 +1,4 @@
-//! Writes results to standard output. A reader who goes away ends the writing, not the program.
+//! Writes results to standard output. A closed pipe ends the writing, not the program.
 
 use std::{
     borrow::Cow,

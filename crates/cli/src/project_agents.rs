@@ -1,4 +1,4 @@
-//! The agents of this place, and what they find around them: built in, the user's, the project's, typed.
+//! Loads the agents that can be used here, with their context: built in, the user's, the project's, command line.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until yo
 pub struct ProjectAgents {
     pub definitions: Definitions,
     pub surroundings: ContextWatcher,
-    /// Who is asked before and after everything.
+    /// Hooks that run before and after tool calls and at other points.
     pub hooks: Hooks,
     /// What people should know before anything runs.
     pub remarks: Vec<String>,

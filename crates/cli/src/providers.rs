@@ -1,4 +1,4 @@
-//! The providers there are, how each is reached, and the models they serve.
+//! The model providers: how each is reached, and the models it serves.
 //!
 //! A [`ProviderProfile`] is plain data: built in, changed by settings and variables. Its opener sets up HTTP
 //! and looks for a key only when one of its models is asked for, so that starting the program costs nothing

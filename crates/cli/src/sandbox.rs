@@ -5,7 +5,7 @@ use rooftree_tools::SandboxConfig;
 
 use crate::{environment::PrivateDirs, settings::Settings};
 
-/// As was typed, as the settings say, where it works.
+/// Precedence: command line, then settings, then the default.
 pub fn confining(
     mode: Option<SandboxMode>,
     network: Option<Network>,

@@ -1,4 +1,4 @@
-//! The secrets this process knows: keys of providers, of agents elsewhere and of servers, variables named like one.
+//! Collects the secrets to redact: keys of providers, external agents and MCP servers, and secret-looking variables.
 
 use std::{env, sync::Arc};
 
@@ -71,7 +71,7 @@ pub fn known_besides(
     SecretRedactor::knowing(keys.chain(stored).chain(agents).chain(servers).chain(named))
 }
 
-/// What programs started for agents find of our own variables.
+/// The environment variables that programs started for agents inherit.
 pub fn inheritance(secrets: &SecretRedactor, settings: &Settings) -> Arc<EnvironmentFilter> {
     Arc::new(EnvironmentFilter {
         keep: settings.environment.keep.clone(),

@@ -18,7 +18,7 @@ use self::{
 };
 use crate::environment::Environment;
 
-/// How a project stands with the person.
+/// Trust status of a project.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TrustStatus {
     /// All it brings is trusted.
@@ -131,7 +131,7 @@ fn change(environment: &Environment, change: impl FnOnce(&mut TrustLedger)) -> R
     ledger.write(&path)
 }
 
-/// Where it is kept what was trusted.
+/// Path of the trust ledger.
 pub fn file(environment: &Environment) -> PathBuf {
     environment.database.with_file_name("trusted-folders.json")
 }

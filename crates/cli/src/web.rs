@@ -1,4 +1,4 @@
-//! The web as agents here reach it: hosts of one's own, and who searches.
+//! Web access of agents: private hosts they may fetch from, and the search service.
 
 use std::sync::Arc;
 

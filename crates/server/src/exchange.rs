@@ -63,7 +63,7 @@ pub(crate) struct AgentExchange {
     _seat: OwnedSemaphorePermit,
 }
 
-/// The subscription mode and the permit of one request.
+/// Options of one exchange: events to subscribe to, detail, shutdown token, and the permit it holds.
 pub(crate) struct ResponseSlot {
     pub(crate) hearing: EventSelection,
     pub(crate) detail: AnswerDetail,

@@ -1,4 +1,4 @@
-//! Shows what is set, and by whom. One action, one file.
+//! Shows settings and where each value comes from. One file per action.
 
 mod set;
 mod settings_table;
@@ -51,7 +51,7 @@ enum Action {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let layers = layers::all(environment)?;
-    // What is wrong with one of them is said before anything else.
+    // Errors in any layer are reported before anything else.
     let remarks = layers::merged(&layers)?.remarks;
     match arguments.action {
         Action::Show { origin, output } => {

@@ -1,4 +1,4 @@
-//! Options that say how what agents run is confined, for every command that runs agents.
+//! Sandbox flags of every command that runs agents.
 
 use clap::Args;
 use rooftree_protocol::{Network, Problem, SandboxMode};

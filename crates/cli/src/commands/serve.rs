@@ -1,4 +1,4 @@
-//! Stays: goes on with what is unfinished, lets agents be asked as models, and hears the callbacks of
+//! Runs the server: resumes unfinished sessions, serves the OpenAI-compatible API, receives callbacks of
 //! external agents.
 
 use std::{
@@ -32,9 +32,9 @@ use crate::{
     web::WebAccess,
 };
 
-/// How often a stream on which nothing happens says that it lives.
+/// Heartbeat interval of an idle stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How many requests to agents are answered at the same time.
+/// Maximum number of concurrent requests to agents.
 const AT_ONCE: usize = 64;
 
 /// Options of `rooftree serve`.
@@ -195,15 +195,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     done.map(|()| Exit::DONE)
 }
 
-/// Which sessions that were left unfinished a server goes on with.
+/// Which unfinished sessions the server resumes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResumeMode {
     Everything,
     Nothing,
 }
 
-/// Goes on with what is unfinished, names it with its mode, and says why something stays unfinished. Returns how
-/// many there are, in words.
+/// Resumes unfinished sessions, names each with its mode, and says why one stays unfinished. Returns how many
+/// there are, in words.
 async fn resumed(
     runtime: &AgentRuntime,
     resume: ResumeMode,
@@ -267,8 +267,8 @@ async fn serve(
     served.map_err(|error| error.problem())
 }
 
-/// Starts this program again with the token in its environment, if it was given as an argument: arguments of a
-/// process can be read by every other one. Where that fails, it is said.
+/// Restarts this program with the token in its environment, if it was given as an argument: arguments of a
+/// process can be read by every other one. If that fails, a note says so.
 fn hide_token(arguments: &Arguments, environment: &Environment) {
     let Some(token) = &arguments.token else {
         return;

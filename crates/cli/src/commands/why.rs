@@ -1,5 +1,5 @@
-//! Says why a call that was made, or was not, was decided as it was: from the journal, and judged again
-//! by the engine that decided it, under the policy that held then.
+//! Explains the decision about a past call: from the journal, and judged again by the policy engine under the
+//! policy that was in force.
 
 mod find;
 mod past_call;

@@ -1,4 +1,4 @@
-//! A key, which shows no more than its end.
+//! API key type that redacts itself to its last characters.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The tools an agent has as far as that is known without starting anything: our own, and those of servers
-//! as they were when last seen.
+//! The tools of an agent as far as they are known without starting anything: built-in ones, and those of MCP
+//! servers as they were when last seen.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Finds out which model a name means: one's own names first, then tiers, then what the catalog knows.
+//! Resolves a model name: the user's aliases first, then tiers, then the catalog.
 
 use std::collections::BTreeMap;
 

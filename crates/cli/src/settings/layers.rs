@@ -13,7 +13,7 @@ use super::{
 };
 use crate::environment::Environment;
 
-/// All there are.
+/// All layers.
 pub fn all(environment: &Environment) -> Result<Vec<SettingsLayer>, Problem> {
     let project = project_file(&environment.cwd).filter(|path| *path != environment.settings);
     let files = [
@@ -58,7 +58,7 @@ pub fn merged(layers: &[SettingsLayer]) -> Result<Settings, Problem> {
 }
 
 impl Settings {
-    /// With what one more layer says.
+    /// Merges one more layer on top.
     pub fn with(self, layer: &SettingsLayer) -> Result<Self, Problem> {
         let said = layer.settings()?;
         Ok(match layer.standing {

@@ -1,4 +1,4 @@
-//! Asks for yes or no before anything runs. Enter alone is no.
+//! Yes/no prompt before anything runs. Enter alone is no.
 
 use std::io::{self, BufRead, Write};
 

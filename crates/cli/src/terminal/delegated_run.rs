@@ -1,4 +1,4 @@
-//! One delegated run as it is known so far, folded from its events. Pure.
+//! State of one delegated run, folded from its events. Pure.
 
 use rooftree_protocol::{
     Event, EventBody, ParentCall, RunId, RunStatus, SessionId, Timestamp, Usage,

@@ -1,4 +1,4 @@
-//! Numbers, names and small events in words for people. Pure.
+//! Formats durations, tokens, costs and small events for people. Pure.
 
 use rooftree_protocol::{
     Event, EventBody, RunId, RunStatus, SessionId, Usage,

@@ -1,4 +1,4 @@
-//! Takes out of text what a terminal would obey instead of show.
+//! Sanitizes text for the terminal: removes escape sequences, replaces control characters.
 //!
 //! Models, tools and files are not trusted with the terminal: escape sequences vanish, other control
 //! characters become `�`, tabs become spaces (not for files), and what turns the reading direction is shown as

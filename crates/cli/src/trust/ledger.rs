@@ -1,4 +1,4 @@
-//! The file that remembers what was trusted: per folder the files with the hashes that were accepted.
+//! Trust ledger file: per folder, the files with the content hashes the user has accepted.
 
 use std::{
     collections::BTreeMap,

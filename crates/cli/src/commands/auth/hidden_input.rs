@@ -1,4 +1,4 @@
-//! Asks for something at the terminal without showing what is typed.
+//! Prompts for a secret at the terminal without echo.
 
 use std::io::{self, BufRead, Write};
 

@@ -20,7 +20,7 @@ use crate::{
 /// Characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// One value from one place.
+/// One value from one layer.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingRow {
     pub key: String,
@@ -29,18 +29,18 @@ pub struct SettingRow {
     /// The file, with the line.
     pub from: String,
     pub effect: SettingEffect,
-    /// What goes before it, or why it does nothing.
+    /// What overrides it, or why it has no effect.
     pub note: String,
 }
 
-/// What becomes of a value.
+/// The effect of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingEffect {
     Counts,
-    /// Something stronger says otherwise.
+    /// A stronger layer overrides it.
     Overridden,
-    /// It changes nothing: it is not this place's to say, or was so already.
+    /// It changes nothing: this layer may not set it, or the value was the same already.
     Nothing,
 }
 
@@ -91,7 +91,7 @@ fn adds_up(key: &str) -> bool {
     ADDING_UP.contains(&key) || key == "agents" || key.starts_with("hooks.")
 }
 
-/// Whether this alone, said on top of what is below, changes anything.
+/// Whether this value alone, merged over the layers below, changes anything.
 fn changes(
     below: &[SettingsLayer],
     layer: &SettingsLayer,

@@ -1,10 +1,10 @@
-//! One thing that was looked at.
+//! One check of the doctor: its group, verdict, message and fix.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoctorVerdict {

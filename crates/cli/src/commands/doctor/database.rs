@@ -1,4 +1,4 @@
-//! Looks at the database: where it is, whether it can grow, what is left open in it.
+//! Checks the database: its path, free disk space, unfinished sessions, owners that have died.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ const LITTLE: u64 = 200_000_000;
 /// How many resting sessions are asked for owners that were left behind.
 const LATEST: usize = 200;
 
-/// All of it. Looks without making, changing or migrating anything.
+/// All checks. Read-only: creates, changes and migrates nothing.
 pub async fn checks(environment: &Environment) -> Vec<DoctorCheck> {
     let path = environment.database.as_path();
     let place = existing(path);

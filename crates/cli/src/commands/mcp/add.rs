@@ -1,4 +1,4 @@
-//! Sets a server up, for the user or for the project.
+//! Adds an MCP server, for the user or for the project.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Lists servers: how they are reached, where they are written, whether they answer.
+//! Lists MCP servers: transport, file, and status.
 
 use clap::Args;
 use futures::future::join_all;

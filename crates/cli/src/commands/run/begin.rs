@@ -1,4 +1,4 @@
-//! Sends what there is to say and starts to watch; from here on the message cannot be lost.
+//! Posts the message and subscribes to the session; from here on the message cannot be lost.
 
 use rooftree_protocol::{
     Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId,

@@ -1,4 +1,4 @@
-//! Says what came of it: the answer, what was refused, what it cost, how to go on.
+//! Prints the result of a run: the answer, denied calls, usage, and how to resume.
 
 use rooftree_protocol::{
     ErrorCode, Event, EventBody, Problem, RunId, RunStatus, Session, SessionId, Usage,

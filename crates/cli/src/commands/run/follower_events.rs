@@ -32,7 +32,7 @@ pub enum FollowerEvent {
     Tick,
 }
 
-/// Where happenings come from.
+/// The sources of these events.
 pub struct FollowerEvents {
     events: mpsc::Receiver<Result<Arc<Event>, Problem>>,
     pub keys: KeyboardInput,
@@ -41,7 +41,7 @@ pub struct FollowerEvents {
     tick: Interval,
 }
 
-/// Signals that end a run in order. From when this is there, they do not end the program by themselves.
+/// Signals that end a run gracefully. Once this exists, they do not end the program by themselves.
 pub struct StopSignals {
     interrupt: Signal,
     terminate: Signal,

@@ -1,4 +1,4 @@
-//! Standard input as a program's side of the conversation: one wish per line.
+//! Parses standard input as JSON lines: one command of the controlling program per line.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Writes to standard output what a run is asked to write there, and nothing else.
+//! Writes the output of a run to standard output: text, JSON or a stream of JSON lines, and nothing else.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub struct StdoutReport {
     closed: bool,
     /// Why nothing can be written, if that is not the reader's wish.
     failure: Option<Problem>,
-    /// What came before `session.opened`, which programs are promised as the first line.
+    /// Events before `session.opened`, buffered because programs are promised that as the first line.
     early: Option<Vec<String>>,
     done: bool,
 }

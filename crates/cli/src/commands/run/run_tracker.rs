@@ -1,4 +1,4 @@
-//! Knows from events whether what was asked for is done. Pure.
+//! Tracks from events whether the requested runs have ended. Pure.
 
 use std::collections::BTreeMap;
 

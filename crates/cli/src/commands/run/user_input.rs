@@ -14,7 +14,7 @@ use rooftree_store::Store;
 use super::{Arguments, InputFormat, attachment::Attachment, usage};
 use crate::environment::Environment;
 
-/// How long standard input may keep silent before it is said that it is waited for.
+/// How long standard input may be silent before a note says that it is being waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What there is to say.

@@ -1,4 +1,4 @@
-//! Stops a run, and with it those it delegated to.
+//! Cancels a run and the runs it delegated to.
 
 use clap::Args;
 use rooftree_protocol::{Command, Problem, RunId};

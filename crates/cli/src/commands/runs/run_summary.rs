@@ -1,4 +1,4 @@
-//! A run as it is listed: the facts its begin and its end tell.
+//! Summary of a run for lists, from its first and last event.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Draws when a run and those below it worked, waited and failed, from the journals alone.
+//! Draws a timeline of a run and the runs below it: work, waits, failures. From the journals alone.
 
 mod gather;
 mod svg;

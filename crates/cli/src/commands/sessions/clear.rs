@@ -1,4 +1,4 @@
-//! Lets a session forget its context. Identity, metadata and journal stay: a marker is appended.
+//! Clears the context of a session. Identity, metadata and journal stay: a marker is appended.
 
 use std::time::Duration;
 

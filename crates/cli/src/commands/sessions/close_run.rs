@@ -38,8 +38,8 @@ fn withdrawn(id: &str) -> Option<EventBody> {
     })
 }
 
-/// What ends the run that is open, if one is: its question is withdrawn, each call gets its
-/// one result, and the run is said to be interrupted.
+/// Events that end the open run, if there is one: its request is withdrawn, each call gets its one result,
+/// and the run is interrupted.
 pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     let Some(run) = history.run() else {
         return Vec::new();

@@ -19,7 +19,7 @@ use crate::{
     table::{ColumnShrink, TextTable},
 };
 
-/// How long to wait for a hint before looking by oneself.
+/// Polling interval, in case a change notification is missed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Options of `sessions events`.
@@ -107,7 +107,7 @@ async fn stream(
             _ if !page.is_empty() => {}
             None => return Ok(()),
             Some(changes) => {
-                // A hint may be missed: then patience ends first.
+                // A notification may be missed: then the timeout polls.
                 let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
             }
         }

@@ -1,4 +1,4 @@
-//! Makes a session out of what `export` wrote: all of it, or nothing.
+//! Imports a session that `export` wrote: all of it, or nothing.
 //!
 //! The new session is hidden as a deleted one until its last event is stored. A crash on the way leaves
 //! nothing that a user sees or that an agent would work on.

@@ -1,4 +1,4 @@
-//! Brings a deleted session back.
+//! Restores a deleted session.
 
 use clap::Args;
 use rooftree_protocol::Problem;

@@ -1,4 +1,4 @@
-//! Questions that try to look like others: the card shows the true tool, all of the command, the true rule.
+//! Spoofing tests of the permission prompt: it shows the true tool, the whole command and the true rule.
 
 use rooftree_protocol::{
     CallId, Effect, Event, EventBody, PermissionId, PermissionScope, SessionId, Timestamp,

@@ -1,4 +1,4 @@
-//! Reads what a picture needs: the runs of a tree, and when each of them waited.
+//! Collects the data of a trace: the runs of a tree, and when each of them waited.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! A session as a directory: who it is, how it is, what happened, and the bytes it refers to.
+//! Session archive as a directory: descriptor, state, history, and blobs.
 
 use std::{fs, path::Path};
 
