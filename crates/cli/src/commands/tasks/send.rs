@@ -1,4 +1,4 @@
-//! Sends a message to an agent at work; it reads it before its next turn.
+//! Sends a message to a background agent that is running; the agent reads it before its next turn.
 
 use clap::Args;
 use rooftree_protocol::{
