@@ -94,7 +94,7 @@ fn perform(step: &Step, repository: &Repository) -> Result<Row> {
     Ok(row)
 }
 
-/// What whoever types plain `cargo test` should know.
+/// What plain `cargo test` leaves out, as a note for the person who types it.
 pub fn left_out_by_cargo_test(repository: &Repository) -> String {
     let left_out = STEPS
         .iter()

@@ -1,4 +1,4 @@
-//! What can be typed: the tree of commands.
+//! The clap command tree: every subcommand and its arguments.
 
 mod lazy;
 

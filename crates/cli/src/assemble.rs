@@ -1,4 +1,4 @@
-//! Puts the parts together: store, models, tools, agents, policy.
+//! Assembles the runtime from store, models, tools, agents and policy.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,12 +24,12 @@ use crate::{
     web::WebAccess,
 };
 
-/// What was asked for on the command line; it goes before what the settings say.
+/// Command line overrides; they take precedence over the settings.
 #[derive(Debug, Default)]
 pub struct CliOverrides {
     /// The model for agents and sessions that name none, wherever it was named.
     pub model: Option<ModelChoice>,
-    /// Models to turn to.
+    /// Fallback models.
     pub fallbacks: Vec<ModelChoice>,
     pub mode: Option<PermissionMode>,
     pub allow: Vec<PermissionRule>,
@@ -42,8 +42,8 @@ pub struct CliOverrides {
 }
 
 impl CliOverrides {
-    /// What is left of them where somebody has pinned settings, which nobody can wish away; and what people
-    /// should know about that.
+    /// Drops the flags whose settings are pinned by the administrator and cannot be overridden, and returns
+    /// one remark per dropped flag.
     pub fn without_pinned(mut self, settings: &Settings) -> (Self, Vec<String>) {
         let mut remarks = Vec::new();
         let mut refuse = |key: &str, flag: &str, is_said: bool| {
@@ -80,7 +80,7 @@ impl CliOverrides {
     }
 }
 
-/// Everything that was read and found, before anything runs.
+/// Everything that was read and validated, before anything runs.
 pub struct RuntimePlan {
     pub store: Arc<dyn Store>,
     pub minds: Arc<ConfiguredModels>,
@@ -91,28 +91,28 @@ pub struct RuntimePlan {
     pub search: SemanticSearchTool,
     pub online: WebAccess,
     pub asking: ApprovalSource,
-    /// Directories of ours that no command sees, and where commands have their `/tmp`.
+    /// Private directories that no command sees, and the directory of commands' `/tmp`.
     pub private: PrivateDirs,
     /// Where agents remember what does not belong to a project.
     pub memory: MemoryDirs,
     /// Where working copies of children are kept.
     pub workspaces: WorkspaceConfig,
-    /// Where commands of agents find their way back.
+    /// The socket through which agents' commands call tools.
     pub calls: exposure::CallSocketConfig,
     /// The servers whose tools agents have.
     pub servers: McpSetup,
-    /// Who is asked before and after everything.
+    /// The hooks that run before and after tool calls and at other points.
     pub hooks: Hooks,
     /// The widest permission mode that may be used.
     pub widest_mode: Option<PermissionMode>,
-    /// What must never be kept, told or passed on.
+    /// Redacts secrets from everything that is stored, shown or passed on.
     pub secrets: Arc<SecretRedactor>,
     /// What messages of the runtime are marked with.
     pub mark: rooftree_runtime::MessageMark,
 }
 
 impl RuntimePlan {
-    /// A runtime with everything in it.
+    /// Starts a runtime with everything in it.
     pub fn start(self) -> AgentRuntime {
         let Self {
             store,
@@ -182,7 +182,7 @@ impl RuntimePlan {
     }
 }
 
-/// The tools there are.
+/// All built-in tools.
 pub fn tools(
     processes: &Arc<BackgroundProcesses>,
     search: SemanticSearchTool,
@@ -195,7 +195,7 @@ pub fn tools(
     )))
 }
 
-/// Those of them that can do something here.
+/// Leaves out the tools that ask the user if no client can answer.
 fn needed(tools: Toolset, asking: ApprovalSource) -> Toolset {
     if asking == ApprovalSource::Nobody {
         people_tools::without_questions(&tools)

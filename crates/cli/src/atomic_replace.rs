@@ -1,8 +1,8 @@
-//! Replaces a file as a whole: whoever reads it finds the old text or the new one.
+//! Atomic file replace: writes a draft and renames it, so that a reader sees the old text or the new one.
 
 use std::{fs, io, path::Path};
 
-/// Puts this text in the place of what was there; makes the file if it is not there. A link stays one.
+/// Replaces the content of a file, or creates it. A symbolic link stays one.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     fs::create_dir_all(path.parent().unwrap_or(&path))?;

@@ -1,4 +1,4 @@
-//! What can be done: one command, one file, each with `Arguments` and `execute`.
+//! The subcommands: one file per command, each with `Arguments` and `execute`.
 
 pub mod agents;
 pub mod auth;

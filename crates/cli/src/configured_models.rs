@@ -1,4 +1,4 @@
-//! The models agents can think with: every provider, with the names people use for models.
+//! Model registry of the program: every provider, with aliases for models.
 
 use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, sync::Arc};
 
@@ -24,7 +24,7 @@ use crate::{
     settings::Settings,
 };
 
-/// All of it. Nothing is connected and no key is read until a model is opened.
+/// All models. Nothing is connected and no key is read until a model is opened.
 pub struct ConfiguredModels {
     pub catalog: ModelCatalog,
     pub profiles: Vec<ProviderProfile>,
@@ -104,7 +104,7 @@ impl ConfiguredModels {
         }
     }
 
-    /// Which model a name means, and how it was understood.
+    /// Resolves a model name, and says how it was understood.
     pub fn resolve(&self, text: &str) -> Result<ResolvedModel, Problem> {
         let usable = || {
             self.usable()
@@ -186,10 +186,10 @@ pub fn names(environment: &Environment, settings: &Settings) -> Result<Placehold
         })
 }
 
-/// The model that is used when none is named: the variables' or else the settings', as written.
+/// The default model, as written: environment variables, with the settings as fallback.
 pub fn default_name(settings: &Settings) -> Option<String> {
     let set = variable("ROOFTREE_MODEL").or_else(|| variable("ROOFTREE_DEFAULT_MODEL"));
-    // What was typed goes before variables, and so does what nobody can change.
+    // Precedence: command line and pinned settings override environment variables.
     let is_stronger =
         settings.is_pinned("model") || settings.typed.iter().any(|key| key == "model");
     if is_stronger {

@@ -1,4 +1,5 @@
-//! Where keys come from: a provider's usual variables, else `credentials.toml`, which only its owner may read.
+//! API key lookup: a provider's environment variables, with `credentials.toml` as fallback, which only its
+//! owner may read.
 //!
 //! Keys are looked up when they are needed, never kept in settings, and never printed whole.
 

@@ -1,4 +1,4 @@
-//! The scripts that are built in, as models of providers of their own, and the agents they speak for.
+//! Scripted models of the demo, each with a provider of its own, and the agents they speak for.
 
 use std::sync::Arc;
 

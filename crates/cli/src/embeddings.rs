@@ -1,4 +1,4 @@
-//! The search agents have: where its index is kept, and who tells it what texts mean.
+//! Semantic search of agents: the directory of its index, and its embedding model.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub fn search(
     }
 }
 
-/// Finds who embeds. Asks nobody and sets up no connection that is not needed for that.
+/// Finds the embedding model. Sends no request and opens no connection that is not needed for that.
 fn embedder(name: &str, minds: &ConfiguredModels) -> Result<Arc<dyn Embedder>, Problem> {
     let (provider, model) = name.split_once('/').ok_or_else(|| {
         wrong(name, "it names no provider")

@@ -1,4 +1,4 @@
-//! What the program was started with: where its files are, where to work, how to speak.
+//! The process environment of the program: directories, working directory, terminal and global flags.
 
 use std::{
     env,
@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{exposure, memory::MemoryDirs, workspace::WorkspaceConfig};
 
-/// Where whoever keeps the machine sets things for everybody.
+/// The administrator's directory of settings for all users of the machine.
 const SYSTEM: &str = "/etc/rooftree";
 
 /// Options every command takes.
@@ -157,8 +157,8 @@ pub fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Where the machine's settings are. Whoever tests says where; a program that people have lets nobody
-/// move what it is held to.
+/// The directory of system-wide settings. Tests can override it in debug builds; a release build lets no
+/// variable move it, because users must not escape pinned settings.
 fn system() -> PathBuf {
     let moved = if cfg!(debug_assertions) {
         directory_named_by("ROOFTREE_TEST_SYSTEM")

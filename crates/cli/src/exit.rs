@@ -1,4 +1,4 @@
-//! Exit codes: the one place where what happened becomes a number.
+//! Exit codes: the one place that maps errors and run results to a number.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use rooftree_protocol::{
     event::{Denial, RunEnd},
 };
 
-/// A number for whoever started the program.
+/// An exit code for the process that started the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(pub u8);
 
@@ -24,7 +24,7 @@ impl Exit {
     pub const CREDENTIALS: Self = Self(4);
     /// The model cannot be had.
     pub const UNAVAILABLE: Self = Self(5);
-    /// Something needed permission and nobody could give it.
+    /// A call needed permission and there was no one to grant it.
     pub const PERMISSION: Self = Self(6);
     /// A limit was reached.
     pub const LIMIT: Self = Self(7);
@@ -38,7 +38,7 @@ impl Exit {
     pub const INTERRUPTED: Self = Self(130);
     /// The terminal went away; what was running can be resumed.
     pub const HUNG_UP: Self = Self(129);
-    /// Nobody reads the output any more.
+    /// The reader of the output has closed the pipe.
     pub const CLOSED_PIPE: Self = Self(141);
     /// Ended by SIGTERM; what was running can be resumed.
     pub const TERMINATED: Self = Self(143);
@@ -67,8 +67,8 @@ impl Exit {
 /// What a program's questions are answered with once it has closed its side.
 pub const NOBODY_LEFT: &str = "standard input is closed, so nobody can be asked";
 
-/// Whether a call was refused because somebody would have had to say yes and nobody could. A rule
-/// or a person that says no is an answer.
+/// Whether a call was refused because it needed permission and there was no one to ask. A denial by a rule or
+/// by the user is an answer.
 pub fn is_unanswered(denial: &Denial) -> bool {
     denial.reason.starts_with("[auto-rejected")
         || denial.reason == format!("[rejected: {NOBODY_LEFT}]")

@@ -1,4 +1,4 @@
-//! Judges a call that was made, or could be, with the engine that judges when it is made.
+//! Explains the policy decision about a past or possible call, with the engine that decides real calls.
 
 mod known_tools;
 

@@ -1,4 +1,4 @@
-//! Lets external agents be found as models, and their callbacks find whoever asked.
+//! Registers external agents as models, and routes their callbacks to the run that asked.
 
 use std::{
     collections::BTreeMap,
@@ -30,14 +30,14 @@ use crate::{
 /// Where `rooftree serve` listens unless it is told otherwise.
 pub const PORT: u16 = 7663;
 
-/// What a token secret that was kept looks like at least.
+/// Minimum length of a stored token secret.
 const SECRET_CHARACTERS: usize = 32;
 
-/// What external agents are called before the slash.
+/// Provider name of external agents.
 pub const PROVIDER: &str = "external";
 
-/// How the catalog opens the external agents of the settings. Their callbacks come in at a door of
-/// this process's own. No secret is made and no door opens before somebody needs an agent.
+/// How the catalog opens the external agents of the settings. Their callbacks arrive at a listener of this
+/// process. No secret is made and no port is opened before an agent is used.
 pub fn opener(
     environment: &Environment,
     settings: &Settings,
@@ -79,14 +79,14 @@ fn own_callbacks(secret: &str) -> Result<CallbackRegistry, Problem> {
         })
     };
     let callbacks = CallbackRegistry::new(secret, door);
-    // Only a clone of the handle: the door does not keep what it opens for alive.
+    // Only a clone of the handle: the listener does not keep its callbacks alive.
     own.callbacks
         .set(callbacks.clone())
         .map_err(|_| unexpected())?;
     Ok(callbacks)
 }
 
-/// Gives callbacks that reach a server to whoever waits for them.
+/// Delivers callbacks that reach a server to the run that waits for them.
 pub fn deliver(callbacks: CallbackRegistry) -> server::CallbackHandler {
     Arc::new(move |callback| {
         let server::IncomingCallback {
@@ -110,7 +110,7 @@ pub fn deliver(callbacks: CallbackRegistry) -> server::CallbackHandler {
     })
 }
 
-/// What callback tokens are made with. It lies beside the database, so that the questions of a
+/// The secret that callback tokens are derived from. It lies beside the database, so that requests of a
 /// database have the same tokens after a restart.
 pub fn secret(environment: &Environment) -> Result<String, Problem> {
     let path = environment.database.with_file_name("callback.key");
@@ -172,7 +172,7 @@ fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
     }
 }
 
-/// The door of a process that is no server.
+/// The callback listener of a process that is no server.
 #[derive(Default)]
 struct OwnCallbackListener {
     callbacks: OnceLock<CallbackRegistry>,

@@ -1,4 +1,4 @@
-//! Says what went wrong: what failed, why, what to do.
+//! Prints errors: what failed, why, how to fix it.
 
 use std::io::Write;
 
@@ -25,9 +25,9 @@ pub fn in_words(problem: &Problem) -> String {
     clean(&text)
 }
 
-/// Says it on standard error; the number is for whoever started the program.
+/// Prints the error on standard error and returns the exit code.
 pub fn tell(problem: &Problem) -> Exit {
-    // Nobody reads standard error any more: there is nobody left to tell.
+    // A write fails only if standard error is closed; then the error cannot be reported.
     let _ = std::io::stderr().write_all(in_words(problem).as_bytes());
     Exit::for_error(problem.code)
 }

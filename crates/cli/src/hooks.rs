@@ -1,7 +1,7 @@
-//! The hooks of this place: the user's, and the project's if the folder is trusted.
+//! Loads the hooks that apply here: the user's, and the project's if the folder is trusted.
 //!
-//! What cannot be honoured is an error in files that are written for us, because a guard that nobody
-//! asks guards nothing; in files of another program it is a remark, because they are not ours to mend.
+//! A hook that cannot be parsed is an error in our own files, because a guard that is never called guards
+//! nothing; in files of another program it is a remark, because they are not ours to mend.
 
 mod files;
 
@@ -106,7 +106,7 @@ impl ConfiguredHooks {
 }
 
 /// All hooks that the project brings, whether it is trusted or not: those of its files and of its agents.
-/// What cannot be understood is nobody's hook, here and when they are asked.
+/// Entries that cannot be parsed are no hooks, neither here nor when hooks run.
 pub fn of_project(places: &SearchDirs) -> Vec<ConfiguredHook> {
     let files = files::project(places)
         .map(|project| project.files)

@@ -1,4 +1,4 @@
-//! Times, sizes and places in the words people read in lists and reports.
+//! Formats times, sizes and paths for people.
 
 use std::path::Path;
 
@@ -68,8 +68,8 @@ pub fn cut(text: &str, columns: usize) -> String {
     }
 }
 
-/// Text in lines that fit: broken between words, each line indented like the one it comes from.
-/// Lines that fit, and all of them when nobody says how wide it is, stay as they are.
+/// Text in lines that fit: broken between words, each line indented like the one it comes from. Lines that
+/// fit, and all lines if the width is unknown, stay as they are.
 pub fn wrapped(text: &str, columns: Option<usize>) -> String {
     let mut wrapped = String::new();
     for line in text.lines() {

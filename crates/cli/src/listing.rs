@@ -1,4 +1,4 @@
-//! One list, four ways to print it: for people, for programs, line by line, ids alone.
+//! Prints a list in one of four formats: table, JSON, JSON lines, ids.
 
 use std::io::{self, IsTerminal};
 

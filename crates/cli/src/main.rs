@@ -1,4 +1,4 @@
-//! The program: reads what was typed, does it, and says in one place what went wrong.
+//! The program: parses the command line, executes the command, and reports errors in one place.
 //!
 //! Everything that knows a terminal, a settings file or an environment variable lives in this
 //! crate; the crates below are given plain data. One command is one file in `commands/`.

@@ -1,4 +1,4 @@
-//! The servers of tools that are set up here, the weakest first: the user's, the project's, those typed.
+//! Collects the configured MCP servers, lowest precedence first: the user's, the project's, the command line's.
 //!
 //! A project's are used only if its folder is trusted: they are programs that would be started.
 
@@ -150,12 +150,12 @@ impl ConfiguredServers {
         })
     }
 
-    /// Ready to be started when somebody needs them.
+    /// The pool of servers, each started when it is first needed.
     pub fn servers(&self, environment: &Environment) -> McpServerPool {
         McpServerPool::new(self.setup(environment))
     }
 
-    /// What they and those that agents bring along are given in confidence.
+    /// Secrets that these servers and those of agents are configured with.
     pub fn confided(&self, definitions: &Definitions) -> Vec<(String, String)> {
         let own = self
             .servers
@@ -196,7 +196,7 @@ enum ServerFileOwner {
     Project,
 }
 
-/// A project does not decide that what it brings along sees everything.
+/// A project must not loosen the sandbox of a server it brings.
 fn confine(found: &mut McpConfigFile, path: &Path) {
     for (name, server) in &mut found.servers {
         if server
@@ -220,7 +220,7 @@ fn confine(found: &mut McpConfigFile, path: &Path) {
     }
 }
 
-/// What the person's own servers were given in confidence, and what was got by logging in.
+/// Secrets of the user's own servers, and tokens from logging in.
 pub fn kept(environment: &Environment, settings: &Settings) -> Vec<(String, String)> {
     let mut gathered = ConfiguredServers::default();
     gathered.add(
@@ -246,7 +246,7 @@ pub fn user_file(environment: &Environment) -> PathBuf {
     environment.settings.with_file_name("mcp.json")
 }
 
-/// Where it is kept what people got by logging in.
+/// The file of tokens from logging in.
 pub fn tokens_file(environment: &Environment) -> PathBuf {
     environment.settings.with_file_name("mcp-tokens.json")
 }

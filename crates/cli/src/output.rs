@@ -1,4 +1,4 @@
-//! Writes results to standard output. A reader who goes away ends the writing, not the program.
+//! Writes results to standard output. A closed pipe ends the writing, not the program.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use crate::{
     terminal::sanitize::{clean, with_colours, with_colours_kept},
 };
 
-/// Whether anybody still reads what is written.
+/// Whether the reader of standard output is still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StdoutReader {
     There,
@@ -61,7 +61,7 @@ pub fn print(text: &str) -> Result<(), Problem> {
 /// Says something beside the result, unless only the result is wanted.
 pub fn print_note(environment: &Environment, text: &str) {
     if !environment.everywhere.quiet {
-        // Nobody reads standard error any more: there is nobody left to tell.
+        // A write fails only if standard error is closed; then the note cannot be shown.
         let _ = writeln!(io::stderr(), "{}", clean(text));
     }
 }

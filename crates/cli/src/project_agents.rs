@@ -1,4 +1,4 @@
-//! The agents of this place, and what they find around them: built in, the user's, the project's, typed.
+//! Loads the agents that can be used here, with their context: built in, the user's, the project's, command line.
 
 use std::{
     fs,
@@ -38,11 +38,11 @@ const MOST_NAMED: usize = 20;
 const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
                           beyond permission mode `ask` meanwhile";
 
-/// Everybody who lives here.
+/// The agents that can be used here, with their project context, hooks and permission ceiling.
 pub struct ProjectAgents {
     pub definitions: Definitions,
     pub surroundings: ContextWatcher,
-    /// Who is asked before and after everything.
+    /// Hooks that run before and after tool calls and at other points.
     pub hooks: Hooks,
     /// What people should know before anything runs.
     pub remarks: Vec<String>,
@@ -209,7 +209,7 @@ fn unusable(definitions: &Definitions) -> Option<String> {
     })
 }
 
-/// Somebody who types the name of a built-in agent should know that another one answers.
+/// Remarks about definitions that hide a built-in agent of the same name.
 fn hiding_builtin(definitions: &Definitions) -> Vec<String> {
     let hidden = definitions.hidden();
     let hidden = hidden

@@ -1,8 +1,8 @@
-//! The providers there are, how each is reached, and the models they serve.
+//! The model providers: how each is reached, and the models it serves.
 //!
-//! A [`Profile`] is plain data: built in, changed by settings and variables. Its opener sets up
-//! HTTP and looks for a key only when one of its models is asked for, so that starting the
-//! program costs nothing of that.
+//! A [`ProviderProfile`] is plain data: built in, changed by settings and variables. Its opener sets up HTTP
+//! and looks for a key only when one of its models is asked for, so that starting the program costs nothing
+//! of that.
 
 mod built_in;
 mod open;
@@ -44,11 +44,11 @@ pub struct ProviderProfile {
 /// Whether a provider wants a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyNeed {
-    /// It answers nobody without one.
+    /// It answers no request without one.
     Key,
     /// It runs on one's own machine, and costs nothing.
     Nothing,
-    /// It is somebody's own, and may want one.
+    /// It is a server of the user's own, and may want one.
     Perhaps,
 }
 

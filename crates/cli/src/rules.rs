@@ -1,4 +1,4 @@
-//! Sees to it that permission rules name tools that exist.
+//! Validates that permission rules name tools that exist.
 
 use std::sync::Arc;
 

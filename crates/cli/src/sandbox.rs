@@ -1,11 +1,11 @@
-//! How programs are confined here: commands of agents, and servers of tools.
+//! Sandbox settings for the commands of agents and for MCP servers.
 
 use rooftree_protocol::{Confinement, Network, SandboxMode};
 use rooftree_tools::SandboxConfig;
 
 use crate::{environment::PrivateDirs, settings::Settings};
 
-/// As was typed, as the settings say, where it works.
+/// Precedence: command line, then settings, then the default.
 pub fn confining(
     mode: Option<SandboxMode>,
     network: Option<Network>,

@@ -1,4 +1,4 @@
-//! The secrets this process knows: keys of providers, of agents elsewhere and of servers, variables named like one.
+//! Collects the secrets to redact: keys of providers, external agents and MCP servers, and secret-looking variables.
 
 use std::{env, sync::Arc};
 
@@ -22,8 +22,8 @@ impl Environment {
     }
 }
 
-/// Everything that must not be kept, told or passed on. What cannot be read is not known: whoever needs
-/// it says why.
+/// All secrets that must not be stored, shown or passed on. Unreadable settings contribute none; the code
+/// that needs them reports the error.
 pub fn known(environment: &Environment) -> SecretRedactor {
     match settings::load(environment) {
         Ok(settings) => known_with(environment, &settings),
@@ -71,7 +71,7 @@ pub fn known_besides(
     SecretRedactor::knowing(keys.chain(stored).chain(agents).chain(servers).chain(named))
 }
 
-/// What programs started for agents find of our own variables.
+/// The environment variables that programs started for agents inherit.
 pub fn inheritance(secrets: &SecretRedactor, settings: &Settings) -> Arc<EnvironmentFilter> {
     Arc::new(EnvironmentFilter {
         keep: settings.environment.keep.clone(),
@@ -80,7 +80,7 @@ pub fn inheritance(secrets: &SecretRedactor, settings: &Settings) -> Arc<Environ
     })
 }
 
-/// The same, for whoever has read no settings yet.
+/// The same for callers that have not read the settings yet.
 pub fn inheritance_here(environment: &Environment) -> Arc<EnvironmentFilter> {
     let settings = settings::load(environment).unwrap_or_default();
     inheritance(&known_with(environment, &settings), &settings)

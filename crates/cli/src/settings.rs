@@ -1,5 +1,5 @@
-//! What was set: for the machine, by the user, by the project, which may only narrow what is permitted,
-//! on the command line, and by whoever keeps the machine.
+//! Settings and their layers, by precedence: system, user, project (which may only narrow permissions),
+//! command line, pinned by the administrator.
 
 mod cli_layer;
 pub mod defaults;
@@ -35,17 +35,17 @@ pub use self::{
 };
 use crate::environment::Environment;
 
-/// Whether an agent that has read something from outside is trusted less, where nobody says.
+/// Default of `permission.wary`: whether an agent that has read untrusted input gets fewer permissions.
 pub const WARY: bool = true;
 
-/// What was set, with what had to be ignored.
+/// The merged settings, with remarks on what had to be ignored.
 #[derive(Debug, Default)]
 pub struct Settings {
     /// The model for agents and sessions that name none, as it was written.
     pub model: Option<String>,
-    /// Models to turn to when the chosen one cannot be had.
+    /// Fallback models for when the chosen one is unavailable.
     pub fallbacks: Vec<String>,
-    /// Names of one's own for models; tiers are such names too.
+    /// Aliases for models; tiers are such names too.
     pub aliases: BTreeMap<String, String>,
     /// How providers are reached, where it is not the usual way.
     pub providers: BTreeMap<String, ProviderSettings>,
@@ -59,9 +59,9 @@ pub struct Settings {
     pub ask: Vec<PermissionRule>,
     /// Rules that refuse.
     pub deny: Vec<PermissionRule>,
-    /// Whether what agents run is confined.
+    /// Whether commands of agents run in the sandbox.
     pub sandbox: Option<SandboxMode>,
-    /// Whom it can reach then.
+    /// The hosts sandboxed commands can reach.
     pub network: Option<Network>,
     /// What it may change besides the directory it works in.
     pub writable: Vec<PathBuf>,
@@ -83,7 +83,7 @@ pub struct Settings {
     pub hooks: Vec<HookTable>,
     /// Whose hooks run confined.
     pub confined: Option<HookConfinement>,
-    /// Who embeds texts for searches, as it was written; nobody: searches go by words alone.
+    /// The model that embeds texts for searches, as it was written; none: searches go by words alone.
     pub embeddings: Option<String>,
     /// How the web is reached, and who searches it.
     pub web: WebSettings,
@@ -116,7 +116,7 @@ pub struct EnvironmentSettings {
     pub only_listed: bool,
 }
 
-/// Reads what there is. No file is no settings.
+/// Loads and merges all layers. A missing file has no settings.
 pub fn load(environment: &Environment) -> Result<Settings, Problem> {
     layers::merged(&layers::all(environment)?)
 }

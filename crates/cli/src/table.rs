@@ -1,4 +1,4 @@
-//! Lists for people: columns that fit the terminal.
+//! Text tables for people: columns that fit the terminal.
 
 use unicode_width::UnicodeWidthStr;
 

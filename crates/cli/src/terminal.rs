@@ -1,4 +1,4 @@
-//! What people see and type: lines, colours, the live view, the card that asks.
+//! Terminal input and output: lines, colours, the live view, permission and question prompts.
 
 pub mod agent_tree;
 pub mod confirm;
@@ -23,7 +23,7 @@ pub mod wrap;
 
 use rustix::termios;
 
-/// Columns when nobody can tell.
+/// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 80;
 
 /// Columns of the terminal standard error goes to.

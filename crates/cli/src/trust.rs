@@ -1,4 +1,4 @@
-//! Which folders the person trusts to bring agents, skills, hooks and servers of their own: by content.
+//! Trust of project folders: whether the user permits their agents, skills, hooks and MCP servers, by content hash.
 //!
 //! Trust is given to what lies in a folder when it is given. What is new or changed after that, for
 //! example after a `git pull`, is asked about again; until then nothing of the folder is used.
@@ -18,12 +18,12 @@ use self::{
 };
 use crate::environment::Environment;
 
-/// How a project stands with the person.
+/// Trust status of a project.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TrustStatus {
     /// All it brings is trusted.
     Trusted,
-    /// Nobody was asked about what it brings.
+    /// The user was not asked about what it brings.
     Unknown,
     /// It was trusted, and has changed since then.
     Changed(Vec<ContentChange>),
@@ -131,7 +131,7 @@ fn change(environment: &Environment, change: impl FnOnce(&mut TrustLedger)) -> R
     ledger.write(&path)
 }
 
-/// Where it is kept what was trusted.
+/// Path of the trust ledger.
 pub fn file(environment: &Environment) -> PathBuf {
     environment.database.with_file_name("trusted-folders.json")
 }

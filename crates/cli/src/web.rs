@@ -1,4 +1,4 @@
-//! The web as agents here reach it: hosts of one's own, and who searches.
+//! Web access of agents: private hosts they may fetch from, and the search service.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct WebAccess {
 }
 
 impl WebAccess {
-    /// Asks nobody and connects to nothing. Keys are looked up again for each search.
+    /// Sends no request and opens no connection. Keys are looked up again for each search.
     pub fn of(
         settings: &Settings,
         credentials: &Credentials,
@@ -31,7 +31,7 @@ impl WebAccess {
             allow_private: said.allow_private.clone(),
             ..WebConfig::default()
         };
-        // Whoever gives nothing but a URL has a service of their own.
+        // A URL without a backend means a SearXNG server of the user's own.
         let backend = said
             .backend
             .or(said.url.as_ref().map(|_| SearchBackend::SearXng));
@@ -92,8 +92,8 @@ fn chosen(
     }
 }
 
-/// The first service there is a stored key for. A file of keys that cannot be read is no reason not
-/// to work: whoever needs a key of it says so.
+/// The first service there is a stored key for. An unreadable credentials file is no error here: the code
+/// that needs a key from it reports it.
 fn stored(credentials: &Credentials) -> Option<SearchService> {
     let keys = credentials.stored().ok()?;
     let backend = SearchBackend::SEARCHING

@@ -12,7 +12,7 @@ use crate::{
 
 /// An agent that others can delegate to, or that a query starts with.
 ///
-/// What is left out comes from whoever asks: its model, its tools, its permissions.
+/// What is left out is inherited from the agent that delegates to it: its model, its tools, its permissions.
 ///
 /// ```
 /// use rooftree::Agent;
@@ -62,7 +62,7 @@ impl Agent {
         self
     }
 
-    /// The only tools it may use, out of those whoever asks may use. `*` stands for anything.
+    /// The only tools it may use, out of those its caller may use. `*` stands for anything.
     pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         self.definition.tools.allow = Some(tools.into_iter().map(Into::into).collect());
         self
@@ -107,9 +107,9 @@ impl Agent {
         self
     }
 
-    /// Where it remembers things from session to session, in Markdown people can read. It then has MemoryRead,
-    /// MemoryWrite and MemorySearch, and is reminded of `MEMORY.md` when it wakes. [`Memory::User`] is the
-    /// directory given with `memory`, the others are in the project it works in.
+    /// Where it remembers things from session to session, in Markdown people can read. It then has
+    /// MemoryRead, MemoryWrite and MemorySearch, and is reminded of `MEMORY.md` when it wakes.
+    /// [`MemoryScope::User`] is the directory given with `memory`, the others are in the project it works in.
     pub fn memory(mut self, memory: MemoryScope) -> Self {
         self.definition.memory = Some(memory);
         self
@@ -123,13 +123,13 @@ impl Agent {
         self
     }
 
-    /// Whether what it runs is confined; never more loosely than everything else is.
+    /// Whether its commands run in the sandbox; never more loosely than everything else does.
     pub fn sandbox(mut self, mode: SandboxMode) -> Self {
         self.definition.sandbox = Some(mode);
         self
     }
 
-    /// Whom its confined programs can reach; never more than everything else can.
+    /// The hosts its sandboxed programs can reach; never more than everything else can.
     pub fn network(mut self, network: Network) -> Self {
         self.definition.network = Some(network);
         self
@@ -196,7 +196,7 @@ fn check_name(name: &str) -> Result<()> {
     Err(Error::new(ErrorCode::InvalidConfig, message))
 }
 
-/// What to do about a tool there is not.
+/// The hint for an unknown tool.
 fn missing_tool_hint(name: &str, tools: &Toolset) -> String {
     if name == "WebFetch" && !HAS_WEB {
         return "this program was built without reading web pages: build it with the feature `web` of rooftree".into();
@@ -204,7 +204,7 @@ fn missing_tool_hint(name: &str, tools: &Toolset) -> String {
     format!("tools there are: {}", tools.names().join(", "))
 }
 
-/// A tool that is misspelt would silently be one tool less.
+/// Validates tool names: a misspelt one would silently be one tool less.
 fn check_tools(definition: &AgentDefinition, tools: &Toolset) -> Result<()> {
     let named = definition
         .tools

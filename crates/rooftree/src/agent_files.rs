@@ -1,4 +1,4 @@
-//! Agents that are written in files, for programs that keep theirs beside the code.
+//! Loads agent definitions from files, for programs that keep theirs beside the code.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -8,8 +8,8 @@ use rooftree_tools::{Tool, Toolset};
 
 use crate::{Error, Result, models::ModelRegistry};
 
-/// Reads the agents of some files and directories. One that is wrong is an error: whoever embeds it
-/// ships it, and should hear of it at once.
+/// Reads the agents of some files and directories. An invalid one is an error: the program that embeds it
+/// ships it, and should fail at once.
 pub(crate) fn read(
     paths: &[PathBuf],
     models: &Arc<ModelRegistry>,
@@ -41,7 +41,7 @@ pub(crate) fn read(
         return Err(Error::new(ErrorCode::InvalidConfig, wrong.to_string()));
     }
     let ours = |mut definition: AgentDefinition| {
-        // What the program brings itself needs nobody's trust.
+        // Definitions the program brings itself need no trust of the user.
         definition.source.level = DefinitionLevel::Code;
         definition
     };

@@ -35,8 +35,8 @@ macro_rules! settings {
                 self
             }
 
-            /// A provider of one's own: models called `name/…` are asked through it. The first one
-            /// answers if nobody names a model.
+            /// A provider of one's own: models called `name/…` are asked through it. The first one is the
+            /// default if no model is named.
             pub fn provider(
                 mut self,
                 name: impl Into<String>,
@@ -69,15 +69,16 @@ macro_rules! settings {
                 self
             }
 
-            /// A server of tools by the Model Context Protocol, which every agent has as `mcp__name__tool` that
-            /// brings none of its own. It is started when somebody may use it, and ends with all of this.
+            /// A server of tools by the Model Context Protocol, which every agent has as `mcp__name__tool`
+            /// that brings none of its own. It is started when an agent may use it, and ends with all of
+            /// this.
             pub fn mcp(mut self, name: impl Into<String>, server: $crate::McpServer) -> Self {
                 self.setup.servers.insert(name.into(), server);
                 self
             }
 
             /// Where agents remember what belongs to no project: a directory with one for each agent that has
-            /// [`Memory::User`](crate::Memory::User).
+            /// [`MemoryScope::User`](crate::MemoryScope::User).
             pub fn memory(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.memory = Some(directory.into());
                 self
@@ -139,7 +140,7 @@ macro_rules! settings {
                 self.limits($crate::AgentLimits::default().timeout(limit))
             }
 
-            /// How deep delegation goes. With one, which is usual, sub-agents cannot delegate.
+            /// How deep delegation goes. With one, the default, sub-agents cannot delegate.
             pub fn max_depth(self, depth: u32) -> Self {
                 self.limits($crate::AgentLimits::default().max_depth(depth))
             }
@@ -150,26 +151,27 @@ macro_rules! settings {
                 self
             }
 
-            /// Whether what agents run is confined: wherever that works, if nothing is said. With
-            /// [`SandboxMode::Required`](crate::SandboxMode::Required), what cannot be is not started.
+            /// Whether agents' commands run in a sandbox: by default wherever that works. With
+            /// [`SandboxMode::Required`](crate::SandboxMode::Required), a command that cannot be sandboxed is
+            /// not started.
             pub fn sandbox(mut self, mode: $crate::SandboxMode) -> Self {
                 self.setup.confinement.mode = mode;
                 self
             }
 
-            /// Whom confined programs can reach. Usually everybody.
+            /// The hosts that sandboxed programs can reach. By default all.
             pub fn network(mut self, network: $crate::Network) -> Self {
                 self.setup.confinement.network = network;
                 self
             }
 
-            /// A directory that confined programs can change besides the one they work in.
+            /// A directory that sandboxed programs can write to besides the one they work in.
             pub fn writable(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.confinement.writable.push(directory.into());
                 self
             }
 
-            /// A path that confined programs can read although they usually cannot.
+            /// A path that sandboxed programs can read although it is hidden by default.
             pub fn readable(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
                 self.setup.confinement.readable.push(path.into());
                 self
@@ -188,7 +190,7 @@ macro_rules! settings {
                 self
             }
 
-            /// A rule that has somebody asked about calls, whatever the mode allows.
+            /// A rule that requires permission for calls, whatever the mode allows.
             pub fn ask(mut self, rule: impl Into<String>) -> Self {
                 self.setup.ask.push(rule.into());
                 self
@@ -206,9 +208,9 @@ macro_rules! settings {
                 self
             }
 
-            /// Is asked before each tool call, of sub-agents too. It can refuse a call or have
-            /// somebody asked; it cannot allow what is refused otherwise. No answer within a
-            /// minute, or a crash, refuses.
+            /// Is asked before each tool call, of sub-agents too. It can refuse a call or require permission
+            /// for it; it cannot allow what is refused otherwise. No answer within a minute, or a crash,
+            /// refuses.
             pub fn before_tool<F, Answering>(mut self, hook: F) -> Self
             where
                 F: Fn($crate::ToolUse) -> Answering + Send + Sync + 'static,
@@ -224,7 +226,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Somebody who is asked and told what a [`Hook`](crate::Hook) can be.
+            /// A [`Hook`](crate::Hook) that is asked before tool calls and told what happens.
             pub fn hook(self, hook: impl $crate::Hook) -> Self {
                 let hook = ::std::sync::Arc::new(hook);
                 let (before, after) = (hook.clone(), hook.clone());
@@ -314,8 +316,8 @@ macro_rules! settings {
                 self
             }
 
-            /// Answers questions about tool calls, those of sub-agents too. Without it, and
-            /// without anybody else who can be asked, such calls are refused.
+            /// Answers permission requests for tool calls, those of sub-agents too. Without it, and without
+            /// another client that can answer, such calls are refused.
             pub fn approve<F, Answering>(mut self, approver: F) -> Self
             where
                 F: Fn($crate::PermissionRequest) -> Answering + Send + Sync + 'static,

@@ -1,7 +1,7 @@
-//! The program's closures: asked before a tool is used, told of what happens, asked for permission.
+//! Callbacks of the program: hooks before tool calls, notifications, permission requests, agents' questions.
 //!
-//! What blocks a call goes to the runtime as it is. Everything else is told by one task, in the
-//! order it happened, so that a slow listener slows no agent.
+//! What blocks a call goes to the runtime as it is. Everything else is delivered by one task, in the order it
+//! happened, so that a slow callback slows no agent.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -75,7 +75,7 @@ type Approver = Arc<dyn Fn(PermissionRequest) -> BoxFuture<'static, Decision> + 
 
 type Answerer = Arc<dyn Fn(Vec<AgentQuestion>) -> BoxFuture<'static, QuestionReply> + Send + Sync>;
 
-/// Everything a program wants to be asked and told.
+/// All callbacks that a program has registered.
 #[derive(Clone, Default)]
 pub(crate) struct CallbackSet {
     pub(crate) before_tool: Vec<BeforeToolHook>,
@@ -84,17 +84,17 @@ pub(crate) struct CallbackSet {
     pub(crate) subagent_stop: CallbackList<SubagentStop>,
     pub(crate) approver: Option<Approver>,
     pub(crate) answerer: Option<Answerer>,
-    /// Whether nobody else can answer: what no closure is there for is refused at once.
+    /// Whether no other client can answer: a request without a closure for it is refused at once.
     pub(crate) is_alone: bool,
     pub(crate) hooks: Vec<ConfiguredHook>,
 }
 
-/// Those who read everything that happens.
+/// Subscribers to all events.
 #[derive(Clone, Default)]
 pub(crate) struct EventSubscribers(Arc<Mutex<Vec<mpsc::UnboundedSender<Arc<Event>>>>>);
 
 impl EventSubscribers {
-    /// One more, who is told from now on.
+    /// Adds a subscriber, which gets events from now on.
     pub(crate) fn subscribe(&self) -> mpsc::UnboundedReceiver<Arc<Event>> {
         let (tell, told) = mpsc::unbounded_channel();
         self.0
@@ -110,14 +110,14 @@ impl EventSubscribers {
     }
 }
 
-/// What happens, on its way from the runtime to the listeners.
+/// The channel of events from the runtime to the callbacks.
 pub(crate) struct CallbackChannel {
     pub(crate) readers: EventSubscribers,
     events: mpsc::UnboundedReceiver<Arc<Event>>,
 }
 
 impl CallbackSet {
-    /// The hooks to start a runtime with, and the line that they feed.
+    /// The hooks to start a runtime with, and the channel that they feed.
     pub(crate) fn connect(&self, inheritance: Arc<EnvironmentFilter>) -> (Hooks, CallbackChannel) {
         let (tell, events) = mpsc::unbounded_channel();
         let readers = EventSubscribers::default();
@@ -135,7 +135,7 @@ impl CallbackSet {
         (asked, CallbackChannel { readers, events })
     }
 
-    /// Tells everything that comes over the line. Once the end is near, what is left and no more.
+    /// Delivers all events of the channel to the callbacks. Once the runtime stops, only what is left in it.
     pub(crate) async fn listen(
         self,
         mut line: CallbackChannel,
@@ -212,7 +212,7 @@ impl CallbackSet {
         }
     }
 
-    /// Asks the program. Others wait for other answers meanwhile; a crash means no.
+    /// Passes a permission request to the program's closure, concurrently with others; a panic means no.
     fn answer(&self, event: &Event, handle: &Handle) {
         let Some(question) = PermissionRequest::from_event(event) else {
             return;
@@ -244,7 +244,7 @@ impl CallbackSet {
 }
 
 impl CallbackSet {
-    /// Puts an agent's questions to the program; without somebody who answers they are declined.
+    /// Passes an agent's questions to the program's closure; without a closure or another client they are declined.
     fn reply(&self, question: QuestionId, questions: Vec<AgentQuestion>, handle: &Handle) {
         let (handle, answerer) = (handle.clone(), self.answerer.clone());
         if answerer.is_none() && !self.is_alone {
@@ -268,7 +268,7 @@ impl CallbackSet {
     }
 }
 
-/// A listener that crashes misses what it was told; the others and the agents go on.
+/// A callback that panics misses its event; the others and the agents go on.
 async fn tell<T: Clone>(listeners: &CallbackList<T>, news: T) {
     for listener in listeners {
         let _ = AssertUnwindSafe(async { listener(news.clone()).await })

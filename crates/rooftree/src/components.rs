@@ -1,4 +1,4 @@
-//! What agents work with besides models: tools, verifiers, rules, and what their programs may inherit.
+//! Components of agents besides models: tools, verifiers, rules, and the environment their programs inherit.
 
 use std::{
     collections::BTreeMap,
@@ -33,15 +33,15 @@ pub(crate) fn known_secrets(endpoints: &BTreeMap<String, Endpoint>) -> SecretRed
     SecretRedactor::knowing(named.chain(keys))
 }
 
-/// What a recording writes by name, and what it must not write at all.
+/// Placeholders for what differs between recordings, and the secrets to redact from them.
 pub(crate) fn recording_names(cwd: &Path, secrets: &Arc<SecretRedactor>) -> Placeholders {
     let secrets = secrets.clone();
     let names = Placeholders::default().with_placeholder("cwd", cwd.to_string_lossy());
     names.with_redactor(Arc::new(move |text| secrets.clean(text)))
 }
 
-/// What programs started for agents find of our own variables: nothing that is a secret by its name, and nothing
-/// that holds one.
+/// The environment variables that programs started for agents inherit: none that is a secret by its name, and
+/// none that holds one.
 pub(crate) fn inheritance(
     wished: EnvironmentFilter,
     secrets: &SecretRedactor,
@@ -57,7 +57,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// All tools: ours, and the program's own, none of which may hide another.
+/// All tools: built-in ones and the program's own, none of which may hide another.
 pub(crate) fn with_tools(
     processes: &Arc<BackgroundProcesses>,
     own: Vec<Arc<dyn Tool>>,
@@ -92,7 +92,7 @@ pub(crate) fn with_tools(
     Ok(tools)
 }
 
-/// What can check work: what was given, and what files say. A file that is wrong is an error.
+/// All verifiers: those given in code and those read from files. An invalid file is an error.
 pub(crate) fn verifiers(
     given: BTreeMap<String, Verifier>,
     files: &[PathBuf],
@@ -111,8 +111,8 @@ pub(crate) fn verifiers(
     Ok(all)
 }
 
-/// What agents may name. What is named and not there would be missed late: a check that nobody makes, a memory
-/// that is nowhere.
+/// What agents may name. A name that is missing would be noticed late: a verifier that never runs, a memory
+/// without a directory.
 pub(crate) struct AvailableComponents<'a> {
     pub(crate) surroundings: &'a ProjectContext,
     pub(crate) checkers: &'a BTreeMap<String, VerifierFunction>,
@@ -120,7 +120,7 @@ pub(crate) struct AvailableComponents<'a> {
 }
 
 impl AvailableComponents<'_> {
-    /// Whether all of it is there.
+    /// Validates that everything agents name exists.
     pub(crate) fn check(&self, definitions: &Definitions) -> Result<()> {
         definitions
             .iter()
@@ -154,7 +154,7 @@ impl AvailableComponents<'_> {
     }
 }
 
-/// Whether servers of tools can be used, for somebody who wants to.
+/// Fails if this program was built without MCP.
 pub(crate) fn require_mcp(wish: &str) -> Result<()> {
     if HAS_MCP {
         return Ok(());
@@ -168,7 +168,7 @@ pub(crate) fn require_mcp(wish: &str) -> Result<()> {
         .into())
 }
 
-/// Rules as they are written, understood.
+/// Parses permission rules.
 pub(crate) fn rules(texts: &[String]) -> Result<Vec<PermissionRule>, Problem> {
     texts
         .iter()

@@ -1,4 +1,4 @@
-//! Where a provider's models are reached, and with which key.
+//! Endpoint of a provider: its base URL, its API key, its wire format.
 
 use std::{
     env,
@@ -202,7 +202,7 @@ pub(crate) fn variable(names: &[&'static str]) -> Option<(&'static str, String)>
     })
 }
 
-/// The connections all endpoints of one runtime share, set up when somebody first needs one.
+/// The HTTP connections all endpoints of one runtime share, set up when the first one is needed.
 #[derive(Clone, Default)]
 pub(crate) struct LazyHttpClient(Arc<OnceLock<HttpClient>>);
 

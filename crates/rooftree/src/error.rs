@@ -1,4 +1,4 @@
-//! What can go wrong, as one type: what failed, why, what to do, and whether to try again.
+//! The error type of this crate: what failed, why, how to fix it, and whether a retry makes sense.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What happens in a run and in those it delegated to, as one stream.
+//! Stream of the events of a run and of the runs it delegated to.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -187,8 +187,8 @@ impl Events {
         StreamExt::next(self).await
     }
 
-    /// Only what the main agent says, in the pieces it comes in. Pieces pass by whoever is too slow
-    /// for them; what was missed comes with the whole reply.
+    /// Only the text of the main agent, in the pieces it is streamed in. A reader that is too slow misses
+    /// pieces; what it missed comes with the whole reply.
     pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
         let mut speech = StreamedReply::default();
         let pieces = self.filter_map(move |event| {

@@ -1,4 +1,4 @@
-//! An answer as a value: the schema is told, the answer is checked, one mistake may be mended.
+//! Structured output: tells the model a JSON Schema, validates its answer, retries once.
 
 use rooftree_protocol::{ErrorCode, Problem};
 use schemars::JsonSchema;

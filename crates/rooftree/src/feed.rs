@@ -1,4 +1,4 @@
-//! Everything that happens, for whoever wants to watch from outside.
+//! Subscribe to all events of a runtime, to watch it from outside.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl Feed {
         }
     }
 
-    /// All sessions of this runtime, from now on, until it stops. What nobody reads is kept in
-    /// memory: read on, or drop it.
+    /// Subscribes to all sessions of this runtime, from now on, until it stops. Unread events are buffered in
+    /// memory without a limit: read on, or drop the stream.
     pub fn subscribe(self) -> impl Stream<Item = Event> + Send + Unpin {
         let events = self.0.readers().subscribe();
         let events = stream::unfold(events, |mut events| async {

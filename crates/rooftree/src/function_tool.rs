@@ -1,4 +1,4 @@
-//! What `#[tool]` writes: a tool that reads its arguments into a type and calls a function.
+//! The tool type that `#[tool]` expands to: it parses its arguments into a type and calls a function.
 
 use std::{fmt::Display, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! Somebody who is asked before a tool is used, and told what happens: the closures of a builder as one trait.
+//! The `Hook` trait: asked before a tool call, notified of what happens; the closures of a builder as one trait.
 
 use rooftree_runtime::hooks::{HookVerdict, ToolUse};
 
@@ -6,8 +6,8 @@ use crate::callbacks::{SubagentStart, SubagentStop, ToolUsed};
 
 /// Is asked before each tool call and told of what happens, of sub-agents too. Every method may be left out.
 ///
-/// Given to a query or a runtime with `hook`. The same rules hold as for closures: a hook narrows, and one that
-/// crashes or does not answer within a minute refuses; whoever is told slows no agent.
+/// Given to a query or a runtime with `hook`. The same rules hold as for closures: a hook narrows, and one
+/// that crashes or does not answer within a minute refuses; notifications block no agent.
 ///
 /// ```
 /// use rooftree::{Hook, ToolUse, ToolUsed, Verdict, query, testing::{Scripted, say}};

@@ -64,7 +64,7 @@ pub use rooftree_store::{SqliteStore, Store};
 pub use rooftree_tools::{Tool, ToolContext, ToolOutput};
 pub use schemars::JsonSchema;
 
-/// What `#[tool]` writes needs this; nobody else does.
+/// Used by code that `#[tool]` generates, and by no other code.
 #[doc(hidden)]
 pub mod __private {
     pub use schemars;

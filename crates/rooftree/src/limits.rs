@@ -1,4 +1,4 @@
-//! The bounds of a program's agents: how long, how dear, how deep, how many.
+//! Limits of a program's agents: turns, cost, time, depth of delegation, concurrency.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub struct AgentLimits {
 }
 
 impl AgentLimits {
-    /// Model replies per run of an agent that nobody delegated to. Usually 200.
+    /// Model replies per run of an agent that was not delegated. Default 200.
     pub fn max_turns(mut self, turns: u32) -> Self {
         self.turns = Some(turns);
         self
@@ -53,7 +53,7 @@ impl AgentLimits {
         self
     }
 
-    /// How deep delegation goes. With one, which is usual, sub-agents cannot delegate; with zero nobody can.
+    /// How deep delegation goes. With one, the default, sub-agents cannot delegate; with zero no agent can.
     pub fn max_depth(mut self, depth: u32) -> Self {
         self.depth = Some(depth);
         self
@@ -119,7 +119,7 @@ impl AgentLimits {
         self
     }
 
-    /// These, with what the others say instead.
+    /// These limits, overridden by the others where those are set.
     pub(crate) fn overridden_by(self, others: Self) -> Self {
         Self {
             turns: others.turns.or(self.turns),
@@ -139,7 +139,7 @@ impl AgentLimits {
         }
     }
 
-    /// Whether agents can work within them at all.
+    /// Validates them: agents must be able to work within them at all.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         let wrong = |what: &str, fix: &str| {
             Err(Problem::new(

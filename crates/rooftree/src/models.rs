@@ -1,8 +1,8 @@
-//! The models there are: the vendors whose keys are in the usual variables, other agents' programs, and what
-//! the program adds.
+//! Model registry: the vendors whose keys are in the usual variables, other agents' programs, and what the
+//! program adds.
 //!
-//! A library reads no settings; keys are the exception everybody expects. Nothing is connected,
-//! and no key is looked for, until a model is asked for.
+//! A library reads no settings; keys are the exception its users expect. Nothing is connected, and no key is
+//! looked for, until a model is asked for.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use crate::{
 /// What a program adds to the models there are.
 #[derive(Clone, Default)]
 pub(crate) struct CustomProviders {
-    /// Providers written in Rust; the first one answers if nobody names a model.
+    /// Providers written in Rust; the first one is the default if no model is named.
     pub(crate) providers: Vec<(String, Arc<dyn Provider>)>,
     pub(crate) endpoints: BTreeMap<String, Endpoint>,
     /// Where programs that answer as models are.
@@ -133,8 +133,8 @@ impl ModelRegistry {
         })
     }
 
-    /// The model that answers if nobody names one: that of the program's own provider, else the first of the
-    /// recording, else what `ROOFTREE_MODEL` says, else that of the first vendor with a key.
+    /// The default model: that of the program's own provider, else the first of the recording, else what
+    /// `ROOFTREE_MODEL` says, else that of the first vendor with a key.
     pub(crate) fn default(&self) -> Result<ModelChoice, Problem> {
         if let Some(name) = &self.first {
             return format!("{name}/default").parse();

@@ -1,4 +1,4 @@
-//! How a run ended, and everything it did.
+//! The outcome of a run: its status, its text, and everything it did.
 
 use std::{fmt, time::Duration};
 

@@ -1,11 +1,11 @@
-//! A question about one tool call, and the answer to it.
+//! A permission request for one tool call, and the decision on it.
 
 use rooftree_protocol::{
     CallId, Effect, Event, EventBody, PermissionId, PermissionScope, RunId, SessionId, Timestamp,
     command::Answer,
 };
 
-/// Somebody must say yes or no to a tool call.
+/// A tool call needs a yes or no.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionRequest {
@@ -34,7 +34,7 @@ pub struct PermissionRequest {
 }
 
 impl PermissionRequest {
-    /// The question an event asks, if it asks one.
+    /// The permission request in an event, if it is one.
     pub fn from_event(event: &Event) -> Option<Self> {
         let EventBody::PermissionRequested {
             id,
@@ -66,7 +66,7 @@ impl PermissionRequest {
     }
 }
 
-/// The answer to a [`Question`].
+/// The answer to a [`PermissionRequest`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision(Answer);
 
@@ -82,7 +82,8 @@ impl Decision {
         Self(Answer::deny(because))
     }
 
-    /// The same for all calls that match the question's rule, in this conversation and by whoever works for it.
+    /// The same for all calls that match the question's rule, in this conversation and by all agents that
+    /// work for it.
     pub fn for_session(mut self) -> Self {
         self.0.scope = PermissionScope::Session;
         self

@@ -1,4 +1,4 @@
-//! One question: everything it needs is made for it, and gone when it is answered.
+//! One-shot query: builds a runtime for one question and drops it when it is answered.
 
 use std::path::PathBuf;
 
@@ -59,13 +59,13 @@ impl Query {
         self
     }
 
-    /// The only tools the main agent, and so anybody it asks, may use. `*` stands for anything.
+    /// The only tools the main agent, and so every agent it delegates to, may use. `*` stands for anything.
     pub fn tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         self.main.tools.allow = Some(tools.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Tools nobody may use.
+    /// Tools no agent may use.
     pub fn deny_tools<S: Into<String>>(mut self, tools: impl IntoIterator<Item = S>) -> Self {
         self.main
             .tools

@@ -1,4 +1,4 @@
-//! Which events belong to a run and to those it delegated to, and when all of it is over. Pure.
+//! Filters the events that belong to a run and to the runs it delegated to, and detects when all have ended. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ pub(crate) enum WatchUntil {
     Rests,
 }
 
-/// What an event means to whoever watches.
+/// What an event means to the subscriber.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct EventRelevance {
     /// It is to be shown.

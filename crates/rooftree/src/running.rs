@@ -1,4 +1,4 @@
-//! A runtime at work for this crate: with its listeners, its directory, and an orderly end.
+//! A running runtime: its callbacks, its temporary directory, and its graceful shutdown.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +28,7 @@ pub(crate) struct RunningRuntime {
 struct RuntimeParts {
     runtime: AgentRuntime,
     listening: JoinHandle<()>,
-    /// Where the store is, if it is gone with the roof.
+    /// The temporary directory of the store, if it has one.
     place: Option<TempDir>,
 }
 
@@ -69,7 +69,7 @@ impl RunningRuntime {
         &self.readers
     }
 
-    /// Lets sessions that were cut off go on.
+    /// Resumes sessions that were interrupted.
     pub(crate) async fn recover(&self) -> Result<()> {
         let unfinished = self.handle.store().unfinished().await?;
         for session in unfinished {
@@ -150,14 +150,14 @@ impl RunningRuntime {
         Ok(())
     }
 
-    /// Stops in order: agents first, then those who are told about them.
+    /// Shuts down in order: agents first, then the callbacks.
     pub(crate) async fn stop(&self) {
         if let Some(parts) = self.take_parts() {
             parts.stop(self.ending.clone()).await;
         }
     }
 
-    /// The parts, for whoever comes first to stop them.
+    /// The parts to stop; none if an earlier caller has taken them.
     fn take_parts(&self) -> Option<RuntimeParts> {
         self.parts
             .lock()
@@ -184,7 +184,7 @@ impl Drop for RunningRuntime {
     }
 }
 
-/// Shared by all who look at what happens under it.
+/// A running runtime, shared by its runs, sessions and feeds.
 pub(crate) type SharedRuntime = Arc<RunningRuntime>;
 
 /// A message and the run that works on it have the same name under other prefixes.

@@ -1,4 +1,4 @@
-//! Agents that live as long as the program: sessions that are found again, in a store that stays.
+//! Long-lived runtime: agents whose sessions are stored and can be resumed.
 
 use std::sync::Arc;
 
@@ -90,14 +90,14 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Lets questions about tool calls wait for [`Runtime::respond`], an hour at most. Without
-    /// this, and without [`approve`](Builder::approve), such calls are refused.
+    /// Lets permission requests wait for [`Runtime::respond`], an hour at most. Without this, and without
+    /// [`approve`](RuntimeBuilder::approve), such calls are refused.
     pub fn ask_by_events(mut self) -> Self {
         self.setup.asking = ApprovalSource::Client;
         self
     }
 
-    /// Opens the doors, and lets sessions that were cut off go on.
+    /// Starts the runtime, and resumes sessions that were interrupted.
     pub async fn build(self) -> Result<Runtime> {
         let raised = self.setup.start()?;
         raised.roof.recover().await?;

@@ -1,4 +1,4 @@
-//! Everything a query and a long-lived runtime are told in the same words, and what is made of it.
+//! Configuration that queries and long-lived runtimes share, and how a runtime is started from it.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -30,7 +30,7 @@ use crate::{
     testing::Cassette,
 };
 
-/// What was asked for so far. Mistakes are told when it starts, not when they are made.
+/// The configuration so far. It is validated when the runtime starts, not when it is set.
 pub(crate) struct RuntimeConfig {
     pub(crate) model: Option<String>,
     pub(crate) fallbacks: Vec<String>,
@@ -112,7 +112,7 @@ pub(crate) struct StartedRuntime {
 }
 
 impl RuntimeConfig {
-    /// Puts everything together and opens the doors.
+    /// Validates everything and starts the runtime.
     pub(crate) fn start(mut self) -> Result<StartedRuntime> {
         let cwd = self.directory()?;
         if let Some(name) = self.servers.keys().next() {
@@ -224,7 +224,8 @@ impl RuntimeConfig {
         })
     }
 
-    /// Where tools work: a session keeps it, so it must not depend on where the process is later.
+    /// The working directory of tools, absolute: a session stores it, so it must not depend on where the
+    /// process is later.
     fn directory(&self) -> Result<PathBuf> {
         let wanted = self.cwd.clone().unwrap_or_else(|| ".".into());
         std::path::absolute(&wanted)
@@ -239,7 +240,7 @@ impl RuntimeConfig {
     }
 
     fn definitions(&mut self, models: &Arc<ModelRegistry>, tools: &Toolset) -> Result<Definitions> {
-        // Each goes through here, those that others hide too: no way of asking leads around the limits.
+        // Limits apply to each definition, hidden ones too: no agent must be reachable without them.
         let definitions = Definitions::default();
         let put = |definition: AgentDefinition| definitions.put(self.limits.apply_to(definition));
         for ours in Definitions::builtin().all() {
@@ -268,7 +269,7 @@ impl RuntimeConfig {
         Ok(definitions)
     }
 
-    /// The model for whoever names none. A query must have one; a runtime can do without until it is asked.
+    /// The default model of agents that name none. A query must have one; a runtime can do without until it is asked.
     fn default_model(
         &self,
         models: &ModelRegistry,

@@ -1,9 +1,9 @@
-//! JSON Schemas as models read them best: nothing shared, nothing null, no formats of ours.
+//! Simplifies JSON Schemas for models: inlines references, removes null and formats they do not know.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
 use serde_json::{Map, Value};
 
-/// What a model is told about values of this type.
+/// The JSON Schema of this type, as models are told it.
 pub(crate) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;

@@ -1,4 +1,4 @@
-//! A conversation with one agent: found or opened, spoken to, and asked to have others asked.
+//! A session: a conversation with one agent, found or created, that takes messages and delegates to other agents.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     running::{AcceptedMessage, SharedRuntime},
 };
 
-/// What is needed to open sessions. Cheap to clone.
+/// What is needed to create sessions. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct SessionFactory {
     pub(crate) roof: SharedRuntime,
@@ -73,7 +73,7 @@ impl SessionFactory {
     }
 }
 
-/// Which session of an agent is meant. Made by [`Runtime::session`](crate::Runtime::session).
+/// Selects a session of an agent. Made by [`Runtime::session`](crate::Runtime::session).
 #[must_use = "say which one: create(), latest(), latest_or_create() or id()"]
 pub struct SessionSelector {
     pub(crate) house: SessionFactory,
@@ -142,7 +142,7 @@ impl SessionSelector {
     }
 }
 
-/// A conversation with one agent. It is kept: whoever opens the same store finds it again.
+/// A conversation with one agent. It is stored: a program that opens the same store finds it again.
 #[derive(Clone)]
 pub struct AgentSession {
     house: SessionFactory,
@@ -244,7 +244,7 @@ impl AgentSession {
     }
 }
 
-/// A question to another agent. Made by [`Session::delegate`].
+/// A question to another agent. Made by [`AgentSession::delegate`].
 #[must_use = "a delegation does nothing until it is awaited or put into background"]
 pub struct Delegation {
     from: AgentSession,
@@ -277,8 +277,8 @@ impl Delegation {
         self
     }
 
-    /// Starts it and goes on: the run can be watched, stopped, or waited for later. Its end wakes nobody; the
-    /// session reads it at its next run.
+    /// Starts it and returns at once: the run can be watched, stopped, or waited for later. Its end wakes no
+    /// agent; the session reads it at its next run.
     pub async fn background(mut self) -> Result<Run> {
         self.input.insert("run_in_background".into(), true.into());
         self.start_call().await
@@ -306,7 +306,7 @@ impl Delegation {
     }
 }
 
-/// Why nobody was asked.
+/// The error of a delegation that was refused.
 fn refused_error(record: &ToolRecord) -> Error {
     let code = match record.outcome {
         Outcome::Failed(code) => code,

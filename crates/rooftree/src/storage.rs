@@ -1,4 +1,4 @@
-//! Where everything is kept: nowhere for long, in a file, or in a store somebody else has opened.
+//! Storage of a runtime: a temporary directory, a SQLite file, or a store the caller has opened.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,11 +23,11 @@ pub struct Storage(pub(crate) StorageLocation);
 
 /// Where everything is kept.
 pub(crate) enum StorageLocation {
-    /// Nowhere for long: in a directory that goes when the work is done.
+    /// Only temporarily: in a directory that is deleted when the work is done.
     Temporary,
     /// In this file.
     File(PathBuf),
-    /// In a store somebody else has opened, and its file if it has one.
+    /// In a store the caller has opened, and its file if it has one.
     Given(Arc<dyn Store>, Option<PathBuf>),
 }
 
@@ -42,8 +42,8 @@ impl StorageLocation {
         }
     }
 
-    /// Where working copies of children are. Beside a file; never in a directory that goes when the
-    /// work is done, because a copy may hold work nobody has taken over.
+    /// Where working copies of children are. Beside a file; never in a directory that is deleted when the
+    /// work is done, because a copy may hold work that was not taken over.
     pub(crate) fn workspaces(&self) -> workspace::WorkspaceConfig {
         let directory = match self.file() {
             Some(file) => file.with_file_name("workspaces"),
@@ -56,8 +56,8 @@ impl StorageLocation {
         }
     }
 
-    /// Where commands of agents find their way back: beside a file. The program that goes it is the
-    /// `rooftree` of the PATH, for this one may be any program.
+    /// The socket through which commands of agents call tools: beside a file. They use the `rooftree` of the
+    /// PATH, for this one may be any program.
     pub(crate) fn call_socket_location(&self) -> Option<exposure::CallSocketConfig> {
         let directory = self.file()?.with_file_name("calls");
         Some(exposure::CallSocketConfig {

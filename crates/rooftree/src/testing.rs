@@ -1,5 +1,5 @@
-//! What it takes to test a program that uses agents: models that follow a script or a recording, time that stands
-//! still, and a way to say what should happen.
+//! Test support for programs that use agents: scripted and recorded models, a clock that stands still, and
+//! assertions on events.
 //!
 //! ```
 //! use rooftree::{query, testing::{Scripted, call, say}};

@@ -1,28 +1,28 @@
-//! The agents that can be asked over HTTP as if they were models.
+//! The agents that are exposed over HTTP as models.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_protocol::AgentDefinition;
 use rooftree_runtime::{Clock, Definitions, Handle, definitions::is_name};
 
-/// What the name of an agent begins with where models are named.
+/// Prefix of an agent's name where models are named.
 const PREFIX: &str = "agent:";
 
-/// What asking agents needs.
+/// What the routes of agents need.
 pub struct ExposedAgents {
-    /// The way to them.
+    /// The way to the runtime.
     pub handle: Handle,
-    /// Those there are. Only those that say `api_exposed` are reached.
+    /// All definitions. Only those with `api_exposed` can be reached.
     pub definitions: Definitions,
-    /// Time, for what is held until somebody answers.
+    /// Clock for the timeout of pending permission requests and questions.
     pub clock: Arc<dyn Clock>,
-    /// Where sessions that are opened here work.
+    /// Working directory of sessions that are opened here.
     pub cwd: PathBuf,
-    /// How long an answer is held when a person must say yes first.
+    /// How long an answer is held while a permission request is open.
     pub permission_timeout: Duration,
-    /// How often a stream on which nothing happens says that it lives.
+    /// Heartbeat interval of an idle stream.
     pub heartbeat: Duration,
-    /// How many requests are answered at the same time.
+    /// Maximum number of concurrent requests.
     pub at_once: usize,
 }
 
@@ -35,7 +35,7 @@ impl ExposedAgents {
         (found.api_exposed && found.name == name).then_some(found)
     }
 
-    /// All that may be reached, as models are named.
+    /// Names of all exposed agents, as models are named.
     pub(crate) fn names(&self) -> Vec<String> {
         let names = self
             .definitions
@@ -45,7 +45,7 @@ impl ExposedAgents {
     }
 }
 
-/// What a client calls an agent.
+/// The model name of an agent.
 pub(crate) fn model_name(definition: &AgentDefinition) -> String {
     format!("{PREFIX}{}", definition.name)
 }

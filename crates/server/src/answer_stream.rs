@@ -1,8 +1,8 @@
-//! What of a run's events is told to whoever asked, and what the run waits for. Pure.
+//! Folds a run's events into the text that is streamed to the HTTP client, and tracks what the run waits for. Pure.
 //!
-//! All the agent's replies are the answer, with an empty line between two. Fed with everything, it tells
-//! pieces as they come; fed with the journal alone, the same text in whole replies. A model that fails
-//! in the middle and is asked again repeats itself: what was told already is not told twice.
+//! All the agent's replies are the answer, with an empty line between two. Fed with all events, it streams
+//! pieces as they come; fed with the journal alone, the same text in whole replies. A model that fails in the
+//! middle and is retried repeats itself: text that was sent already is not sent twice.
 
 use std::collections::HashMap;
 
@@ -11,23 +11,23 @@ use rooftree_protocol::{
     event::{ReplyRecord, RunEnd, RunMode, StopReason, WaitReason},
 };
 
-/// Something for whoever asked.
+/// A piece of the stream for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerPiece {
     /// A piece of the answer.
     Text(String),
-    /// What the agent does meanwhile.
+    /// A line about what the agent does meanwhile.
     Deed(String),
 }
 
-/// Whether deeds are told.
+/// Whether such lines are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerDetail {
     Answer,
     AnswerAndDeeds,
 }
 
-/// Something a person must answer before the run can go on.
+/// A permission request or question that must be answered before the run can go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PendingInquiry {
     /// `permission` or `question`.
@@ -50,11 +50,11 @@ pub(crate) struct AnswerFold {
     session: SessionId,
     run: RunId,
     detail: AnswerDetail,
-    /// What was told of the reply that is coming.
+    /// Text of the current reply that was sent already.
     said: String,
-    /// What has come again of it, while the model repeats itself.
+    /// Text of the retried reply so far, while the model repeats itself.
     again: Option<String>,
-    /// What stands between the last reply and the next.
+    /// Separator between the last reply and the next.
     between: &'static str,
     below: HashMap<SessionId, ChildSession>,
     asked: Vec<PendingInquiry>,
@@ -78,7 +78,7 @@ impl AnswerFold {
         }
     }
 
-    /// Takes an event in and says what is to be told of it.
+    /// Takes an event in and returns what to send for it.
     pub(crate) fn apply_event(&mut self, event: &Event) -> Option<AnswerPiece> {
         self.note_question(&event.session, &event.body);
         if event.session == self.session && event.run.as_ref() == Some(&self.run) {
@@ -91,7 +91,7 @@ impl AnswerFold {
             .flatten()
     }
 
-    /// Takes in something that is asked, or is not any more.
+    /// Takes in a request that is opened or settled.
     pub(crate) fn note_question(&mut self, session: &SessionId, body: &EventBody) {
         let (kind, id, about) = match body {
             EventBody::PermissionRequested {
@@ -121,8 +121,8 @@ impl AnswerFold {
         self.asked.retain(|held| held.id != id);
     }
 
-    /// What the run waits for: the first question of its own session, which has one run at a time, or of
-    /// somebody it waits for. What those in background ask holds nobody up.
+    /// The request that blocks the run: the first one of its own session, which has one run at a time, or of
+    /// an agent it waits for. Requests of background agents block no run.
     pub(crate) fn blocking_inquiry(&self) -> Option<&PendingInquiry> {
         self.asked
             .iter()
@@ -149,12 +149,12 @@ impl AnswerFold {
         self.end.as_deref()
     }
 
-    /// Whether somebody is still at work for it.
+    /// Whether an agent it delegated to is still at work.
     pub(crate) fn has_active_children(&self) -> bool {
         self.below.values().any(|below| below.is_at_work)
     }
 
-    /// What it cost, with all those it asked, as far as that is known.
+    /// Usage of the run and of all agents it delegated to, as far as it is known.
     pub(crate) fn usage(&self) -> Usage {
         match &self.end {
             Some(end) => {
@@ -186,7 +186,7 @@ impl AnswerFold {
         }
     }
 
-    /// The model is asked for the same reply once more.
+    /// The model request is retried for the same reply.
     fn restart_reply(&mut self) -> Option<AnswerPiece> {
         if !self.said.is_empty() {
             self.again = Some(String::new());
@@ -219,7 +219,7 @@ impl AnswerFold {
         told
     }
 
-    /// Tells what is missing of a reply. One that is not what was told so far is told from its beginning.
+    /// Sends what is missing of a reply. If it does not begin with what was sent so far, all of it is sent.
     fn catch_up(&mut self, reply: &str) -> Option<AnswerPiece> {
         match reply.strip_prefix(self.said.as_str()) {
             Some(rest) => self.tell(rest),
@@ -243,7 +243,7 @@ impl AnswerFold {
         Some(AnswerPiece::Text(format!("{before}{text}")))
     }
 
-    /// Who works for the run, since when, and whether it waits for them.
+    /// Tracks the sessions that work for the run, and whether it waits for them.
     fn track_child(&mut self, event: &Event) {
         match &event.body {
             EventBody::RunStarted {

@@ -1,4 +1,4 @@
-//! Who may come in: whoever shows the server's token.
+//! Bearer token authentication: a request must present the server's token.
 
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use ring::{hmac, rand};
@@ -14,7 +14,7 @@ struct TokenDigest {
 }
 
 impl TokenAuth {
-    /// Opens for this token; for nobody without one, or on a machine without random bytes.
+    /// Accepts this token; rejects every request without one, or on a machine without random bytes.
     pub(crate) fn new(token: Option<&str>) -> Self {
         let token = token.filter(|token| !token.is_empty());
         let key = hmac::Key::generate(hmac::HMAC_SHA256, &rand::SystemRandom::new()).ok();

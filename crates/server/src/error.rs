@@ -1,4 +1,4 @@
-//! Why the server cannot be there.
+//! Errors that keep the server from starting or stop it.
 
 use std::{io, net::SocketAddr};
 
@@ -7,7 +7,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 /// Why the server does not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody else listens there.
+    /// Another process listens there.
     #[error("{0} is taken")]
     Taken(SocketAddr),
     /// The address can be reached from other machines, and nothing keeps them out.

@@ -1,4 +1,4 @@
-//! One question to an agent: posted to its session, followed until it is answered or must be left.
+//! One request to an agent: posted to its session, followed until it is answered, times out or is abandoned.
 
 mod agent_request;
 mod client_guard;
@@ -21,15 +21,15 @@ use crate::{
     openai::errors::ApiError,
 };
 
-/// How long a run that was told to stop may take when the server ends.
+/// How long a cancelled run may take to end when the server shuts down.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What is listened to.
+/// Which events to subscribe to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventSelection {
     /// Also pieces of replies, as they come.
     Everything,
-    /// Only what is kept.
+    /// Only durable events.
     Journal,
 }
 
@@ -39,16 +39,16 @@ pub(crate) enum ExchangeStep {
     Ended(ExchangeEnd),
 }
 
-/// How it ended.
+/// How the exchange ended.
 pub(crate) enum ExchangeEnd {
     /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
     Answered(RunStatus, Option<bool>),
-    /// Somebody must answer first; the run waits for that, and not for the client.
+    /// A permission request or question must be answered first; the run waits for that, not for the client.
     Held(PendingInquiry),
     Failed(ApiError),
 }
 
-/// A question that is being answered. Dropping it is going away.
+/// A request that is being answered. Dropping it means that the client has disconnected.
 pub(crate) struct AgentExchange {
     agents: Arc<ExposedAgents>,
     events: TreeSubscription,
@@ -56,14 +56,14 @@ pub(crate) struct AgentExchange {
     telling: AnswerFold,
     presence: ClientGuard,
     stopping: CancellationToken,
-    /// What the run is held for, and when that has taken too long.
+    /// The request that blocks the run, and the timeout for its answer.
     patience: Option<(String, BoxFuture<'static, ()>)>,
     is_leaving: bool,
-    /// One of as many as there may be.
+    /// The permit that limits concurrent requests.
     _seat: OwnedSemaphorePermit,
 }
 
-/// How to listen, and where to sit.
+/// Options of one exchange: events to subscribe to, detail, shutdown token, and the permit it holds.
 pub(crate) struct ResponseSlot {
     pub(crate) hearing: EventSelection,
     pub(crate) detail: AnswerDetail,
@@ -78,14 +78,14 @@ enum ExchangeSignal {
 }
 
 impl AgentExchange {
-    /// Posts the question and begins to listen. From here on it cannot be lost.
+    /// Posts the request and subscribes to its events. From here on it cannot be lost.
     pub(crate) async fn begin(
         agents: Arc<ExposedAgents>,
         question: AgentRequest,
         seat: ResponseSlot,
     ) -> Result<Self, ApiError> {
-        // On its own: a client that goes away in the middle of this must not leave a run behind that nobody
-        // knows of.
+        // In a task of its own: a client that disconnects in the middle of this must not leave a run behind
+        // that no guard cancels.
         let begun = tokio::spawn(Self::post(agents, question, seat)).await;
         begun.unwrap_or_else(|_| Err(ApiError::unexpected()))
     }
@@ -214,7 +214,7 @@ impl AgentExchange {
         told.map(ExchangeStep::Told)
     }
 
-    /// Begins to count when the run is held for something new, and stops when it is not any more.
+    /// Starts the timeout when a new request blocks the run, and stops it when none does any more.
     fn update_inquiry_timeout(&mut self) {
         if self.is_leaving {
             return;
@@ -227,7 +227,7 @@ impl AgentExchange {
         self.patience = held.map(|id| (id.to_owned(), self.agents.clock.sleep(timeout)));
     }
 
-    /// It has taken too long. What is asked stays asked, and the run waits for it.
+    /// The timeout has passed. The request stays open, and the run waits for it.
     fn on_timeout(&mut self) -> Option<ExchangeStep> {
         if self.is_leaving {
             return Some(failed(ApiError::stopping_midway()));

@@ -1,4 +1,4 @@
-//! Keeps pages out: whoever asks must call the server by a name it has, and come from nowhere else.
+//! Validates the Host and Origin headers, against DNS rebinding and cross-site requests.
 //!
 //! A page that has its own name lead to this machine is same-origin to a browser; only the `Host` it
 //! asks for gives it away. An address cannot be led elsewhere, so addresses are always good.

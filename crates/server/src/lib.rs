@@ -1,8 +1,8 @@
-//! Be reached: the HTTP side of Rooftree.
+//! The HTTP server of Rooftree.
 //!
-//! It lets agents be asked as if they were models, by any client of OpenAI (`docs/serve.md`), takes the
-//! callbacks of external agents (`docs/external-agents.md`) and says that it lives. It asks no model and
-//! knows no SQL, nor who waits for a callback: whoever starts it says what is to be done with one.
+//! It exposes agents as models to any OpenAI client (`docs/serve.md`), receives the callbacks of external
+//! agents (`docs/external-agents.md`) and has a health check. It asks no model, knows no SQL, and does not
+//! know who waits for a callback: the caller that starts it passes a handler.
 #![warn(missing_docs)]
 
 mod agents;

@@ -1,4 +1,4 @@
-//! OpenAI's Chat Completions and Responses as a server speaks them: what is asked, what is answered, what goes wrong.
+//! OpenAI's Chat Completions and Responses on the server side: parses requests, writes responses and errors.
 //! Nothing in here waits.
 
 pub(crate) mod api_format;

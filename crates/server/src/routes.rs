@@ -1,5 +1,4 @@
-//! What can be asked for: one noun, one file. Everything that is not listed needs the token, even
-//! to be told that it is not there.
+//! The HTTP routes, one file per resource. Every path that is not listed needs the token, even to get a 404.
 
 mod body;
 pub(crate) mod callbacks;
@@ -26,19 +25,19 @@ use crate::{
     openai::errors::ApiError,
 };
 
-/// What routes work with.
+/// State that all routes share.
 pub(crate) struct AppState {
     pub(crate) gate: TokenAuth,
     pub(crate) visitors: HostCheck,
     pub(crate) deliver: callbacks::CallbackHandler,
 }
 
-/// What the routes of agents work with.
+/// State of the routes of agents.
 struct AgentApi {
     house: Arc<AppState>,
     agents: Arc<ExposedAgents>,
     since: Timestamp,
-    /// One for each request that is being answered.
+    /// One permit for each concurrent request.
     seats: Arc<Semaphore>,
     stopping: CancellationToken,
 }
@@ -106,7 +105,7 @@ fn agent_api_router(
         .with_state(reception)
 }
 
-/// Invariant: nothing of agents is said to anybody who does not pass here.
+/// Invariant: no request that does not pass here learns anything about agents.
 async fn require_access(
     State(reception): State<Arc<AgentApi>>,
     request: Request,

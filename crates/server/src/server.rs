@@ -1,4 +1,4 @@
-//! Listens, answers, and stops in order.
+//! Listens, serves requests, and shuts down gracefully.
 
 use std::{io::ErrorKind, net::SocketAddr, time::Duration};
 
@@ -13,18 +13,18 @@ use crate::{
     routes::{self, AppState},
 };
 
-/// How long answers that are under way may take once the server is to stop.
+/// Timeout for requests in flight when the server shuts down.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// What a server is made of.
+/// Options of a server.
 pub struct HttpServerOptions {
     /// Where to listen; port 0 for any that is free.
     pub address: SocketAddr,
-    /// What whoever wants more than to deliver a callback must show.
+    /// The bearer token every request needs, except callbacks and the health check.
     pub token: Option<String>,
-    /// Names by which agents may be asked here, besides addresses and `localhost`.
+    /// Host names the server accepts, besides addresses and `localhost`.
     pub hosts: Vec<String>,
-    /// What to do with callbacks.
+    /// The handler of callbacks.
     pub deliver: CallbackHandler,
 }
 
@@ -38,7 +38,7 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Begins to listen. Invariant: what other machines can reach has a token.
+    /// Binds the address. Invariant: an address that other machines can reach needs a token.
     pub async fn listen(options: HttpServerOptions) -> Result<Self, Error> {
         let HttpServerOptions {
             address,
@@ -71,7 +71,7 @@ impl HttpServer {
         })
     }
 
-    /// Lets these agents be asked as if they were models.
+    /// Exposes these agents as models.
     pub fn with_agents(self, agents: ExposedAgents) -> Self {
         Self {
             agents: Some(agents),
@@ -79,7 +79,7 @@ impl HttpServer {
         }
     }
 
-    /// Has other limits on connections than the usual ones.
+    /// Overrides the default limits on connections.
     pub fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
@@ -89,7 +89,7 @@ impl HttpServer {
         self.address
     }
 
-    /// Answers until it is told to stop; then finishes what is under way, within bounds.
+    /// Serves requests until it is cancelled; then finishes those in flight, within a timeout.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
         let routes = routes::router(self.house, self.agents, stop.clone());

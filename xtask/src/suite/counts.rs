@@ -1,4 +1,4 @@
-//! How many tests passed and failed, read from the lines in which test binaries sum up.
+//! Parses the numbers of passed and failed tests from the summary lines of test binaries.
 
 use std::ops::AddAssign;
 

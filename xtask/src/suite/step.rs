@@ -46,8 +46,8 @@ enum Work {
     ReferenceServers,
 }
 
-/// How long each target is fuzzed, and the variable that says so to `crates/testkit/src/fuzz.rs`. Whoever looks for
-/// flaws at night says more.
+/// How long each target is fuzzed, and the variable that passes it to `crates/testkit/src/fuzz.rs`. A nightly
+/// run can set more.
 const FUZZED_FOR: &str = "20";
 const FUZZ_SECS: &str = "ROOFTREE_FUZZ_SECS";
 

@@ -1,4 +1,4 @@
-//! What came of the steps, as a table and one line.
+//! Summary of the suite: a table of its steps and one line with the verdict.
 
 use std::{fmt::Write, time::Duration};
 

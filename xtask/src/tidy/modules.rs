@@ -1,4 +1,4 @@
-//! Which module of a crate uses which, read from the text of its files.
+//! Graph of the modules of a crate: parses from its files which module uses which.
 //!
 //! `crate::…` and `super::…` paths are followed through folders and through
 //! what a module brings in with `use`. A parent and its child may use each other; what is recorded are

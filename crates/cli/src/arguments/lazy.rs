@@ -1,4 +1,4 @@
-//! Options that are put together only when their command is typed: there are hundreds, and one command is used.
+//! Lazy clap arguments: built only when their command is used, because there are hundreds of them.
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, builder::Resettable};
 
@@ -30,7 +30,7 @@ impl<T: Args> Args for LazyArguments<T> {
     }
 }
 
-/// What a command is for stands at its variant, so it is known already.
+/// Keeps the help text of the command's variant instead of that of `T`.
 fn keeping_its_words<T: Args>(command: Command) -> Command {
     let about = command.get_about().cloned();
     let long = command.get_long_about().cloned();

@@ -66,7 +66,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
 }
 
-/// Everything that is known here about agents.
+/// The context of the `agents` commands: settings, models and definitions.
 struct AgentsContext {
     settings: Settings,
     minds: Arc<ConfiguredModels>,

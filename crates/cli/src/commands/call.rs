@@ -1,7 +1,6 @@
-//! Calls a tool of the agent that runs this command, through the socket that it was told of.
+//! Calls a tool of the agent that runs this command, through the runtime's call socket.
 //!
-//! Nothing is decided here. Whether the call may be made, and by whom it is made, the runtime says that the
-//! token belongs to.
+//! Nothing is decided here: the runtime that issued the token checks permissions and makes the call.
 
 use std::{
     env,
@@ -126,7 +125,7 @@ fn lost(why: &str) -> Problem {
     .cause(why.to_owned())
 }
 
-/// Reads flags, or JSON. What is between the flags of a call is the tool's business.
+/// Parses flags, or JSON. The value of a flag is validated by the tool.
 fn typed(
     words: &[String],
     read: impl FnOnce() -> io::Result<String>,

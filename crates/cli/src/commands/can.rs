@@ -1,4 +1,4 @@
-//! Says whether an agent could make a call here, and why. Nothing is done, nobody is asked.
+//! Checks whether an agent could make a call here, and why, without executing it or prompting the user.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// Answers it; the exit code does too: 0 yes, 6 somebody would be asked, 1 no.
+/// Prints the verdict; the exit code is 0 for allowed, 6 for a permission prompt, 1 for denied.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
     let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);

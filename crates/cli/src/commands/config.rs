@@ -1,4 +1,4 @@
-//! Shows what is set, and by whom. One action, one file.
+//! Shows settings and where each value comes from. One file per action.
 
 mod set;
 mod settings_table;
@@ -51,7 +51,7 @@ enum Action {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let layers = layers::all(environment)?;
-    // What is wrong with one of them is said before anything else.
+    // Errors in any layer are reported before anything else.
     let remarks = layers::merged(&layers)?.remarks;
     match arguments.action {
         Action::Show { origin, output } => {
@@ -106,7 +106,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-/// What holds where nobody has set it.
+/// Prints the default value of a key that no layer sets.
 fn usually(
     key: &str,
     layers: &[SettingsLayer],
@@ -125,7 +125,7 @@ fn usually(
     Ok(Exit::DONE)
 }
 
-/// A key nobody knows is one thing, a key nobody has set is another.
+/// Tells an unknown key from a known key that is not set.
 fn unset(key: &str, layers: &[SettingsLayer]) -> Problem {
     let typed = layers::probe_layer(key);
     match typed.and_then(|typed| typed.settings()) {

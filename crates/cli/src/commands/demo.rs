@@ -59,7 +59,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         minds: ConfiguredModels::of(environment, &Settings::default())?.into(),
         definitions: Definitions::builtin(),
         surroundings: Default::default(),
-        // A demo looks the same for everybody and only looks.
+        // A demo ignores the user's settings and is read-only (plan mode).
         settings: Settings::default(),
         wishes: CliOverrides {
             mode: Some(rooftree_protocol::PermissionMode::Plan),

@@ -1,4 +1,4 @@
-//! Checks that everything is in order, and says what to do about what is not.
+//! Health check of the installation: runs all checks and says how to fix what fails.
 
 mod agents;
 mod check;

@@ -1,4 +1,4 @@
-//! Sets up servers of tools, tries them out, and says what they offer.
+//! Manages MCP servers: adds and removes them, tests them, lists their tools and prompts.
 
 mod accept;
 mod add;

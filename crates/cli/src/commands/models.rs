@@ -24,7 +24,7 @@ pub struct Arguments {
 /// What to show.
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the models that are known; nobody is asked over the network
+    /// List the models that are known, without network requests
     #[command(visible_alias = "ls")]
     List(list::Arguments),
     /// Show one model: provider/model, or a name that means one
@@ -99,7 +99,7 @@ impl Row {
         }
     }
 
-    /// A model that acts by itself. Nobody knows what it reads, writes and costs.
+    /// A model that acts by itself. Its context window, output limit and price are unknown.
     fn acting(id: String, usable: bool) -> Self {
         Self {
             id,

@@ -1,4 +1,4 @@
-//! What agents ask people: lists it, answers it, and keeps the rules people made. One action, one file.
+//! Pending permission requests and questions: lists and answers them, and edits the saved rules. One file per action.
 //!
 //! Answers go into the store, so that they count whichever process works on the session, and also
 //! if none does at the moment.

@@ -280,17 +280,17 @@ async fn attempt(
     }
 }
 
-/// What a new session of an agent begins with if nobody says anything.
+/// The first message of a new session of an agent if the user gives none.
 fn initial_prompt(arguments: &Arguments, definitions: &Definitions) -> Option<String> {
     let is_new = arguments.session.is_none() && !arguments.latest;
     let agent = arguments.agent.as_deref().filter(|_| is_new)?;
     definitions.find(agent).ok()?.initial_prompt.clone()
 }
 
-/// How somebody can be asked.
+/// Who can answer permission prompts and questions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptAnswerer {
-    /// Nobody can.
+    /// No one: requests are refused.
     Nobody,
     /// A person at the terminal.
     Person,

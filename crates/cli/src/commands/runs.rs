@@ -1,4 +1,4 @@
-//! Lists runs, says what one did, draws who worked for whom, stops one. One action, one file.
+//! Lists, shows, traces and cancels runs. One file per action.
 
 mod cancel;
 pub mod find;

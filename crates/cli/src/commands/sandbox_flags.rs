@@ -1,4 +1,4 @@
-//! Options that say how what agents run is confined, for every command that runs agents.
+//! Sandbox flags of every command that runs agents.
 
 use clap::Args;
 use rooftree_protocol::{Network, Problem, SandboxMode};
@@ -9,7 +9,7 @@ pub struct SandboxFlags {
     /// Whether commands are confined: auto (where it works), required, off
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub sandbox: Option<SandboxMode>,
-    /// Whom confined commands can reach: on (everybody), off (nobody), or hosts between commas
+    /// Hosts confined commands can reach: on (all), off (none), or hosts between commas
     #[arg(long, value_name = "ON|OFF|HOSTS", value_parser = network)]
     pub network: Option<Network>,
 }

@@ -1,4 +1,4 @@
-//! Stays: goes on with what is unfinished, lets agents be asked as models, and hears the callbacks of
+//! Runs the server: resumes unfinished sessions, serves the OpenAI-compatible API, receives callbacks of
 //! external agents.
 
 use std::{
@@ -32,9 +32,9 @@ use crate::{
     web::WebAccess,
 };
 
-/// How often a stream on which nothing happens says that it lives.
+/// Heartbeat interval of an idle stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How many requests to agents are answered at the same time.
+/// Maximum number of concurrent requests to agents.
 const AT_ONCE: usize = 64;
 
 /// Options of `rooftree serve`.
@@ -57,7 +57,7 @@ pub struct Arguments {
     /// A name that leads here, besides addresses and localhost; agents are not asked by any other
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
-    /// How long an answer is held when somebody must permit something first
+    /// How long an answer is held while a permission request is open
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
     /// Leave sessions that were interrupted as they are, instead of going on with them
@@ -70,7 +70,7 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     hide_token(&arguments, environment);
-    // Listens for these from the start: whoever stops it early must not cut it off.
+    // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
     let settings = settings::load(environment)?;
     for remark in &settings.remarks {
@@ -116,7 +116,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     .await;
     let server = server.map_err(|error| error.problem())?;
     let url = format!("http://{}", server.address());
-    // Nobody else sets it.
+    // It is set only here, so this cannot fail.
     let _ = base.set(url.clone());
     let agents =
         external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
@@ -154,7 +154,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         wishes,
         search,
         online,
-        // Whoever looks with `rooftree permissions` can answer.
+        // `rooftree permissions` can answer.
         asking: ApprovalSource::Client,
         memory: environment.memory(),
         private: environment.private(),
@@ -195,15 +195,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     done.map(|()| Exit::DONE)
 }
 
-/// Which sessions that were left unfinished a server goes on with.
+/// Which unfinished sessions the server resumes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResumeMode {
     Everything,
     Nothing,
 }
 
-/// Goes on with what is unfinished, names it with its mode, and says why something stays unfinished. Returns how
-/// many there are, in words.
+/// Resumes unfinished sessions, names each with its mode, and says why one stays unfinished. Returns how many
+/// there are, in words.
 async fn resumed(
     runtime: &AgentRuntime,
     resume: ResumeMode,
@@ -267,8 +267,8 @@ async fn serve(
     served.map_err(|error| error.problem())
 }
 
-/// Starts this program again with the token in its environment, if it was given as an argument: arguments of a
-/// process can be read by every other one. Where that fails, it is said.
+/// Restarts this program with the token in its environment, if it was given as an argument: arguments of a
+/// process can be read by every other one. If that fails, a note says so.
 fn hide_token(arguments: &Arguments, environment: &Environment) {
     let Some(token) = &arguments.token else {
         return;
@@ -293,7 +293,7 @@ fn hide_token(arguments: &Arguments, environment: &Environment) {
     }
 }
 
-/// Agents that want to be asked over HTTP and cannot be, because nobody can show a token.
+/// Agents that are exposed over HTTP but cannot be reached, because the server has no token.
 fn unreachable(definitions: &Definitions) -> Option<String> {
     let exposed = definitions
         .iter()
@@ -335,7 +335,7 @@ fn default_models(minds: &ConfiguredModels, settings: &Settings) -> Result<CliOv
     })
 }
 
-/// Wishes to end.
+/// Stop signals of the server: SIGINT and SIGTERM.
 struct ServeStopSignals {
     terminate: Signal,
     interrupt: Signal,

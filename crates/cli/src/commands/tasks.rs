@@ -1,4 +1,4 @@
-//! Agents and programs in background, whichever process they work in. One action, one file.
+//! Background tasks: delegated agents and programs, in any process. One file per action.
 
 mod find;
 mod list;

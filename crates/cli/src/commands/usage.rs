@@ -1,4 +1,4 @@
-//! Adds up what was used: tokens and money, by agent, model, day or session.
+//! Sums up usage: tokens and cost, by agent, model, day or session.
 //!
 //! A fold over the journals, like everything else that is told about the past. What a fork inherited
 //! was paid for in the session it happened in, and counts there.

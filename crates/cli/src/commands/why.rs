@@ -1,5 +1,5 @@
-//! Says why a call that was made, or was not, was decided as it was: from the journal, and judged again
-//! by the engine that decided it, under the policy that held then.
+//! Explains the decision about a past call: from the journal, and judged again by the policy engine under the
+//! policy that was in force.
 
 mod find;
 mod past_call;
@@ -85,7 +85,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-/// What a past call is judged with: the tools that are known, whoever has them.
+/// The context in which a past call is judged again: all known tools, whichever agent has them.
 struct WhyContext {
     household: ProjectAgents,
     servers: McpServerPool,

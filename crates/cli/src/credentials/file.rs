@@ -1,4 +1,4 @@
-//! `credentials.toml`: read only if nobody else can read it, replaced as a whole, never half-written.
+//! Reads and writes `credentials.toml`: refused if other users can read it, replaced atomically, never half-written.
 
 use std::{
     collections::BTreeMap,

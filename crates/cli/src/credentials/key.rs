@@ -1,4 +1,4 @@
-//! A key, which shows no more than its end.
+//! API key type that redacts itself to its last characters.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Keys shorter than this show nothing of themselves: four characters would be too much of them.
 const LONG_ENOUGH: usize = 12;
 
-/// A provider's key. Whoever prints it prints its end.
+/// A provider's API key. Its `Debug` output is redacted to its last characters.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ApiKey(String);

@@ -1,5 +1,5 @@
-//! The tools an agent has as far as that is known without starting anything: our own, and those of servers
-//! as they were when last seen.
+//! The tools of an agent as far as they are known without starting anything: built-in ones, and those of MCP
+//! servers as they were when last seen.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,12 +13,12 @@ use rooftree_tools::{
 
 /// The tools that are known here.
 pub struct KnownTools {
-    /// All of them, whoever has them.
+    /// All of them, whichever agent has them.
     pub all: Toolset,
     /// Those the agent has.
     pub own: Toolset,
     servers: BTreeMap<String, McpServer>,
-    /// Servers whose tools nobody knows.
+    /// Servers whose tools are unknown.
     unseen: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ impl KnownTools {
         }
     }
 
-    /// The tool of this name, whoever has it.
+    /// The tool of this name, whichever agent has it.
     pub fn find(&self, name: &str) -> Result<Arc<dyn Tool>, Problem> {
         match self.all.find(name) {
             ToolLookup::Tool(tool) => Ok(tool),

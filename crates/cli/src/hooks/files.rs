@@ -1,4 +1,4 @@
-//! The files hooks are written in: ours, and those of another program that the project brings.
+//! Parses the files that define hooks: our own, and those of another program that the project brings.
 
 use std::{
     fs,

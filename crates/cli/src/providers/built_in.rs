@@ -1,4 +1,4 @@
-//! The table of providers, and what settings make of it.
+//! Table of built-in providers, and how settings override it.
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{openai::ChatDialect, openai_compatible::ServerSite, vendors};

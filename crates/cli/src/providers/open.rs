@@ -20,13 +20,13 @@ use crate::{
     settings::ProviderTimeouts,
 };
 
-/// The connections of this process, set up when somebody first needs one.
+/// The HTTP connections of this process, set up when the first one is needed.
 #[derive(Clone, Default)]
 pub struct SharedHttpClient(Arc<Mutex<Option<HttpClient>>>);
 
 impl SharedHttpClient {
-    /// A client that waits as long as this. Whoever wants to wait differently for a connection gets
-    /// a pool of their own, because the pool makes connections.
+    /// A client with these timeouts. A different connect timeout gets a connection pool of its own, because
+    /// the pool makes connections.
     pub fn client(&self, waits: ProviderTimeouts) -> Result<HttpClient, Problem> {
         let usual = HttpTimeouts::default();
         let timeouts = HttpTimeouts {

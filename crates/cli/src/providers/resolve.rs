@@ -1,4 +1,4 @@
-//! Finds out which model a name means: one's own names first, then tiers, then what the catalog knows.
+//! Resolves a model name: the user's aliases first, then tiers, then the catalog.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ fn of_tier(
 
 fn plainly(text: &str, catalog: &ModelCatalog) -> Result<ResolvedModel, Problem> {
     match (catalog.resolve(text), text.parse::<ModelChoice>()) {
-        // A provider nobody knows is told as that when it is opened.
+        // An unknown provider is reported as such when it is opened.
         (Err(_), Ok(choice)) if text.contains('/') => Ok(ResolvedModel { choice, how: None }),
         (resolved, _) => resolved,
     }

@@ -1,4 +1,4 @@
-//! Settings on the command line: `-c KEY=VALUE`.
+//! Parses settings on the command line: `-c KEY=VALUE`.
 
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ fn read(one: &str) -> Result<Table, Problem> {
         .ok_or_else(|| wrong("before the `=` must be the name of a setting"))
 }
 
-/// Later ones go before earlier ones.
+/// Later ones override earlier ones.
 fn merge(table: &mut Table, more: Table) {
     for (key, value) in more {
         match (table.get_mut(&key), value) {

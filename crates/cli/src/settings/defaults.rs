@@ -1,9 +1,9 @@
-//! What holds where nothing is set, taken from the code that goes by it.
+//! Default values, taken from the code that applies them.
 
 use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode};
 use serde_json::{Value, json};
 
-/// What a key is worth that nobody has set; none if it has no usual value. Null says that there is no limit.
+/// The default value of a key; none if it has no default. Null says that there is no limit.
 pub fn default_value(key: &str) -> Option<Value> {
     let limits = Limits::default();
     Some(match key {

@@ -1,7 +1,7 @@
-//! Changes one value of a settings file and leaves the rest as it is written: comments, order, blank lines.
+//! Edits one value of a settings file and preserves the rest: comments, order, blank lines.
 //!
-//! Nothing is believed: a change counts only if the new text, read again, says exactly what was there
-//! before and the one value besides. Where no way to write it does that, it is not written.
+//! Every edit is verified: it counts only if the new text, parsed again, says exactly what was there before
+//! and the one value besides. If no edit does that, the file is not written.
 
 use toml::{
     Table, Value,

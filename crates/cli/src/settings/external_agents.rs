@@ -1,4 +1,4 @@
-//! Reads `[external.NAME]`: agents elsewhere that answer over HTTP.
+//! Parses `[external.NAME]`: remote agents that answer over HTTP.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 

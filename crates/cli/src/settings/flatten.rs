@@ -1,4 +1,4 @@
-//! The single settings of a table, each under its whole name.
+//! Flattens a table into single settings, each under its full key.
 
 use toml::{Table, Value};
 

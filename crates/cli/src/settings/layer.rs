@@ -1,4 +1,4 @@
-//! What one place says about settings, and whose word it is.
+//! One settings layer: the parsed content of one file or of the command line, and its origin.
 
 use std::path::PathBuf;
 
@@ -7,21 +7,21 @@ use toml::Table;
 
 use super::{Settings, parse_file};
 
-/// Whose word it is, which decides what it can do.
+/// The origin of a layer, which decides its precedence and what it may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LayerOrigin {
-    /// For everybody on this machine.
+    /// For all users of this machine.
     System,
     User,
-    /// It may only narrow.
+    /// It may only narrow permissions.
     Project,
     /// On the command line.
     Typed,
-    /// Nothing goes before it.
+    /// Pinned by the administrator: nothing overrides it.
     Managed,
 }
 
-/// What one place says.
+/// One layer of settings.
 #[derive(Clone, Debug)]
 pub struct SettingsLayer {
     pub standing: LayerOrigin,
@@ -44,7 +44,7 @@ impl SettingsLayer {
         }))
     }
 
-    /// What it says, understood.
+    /// Parses and validates it.
     pub fn settings(&self) -> Result<Settings, Problem> {
         let read = parse_file::table(&self.table, &self.text, &self.path);
         match self.standing {

@@ -1,5 +1,5 @@
-//! Where settings come from, the weakest first: the machine's, the user's, the project's, what was typed,
-//! and what whoever keeps the machine has pinned.
+//! Collects the settings layers, lowest precedence first: system, user, project, command line, and settings
+//! pinned by the administrator.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::environment::Environment;
 
-/// All there are.
+/// All layers.
 pub fn all(environment: &Environment) -> Result<Vec<SettingsLayer>, Problem> {
     let project = project_file(&environment.cwd).filter(|path| *path != environment.settings);
     let files = [
@@ -45,12 +45,12 @@ pub fn typed(one: &str) -> Result<SettingsLayer, Problem> {
     cli_layer::one(one)
 }
 
-/// A layer in which a key is set, to whatever, for whoever wants to know if it can be.
+/// A layer in which a key is set to a placeholder, to validate that the key exists.
 pub fn probe_layer(key: &str) -> Result<SettingsLayer, Problem> {
     cli_layer::one(&format!("{key}=?"))
 }
 
-/// What they amount to.
+/// Merges the layers, the weakest first.
 pub fn merged(layers: &[SettingsLayer]) -> Result<Settings, Problem> {
     layers
         .iter()
@@ -58,7 +58,7 @@ pub fn merged(layers: &[SettingsLayer]) -> Result<Settings, Problem> {
 }
 
 impl Settings {
-    /// With what one more layer says.
+    /// Merges one more layer on top.
     pub fn with(self, layer: &SettingsLayer) -> Result<Self, Problem> {
         let said = layer.settings()?;
         Ok(match layer.standing {

@@ -1,4 +1,4 @@
-//! One's own word over another's: what is said goes before what was said, key by key. Rules add up.
+//! Merges a stronger settings layer over a weaker one, key by key; permission rules are concatenated.
 
 use super::{
     ProviderSettings, Settings, WebSettings, flatten::flatten, layer::SettingsLayer,
@@ -15,7 +15,7 @@ pub const ADDING_UP: [&str; 5] = [
 ];
 
 impl Settings {
-    /// With what is said on top of it, by somebody who may say anything.
+    /// Merges a layer on top that may set any key.
     pub(super) fn overlaid(mut self, said: Self) -> Self {
         self.allow.extend(said.allow);
         self.ask.extend(said.ask);
@@ -56,14 +56,14 @@ impl Settings {
         }
     }
 
-    /// With what is pinned: it counts whatever anybody else says, and only more can be denied or asked.
+    /// Merges pinned settings on top: they override all other layers, which may only add deny and ask rules.
     pub(super) fn pinned_by(mut self, said: Self, layer: &SettingsLayer) -> Self {
         let pinned: Vec<String> = flatten(&layer.table)
             .into_iter()
             .map(|(key, _)| key)
             .collect();
         let has = |key: &str| pinned.iter().any(|known| known == key);
-        // Everything else of these is somebody's permission.
+        // For a pinned key, drop what other layers grant.
         if has("permission.allow") {
             self.allow.clear();
         }
@@ -84,7 +84,7 @@ impl Settings {
         settings
     }
 
-    /// Whether a key is set by whoever keeps the machine, so that nobody else can.
+    /// Whether a key is pinned by the administrator, so that no other layer can set it.
     pub fn is_pinned(&self, key: &str) -> bool {
         self.pinned.iter().any(|known| known == key)
     }

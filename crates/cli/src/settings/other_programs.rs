@@ -1,4 +1,5 @@
-//! Deny and ask rules in the settings of other programs that a project brings: `.claude/settings.json`, `opencode.json`.
+//! Parses deny and ask rules from settings of other programs in the project: `.claude/settings.json`,
+//! `opencode.json`.
 //!
 //! They only narrow, so they hold whether the folder is trusted or not. What such a file allows is not used; a person
 //! takes it over with `rooftree permissions import`.

@@ -1,5 +1,5 @@
-//! Reads one `config.toml`. A key nobody knows is an error: a setting that does nothing
-//! would be believed to do something.
+//! Parses and validates one `config.toml`. An unknown key is an error: a setting that does nothing would be
+//! believed to do something.
 
 use std::{io::ErrorKind, path::Path};
 
@@ -154,7 +154,7 @@ fn environment(reader: &SettingsReader<'_>, table: &Table) -> Result<Environment
     })
 }
 
-/// The whole file, if it defines agents: whoever reads them says what is wrong at which line.
+/// The whole file, if it defines agents: the definition loader reports errors with their line.
 fn agents(table: &Table, content: &str, path: &Path) -> Vec<DefinitionDocument> {
     let is_there = table.contains_key("agents");
     let document = DefinitionDocument {
@@ -166,7 +166,7 @@ fn agents(table: &Table, content: &str, path: &Path) -> Vec<DefinitionDocument> 
     is_there.then_some(document).into_iter().collect()
 }
 
-/// The hooks as they are; whoever asks them says what is wrong with them.
+/// The hooks as they are; the hook parser reports what is wrong with them.
 fn hooks(table: &Table, path: &Path) -> Result<Vec<HookTable>, Problem> {
     let Some(hooks) = table.get("hooks") else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Reads single values of one `config.toml`, and says what is wrong with them.
+//! Parses and validates single values of one `config.toml`.
 
 use std::{
     env,

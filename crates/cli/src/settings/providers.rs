@@ -1,4 +1,4 @@
-//! Reads `[providers.NAME]`: how a provider is reached, where it is not the usual way.
+//! Parses `[providers.NAME]`: overrides of base URL, key variable, wire and timeouts.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,7 +20,7 @@ pub struct ProviderSettings {
     pub key_env: Option<String>,
     /// What it speaks, for providers that are not built in.
     pub wire: Option<WireName>,
-    /// How long to wait for what.
+    /// Its timeouts.
     pub waits: ProviderTimeouts,
 }
 
@@ -34,7 +34,7 @@ pub enum WireName {
     Gemini,
 }
 
-/// How long to wait for what, where it is not as usual.
+/// Timeouts that override the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProviderTimeouts {
     pub connect: Option<Duration>,

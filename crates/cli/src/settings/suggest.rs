@@ -1,4 +1,4 @@
-//! Guesses which word was meant.
+//! Suggests the known word nearest to a misspelt one, by edit distance.
 
 /// The known word closest to one that was written, if any is close.
 pub fn suggestion<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
@@ -9,7 +9,7 @@ pub fn suggestion<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     (steps <= written.chars().count().div_ceil(3)).then_some(word)
 }
 
-/// Letters to add, drop or change on the way from one word to another.
+/// Edit distance between two words.
 fn distance(from: &str, to: &str) -> usize {
     let mut best: Vec<usize> = (0..=to.chars().count()).collect();
     for (row, letter) in from.chars().enumerate() {

@@ -1,4 +1,4 @@
-//! Reads `[web]`, and who searches it below `[search]`.
+//! Parses `[web]` and the search backend of `[search]`.
 
 use rooftree_protocol::Problem;
 use rooftree_tools::{SearchBackend, web::PrivateHost};
@@ -14,9 +14,9 @@ pub(super) const WEB: &[&str] = &["allow_private"];
 pub struct WebSettings {
     /// Hosts of one's own that WebFetch may reach.
     pub allow_private: Vec<PrivateHost>,
-    /// Who searches.
+    /// The search backend.
     pub backend: Option<SearchBackend>,
-    /// Where the one who searches is.
+    /// Base URL of the search service.
     pub url: Option<String>,
     /// The model that searches, if a model does.
     pub model: Option<String>,

@@ -43,7 +43,7 @@ pub fn of_calls<'a>(
     draw(&rows, canvas)
 }
 
-/// Some agents beside each other, for the ones nobody waits for.
+/// Some agents side by side, for background agents that no run waits for.
 pub fn beside<'a>(
     agents: impl Iterator<Item = &'a DelegatedRun>,
     canvas: TreeLayout,

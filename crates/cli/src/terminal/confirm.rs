@@ -1,4 +1,4 @@
-//! Asks for yes or no before anything runs. Enter alone is no.
+//! Yes/no prompt before anything runs. Enter alone is no.
 
 use std::io::{self, BufRead, Write};
 
@@ -14,7 +14,7 @@ pub async fn ask(lines: &[StyledLine], prompt: &str, colours: bool) -> Result<bo
         .iter()
         .map(|line| line.paint(colours) + "\n")
         .collect();
-    // Nobody reads standard error any more: then nobody answers either.
+    // A write fails only if standard error is closed; then no answer can come either.
     let _ = write!(io::stderr(), "{text}{prompt}").and_then(|()| io::stderr().flush());
     let reading = tokio::task::spawn_blocking(|| {
         let mut line = String::new();

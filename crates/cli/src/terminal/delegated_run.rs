@@ -1,11 +1,11 @@
-//! One delegated run as it is known so far, folded from its events. Pure.
+//! State of one delegated run, folded from its events. Pure.
 
 use rooftree_protocol::{
     Event, EventBody, ParentCall, RunId, RunStatus, SessionId, Timestamp, Usage,
     event::{RunEnd, RunMode, WaitReason},
 };
 
-/// A run that somebody delegated.
+/// A run that another run delegated.
 #[derive(Clone, Debug)]
 pub struct DelegatedRun {
     pub run: RunId,

@@ -1,4 +1,4 @@
-//! The delegated runs that are known, folded from the events of a tree. Pure.
+//! All known delegated runs, folded from the events of a tree. Pure.
 
 use rooftree_protocol::{
     CallId, Event, ParentCall, RunId, Usage,

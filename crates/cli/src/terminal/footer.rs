@@ -1,4 +1,4 @@
-//! What is redrawn below all that stays: calls that run, agents at work, todos, the status line.
+//! The redrawn area below the output: running calls, agents at work, todos, the status line.
 
 use std::time::Instant;
 
@@ -158,7 +158,7 @@ impl LiveFooter {
             .collect()
     }
 
-    /// Something happened in a session below; a line that stays, if an agent that nobody waited for ended.
+    /// Takes an event of a delegated session; returns a line that stays if a background agent ended.
     pub fn take_delegated(&mut self, event: &Event) -> Option<StyledLine> {
         if let EventBody::MessageCompleted(reply) = &event.body {
             self.status.tokens += reply.usage.total();

@@ -34,7 +34,7 @@ impl KeyboardInput {
         }
     }
 
-    /// A keyboard nobody types on, so that a test leaves the terminal alone.
+    /// A keyboard without input, so that a test leaves the terminal alone.
     #[cfg(test)]
     pub fn absent() -> Self {
         let (_, typed) = mpsc::unbounded_channel();
@@ -59,7 +59,7 @@ impl KeyboardInput {
         self.set(KeyboardMode::Lines);
     }
 
-    /// The next key; waits for ever if nobody listens or nothing can be typed any more.
+    /// The next key; waits for ever if reading is off or nothing can be typed any more.
     pub async fn next(&mut self) -> char {
         if let Some(typed) = &mut self.typed
             && let Some(key) = typed.recv().await

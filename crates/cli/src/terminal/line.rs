@@ -1,4 +1,4 @@
-//! One line for people: pieces of clean text, each with a look, measured before it is painted.
+//! A styled line of terminal text: sanitized pieces, measured before they are painted.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

@@ -31,7 +31,7 @@ pub struct LiveView<W> {
     foot: LiveFooter,
     /// Lines about others that wait until the text that is coming has ended.
     later: Vec<StyledLine>,
-    /// Lines that wait until a question is answered; none if nobody is asked.
+    /// Lines that are held back until a prompt is answered; none if no prompt is open.
     held: Option<VecDeque<StyledLine>>,
     answer_shown: bool,
     /// Whether the cursor stands behind what is being typed.

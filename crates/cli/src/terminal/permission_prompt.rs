@@ -1,4 +1,5 @@
-//! The card that asks a person about one call. What each key means is in `card/answering.rs`.
+//! The permission prompt on the terminal: a card that asks the user about one tool call;
+//! `permission_prompt/answer_keys.rs` maps keys to answers.
 //!
 //! Whatever an agent wrote is shown, never obeyed: all of a command, the beginning of a long diff
 //! and a key for the rest of it. Each piece stands on lines of its own below a fixed label, so that
@@ -305,7 +306,7 @@ fn in_rows(choices: &[(&str, &str)], columns: usize) -> Vec<StyledLine> {
     lines
 }
 
-/// A reason may end with the flags for those who cannot be asked; whoever is asked has keys instead.
+/// Removes the flags at the end of a reason: they are for runs without prompts; here there are keys.
 fn without_flags(reason: &str) -> &str {
     reason
         .split_once("; --")

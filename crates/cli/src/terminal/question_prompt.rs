@@ -1,4 +1,4 @@
-//! The sheet with an agent's questions: one after the other, answered with numbers or words.
+//! Prompt for an agent's questions: one after the other, answered with numbers or words.
 
 use std::{collections::BTreeMap, time::Duration};
 

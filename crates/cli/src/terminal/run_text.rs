@@ -1,4 +1,4 @@
-//! Numbers, names and small events in words for people. Pure.
+//! Formats durations, tokens, costs and small events for people. Pure.
 
 use rooftree_protocol::{
     Event, EventBody, RunId, RunStatus, SessionId, Usage,
@@ -147,7 +147,7 @@ pub fn summary(account: &FinishedRun<'_>, columns: usize) -> Vec<StyledLine> {
     std::iter::once(facts).chain(apart).collect()
 }
 
-/// The calls that were refused because nobody could be asked, and what would have allowed them.
+/// The calls that were refused because there was no one to ask, and what would have allowed them.
 pub fn denials(denials: &[Denial]) -> Vec<StyledLine> {
     if denials.is_empty() {
         return Vec::new();

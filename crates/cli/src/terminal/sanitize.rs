@@ -1,4 +1,4 @@
-//! Takes out of text what a terminal would obey instead of show.
+//! Sanitizes text for the terminal: removes escape sequences, replaces control characters.
 //!
 //! Models, tools and files are not trusted with the terminal: escape sequences vanish, other control
 //! characters become `�`, tabs become spaces (not for files), and what turns the reading direction is shown as
@@ -92,7 +92,7 @@ fn turns(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A character as a name anybody can read.
+/// A character as its escaped code point, such as `\u{202e}`.
 fn spell(letter: char, out: &mut String) {
     out.extend(letter.escape_unicode());
 }

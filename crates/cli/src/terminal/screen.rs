@@ -1,4 +1,4 @@
-//! Draws lines that stay and, below them, a few that are redrawn in place.
+//! Draws lines that stay and, below them, a footer that is redrawn in place.
 
 use std::io::Write;
 

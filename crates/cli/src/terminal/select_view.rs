@@ -1,4 +1,4 @@
-//! Chooses how a run is shown, and how much of it.
+//! Selects the view of a run, live or plain, and its level of detail.
 
 use std::io::{IsTerminal, stderr};
 

@@ -1,4 +1,4 @@
-//! The line below everything: what goes on, who works, what it has cost.
+//! The status line of the live view: current activity, agents at work, cost.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! A todo list in lines.
+//! Renders a todo list as lines.
 
 use rooftree_protocol::{Todo, TodoStatus};
 

@@ -1,4 +1,4 @@
-//! Tool calls in one line each: what, on what, how it went, how long it took.
+//! Renders tool calls in one line each: name, subject, outcome, duration.
 
 use rooftree_protocol::{
     Outcome,

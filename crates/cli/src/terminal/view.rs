@@ -1,4 +1,4 @@
-//! Whoever shows a run on standard error.
+//! The interface of views that show a run on standard error.
 
 use rooftree_protocol::Event;
 
@@ -19,11 +19,11 @@ pub trait TerminalView {
     /// Time has passed.
     fn tick(&mut self) {}
 
-    /// Somebody is asked for a key: these lines, then a place for it. Nothing else is drawn until
-    /// [`View::answered`], which may take the card away.
+    /// Prompts for a key: these lines, then a place for it. Nothing else is drawn until
+    /// [`TerminalView::answered`], which may take the card away.
     fn ask(&mut self, card: &[StyledLine], prompt: &StyledLine);
 
-    /// Somebody is asked for words: the same, but what is typed is shown and stays.
+    /// Prompts for a line of text: the same, but what is typed is shown and stays.
     fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine);
 
     /// A line was typed and ended: the cursor is at the beginning of a row again.

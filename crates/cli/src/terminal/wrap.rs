@@ -1,4 +1,4 @@
-//! Breaks text that is still coming into rows of a terminal, at words.
+//! Wraps streamed text into rows of a terminal, at words.
 //!
 //! A row that is followed by another never changes, so it can be printed for good; only the
 //! last one is kept back. Lines inside ``` fences are left as they are: they are code.

@@ -1,7 +1,8 @@
-//! What a project brings that can act or change how agents work, each file with the hash of its content.
+//! Scans a project for files that can act or change how agents work, each with the hash of its content.
 //!
-//! The files of the project that its hooks run are a part of it, wherever they lie. Instructions and rules are text for models, like every other file of the project: they need a
-//! trusted folder to be read, but may change without anybody being asked again.
+//! The files of the project that its hooks run are a part of it, wherever they lie. Instructions and rules
+//! are text for models, like every other file of the project: they need a trusted folder to be read, but may
+//! change without another prompt.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! The file that remembers what was trusted: per folder the files with the hashes that were accepted.
+//! Trust ledger file: per folder, the files with the content hashes the user has accepted.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use super::content::ProjectContent;
 /// Versions of a file that are remembered, so that going back to one asks nothing.
 const MOST_VERSIONS: usize = 20;
 
-/// All folders somebody was asked about.
+/// All folders the user was asked about.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct TrustLedger {
     #[serde(default)]
@@ -72,7 +72,7 @@ impl TrustLedger {
         })
     }
 
-    /// What is known about a folder; none if nobody was asked about it.
+    /// What is known about a folder; none if the user was not asked about it.
     pub fn entry(&self, root: &Path) -> Option<&TrustEntry> {
         self.folders.get(root)
     }

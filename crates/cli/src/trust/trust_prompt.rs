@@ -1,4 +1,4 @@
-//! Asks the person at the terminal whether what a project brings may be used: once per content.
+//! Trust prompt at the terminal: asks once per content whether what a project brings may be used.
 
 use rooftree_protocol::Problem;
 use rooftree_runtime::definitions::SearchDirs;

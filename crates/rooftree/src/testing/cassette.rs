@@ -1,4 +1,4 @@
-//! Real answers without a key: recorded to a file once, played from it in every test after that.
+//! Cassette of model replies: recorded to a file once, replayed from it in every test after that, without a key.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,10 +10,10 @@ use rooftree_providers::cassette::{CassettePlayer, CassetteRecorder, Placeholder
 
 /// What models answered, in a file. Given to a query or a runtime with `cassette`.
 ///
-/// All models are on it, those of sub-agents too. A replay asks nobody: it needs no key, no network, and no
-/// model's name. It answers a question only if the very same one was recorded; another one is an error that
-/// shows both. What differs between two runs of the same work does not matter: ids, times, the directory.
-/// Tools really run.
+/// All models are on it, those of sub-agents too. A replay sends no request: it needs no key, no network, and
+/// no model's name. It answers a question only if the very same one was recorded; another one is an error
+/// that shows both. What differs between two runs of the same work does not matter: ids, times, the
+/// directory. Tools really run.
 ///
 /// No key is on it: keys are no part of a question, and one that was said is taken out.
 ///
@@ -38,7 +38,7 @@ use rooftree_providers::cassette::{CassettePlayer, CassetteRecorder, Placeholder
 pub struct Cassette {
     path: PathBuf,
     way: RecordMode,
-    /// Opened by the first that uses it; whoever has a clone goes on with the same one.
+    /// Opened on first use; all clones share it.
     tape: Arc<Mutex<RecordingMode>>,
 }
 
@@ -55,7 +55,7 @@ impl Cassette {
         Self::new(path.into(), RecordMode::Record)
     }
 
-    /// Answers from a recording, and asks nobody.
+    /// Replays a recording, and sends no request.
     pub fn replay(path: impl Into<PathBuf>) -> Self {
         Self::new(path.into(), RecordMode::Replay)
     }
@@ -75,7 +75,7 @@ impl Cassette {
         }
     }
 
-    /// How many recorded answers nobody has asked for; zero while recording.
+    /// How many recorded answers have not been asked for; zero while recording.
     pub fn remaining(&self) -> usize {
         match &*self.tape.lock().unwrap_or_else(PoisonError::into_inner) {
             RecordingMode::Playing(player) => player.left(),

@@ -1,4 +1,4 @@
-//! Whether events came as a test expects, and if not, a picture of where they went another way.
+//! Compares events with what a test expects, and prints a diff where they differ.
 
 use std::fmt::Write;
 
@@ -149,7 +149,7 @@ fn flat(text: &str) -> String {
 /// do in a journal: they may be listed, but `only` does not ask for them.
 ///
 /// Events are anything that can be read as `[Event]`, such as what [`Events::all`](crate::Events::all),
-/// [`Run::all`](crate::Run::all) and [`SessionFeed::kept`](crate::SessionFeed::kept) give.
+/// [`Run::all`](crate::Run::all) and [`SessionFeed::stored`](crate::SessionFeed::stored) give.
 ///
 /// ```
 /// use rooftree::{RunStatus, query, testing::{Scripted, assert_events, call, say}};

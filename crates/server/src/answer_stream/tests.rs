@@ -1,4 +1,4 @@
-//! Runs told from events that are made up.
+//! Tests of the answer stream with made-up events.
 
 use rooftree_protocol::{
     ParentCall, PermissionId, Timestamp,

@@ -1,4 +1,4 @@
-//! Where a question goes and what it says.
+//! Posts a client's request to the inbox of an agent's session: resolves the session, builds the message.
 
 use std::sync::Arc;
 
@@ -20,29 +20,29 @@ use crate::{
 /// Who messages come from, as the journal says.
 const CONNECTOR: &str = "api";
 
-/// A question to an agent.
+/// A request to an agent.
 pub(crate) struct AgentRequest {
     pub(crate) agent: Arc<AgentDefinition>,
     pub(crate) earlier: Vec<IncomingMessage>,
     pub(crate) last: IncomingMessage,
     pub(crate) place: RequestedSession,
-    /// Asking again with the same key is asking once.
+    /// Idempotency key: a second request with the same key is posted once.
     pub(crate) key: Option<String>,
     pub(crate) user: Option<String>,
 }
 
-/// The session a question is for.
+/// The session a request is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestedSession {
     /// Exactly this one.
     Session(String),
     /// The one of this user.
     User(String),
-    /// One for this question alone.
+    /// A new one for this request alone.
     Anywhere,
 }
 
-/// A question that was accepted.
+/// A request that was posted.
 pub(super) struct AcceptedRequest {
     pub(super) session: SessionId,
     pub(super) run: RunId,
@@ -111,7 +111,7 @@ impl AgentRequest {
         }
     }
 
-    /// Only sessions of this agent that nobody delegated: another one would be a way to another agent.
+    /// Only sessions of this agent that were not delegated: another one would give access to another agent.
     async fn existing_session(&self, agents: &ExposedAgents, id: &str) -> Result<Target, ApiError> {
         let id = SessionId::parse(id)
             .map_err(|problem| ApiError::invalid("x-rooftree-session", problem.message.clone()))?;

@@ -1,19 +1,19 @@
-//! That somebody waits for an answer, and what follows when nobody does any more.
+//! Cancels or keeps a run when its HTTP client disconnects.
 
 use rooftree_protocol::{Command, RunId, SessionId};
 use rooftree_runtime::Handle;
 
-/// What becomes of a session without its client.
+/// What becomes of a session when its client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionRetention {
-    /// It was opened for this one question: without the client the run is stopped, and afterwards the
-    /// session is put away.
+    /// It was opened for this one request: if the client disconnects, the run is cancelled, and afterwards
+    /// the session is deleted.
     ForThis,
-    /// It has a name of its own. The run goes on, and whoever comes back finds the answer.
+    /// It has a name of its own. The run goes on, and a client that reconnects finds the answer.
     Kept,
 }
 
-/// A client at a run.
+/// The client that waits for a run.
 pub(crate) struct ClientGuard {
     handle: Handle,
     session: SessionId,
@@ -57,7 +57,7 @@ impl ClientGuard {
         self.stay == SessionRetention::ForThis
     }
 
-    /// The run has ended. A session that was for this question alone is put away, unless somebody still
+    /// The run has ended. A session that was opened for this request alone is deleted, unless an agent still
     /// works for it.
     pub(crate) async fn finish_run(&mut self, is_worked_for: bool) {
         if self.stay == SessionRetention::ForThis && !is_worked_for {

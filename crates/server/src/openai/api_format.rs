@@ -1,4 +1,4 @@
-//! What the ways of asking have in common, and what each has of its own: how it is read and answered.
+//! The API formats (Chat Completions, Responses): what they share, and how each is parsed and answered.
 
 use rooftree_protocol::{RunId, RunStatus, SessionId, Timestamp, Usage};
 use serde_json::{Map, Value};
@@ -9,12 +9,12 @@ use super::{
 };
 use crate::answer_stream::AnswerPiece;
 
-/// A way of asking.
+/// One API format.
 pub(crate) struct ApiFormat {
     pub(crate) read: fn(&[u8]) -> Result<ApiRequest, ApiError>,
-    /// A whole answer.
+    /// Writes a whole response.
     pub(crate) whole: fn(ResponseMetadata, &[AnswerPiece], &ResponseEnd) -> Value,
-    /// An answer that comes in pieces.
+    /// Makes the encoder of a streamed response.
     pub(crate) pieces: fn(ResponseMetadata, ResponseMode) -> Box<dyn StreamEncoder>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct ResponseEnd {
 pub(crate) enum ResponseStatus {
     /// How the run ended, and whether its work was verified.
     Run(RunStatus, Option<bool>),
-    /// Somebody must answer first: `permission` or `question`, and its id.
+    /// A request must be answered first: `permission` or `question`, and its id.
     Needs(&'static str, String),
 }
 

@@ -1,4 +1,4 @@
-//! Answers as Chat Completions spell them.
+//! Writes responses in the Chat Completions format.
 
 use rooftree_protocol::Usage;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Reads one message of a request: who says it, its text, and the pictures and files in it.
+//! Parses one message of a request: its role, its text, and the pictures and files in it.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::media_type;
@@ -62,7 +62,7 @@ pub(crate) struct IncomingMedia {
     pub(crate) place: String,
 }
 
-/// Reads a message; `place` is what complaints call it.
+/// Parses a message; `place` is its name in errors.
 pub(crate) fn read(message: &Value, place: &str) -> Result<IncomingMessage, ApiError> {
     if !message.is_object() {
         return Err(ApiError::invalid(

@@ -1,4 +1,4 @@
-//! Words what a client says was said before, for an agent that was not there.
+//! Renders the earlier messages of a request as context text, for an agent that has no session with them.
 //!
 //! Invariant: it is context and carries no authority. All of it is escaped, so that nothing in it can
 //! end it; what the client calls `system` weighs no more than what it asks for.

@@ -1,4 +1,4 @@
-//! What went wrong, in the shape every OpenAI client reads.
+//! API errors in the JSON shape every OpenAI client parses.
 
 use axum::{
     Json,
@@ -71,7 +71,7 @@ impl ApiError {
         Self::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", message)
     }
 
-    /// Sent by a page of somebody else.
+    /// Sent by a page of another site.
     pub(crate) fn foreign_page() -> Self {
         let message = "pages of other sites may not ask this server; ask from a program";
         Self::new(StatusCode::FORBIDDEN, "cross_origin", message)

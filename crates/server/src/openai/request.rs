@@ -1,5 +1,5 @@
-//! Reads a request of Chat Completions, and what all requests have in common. What cannot be done is refused
-//! with the field's name; what has no effect on an agent is noted, so that the answer can say so.
+//! Parses and validates a Chat Completions request, and what all requests share. An unsupported field is
+//! refused with its name; a field that has no effect on an agent is noted, so that the response can say so.
 
 use serde_json::{Map, Value};
 

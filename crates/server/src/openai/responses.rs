@@ -1,4 +1,4 @@
-//! OpenAI's Responses: the same questions and answers as Chat Completions, spelled as a list of items.
+//! OpenAI's Responses format: the same requests and answers as Chat Completions, as a list of items.
 
 mod items;
 mod request;

@@ -1,4 +1,4 @@
-//! Reads bodies within bounds of size and time.
+//! Reads request bodies with a size limit and a timeout.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use axum::{
 };
 use tokio::time::timeout;
 
-/// How long sending one may take.
+/// Timeout for receiving one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body of at most so many bytes. One that says beforehand that it is too large is not read at all.
@@ -25,7 +25,7 @@ pub(super) async fn read(
     }
     match timeout(PATIENCE, to_bytes(body, most)).await {
         Ok(Ok(body)) => Ok(body),
-        // A body that breaks off has nobody left to read the status.
+        // A body that breaks off has no client left to read the status.
         Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
         Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
     }

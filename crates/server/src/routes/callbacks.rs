@@ -1,4 +1,4 @@
-//! Takes the answers of external agents in. The token in the URL is all that lets them in.
+//! Receives the callbacks of external agents. The token in the URL is their only credential.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::{AppState, body};
 /// Bytes of one callback.
 pub const BODY_BYTES: usize = 1024 * 1024;
 
-/// A callback that has come in.
+/// A callback that was received.
 #[derive(Clone, Debug)]
 pub struct IncomingCallback {
     /// What its URL ends with.
     pub token: String,
-    /// What its sender calls it, from the header `Idempotency-Key`.
+    /// Its idempotency key, from the header `Idempotency-Key`.
     pub message: Option<String>,
-    /// What it says.
+    /// Its payload.
     pub body: Vec<u8>,
 }
 
@@ -44,7 +44,7 @@ pub enum CallbackOutcome {
     Unreadable,
 }
 
-/// Does with a callback what is to be done. Must not block.
+/// Handles a callback. Must not block.
 pub type CallbackHandler = Arc<dyn Fn(IncomingCallback) -> CallbackOutcome + Send + Sync>;
 
 /// `POST /callbacks/{token}`
@@ -69,7 +69,7 @@ pub(crate) async fn take(
     }))
 }
 
-/// Says what became of it, and nothing of what it said.
+/// The response, which repeats nothing of the callback.
 fn answer(receipt: CallbackOutcome) -> Response {
     let done = |status: &str| Json(json!({"status": status})).into_response();
     match receipt {

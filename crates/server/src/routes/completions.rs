@@ -1,4 +1,4 @@
-//! Asks an agent as a model is asked, whichever way: one answer, or a stream of its pieces.
+//! Handles completion requests to agents, in either API format: one response, or a stream.
 
 mod sse_stream;
 

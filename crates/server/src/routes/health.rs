@@ -1,4 +1,4 @@
-//! Whether the server lives. Open to everybody, so it says nothing else.
+//! Health check. It needs no token, so it says nothing else.
 
 /// Says so.
 pub(crate) async fn health() -> &'static str {

@@ -1,4 +1,4 @@
-//! The agents that can be asked, listed as models.
+//! Lists the exposed agents as models.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(super) async fn show(
     }
 }
 
-/// Nobody knows when an agent was made: it is here since the server is.
+/// The creation time of an agent is unknown; the server's start stands for it.
 fn model(reception: &AgentApi, name: &str) -> Value {
     let created = reception.since.0.div_euclid(1_000);
     json!({"id": name, "object": "model", "created": created, "owned_by": "rooftree"})

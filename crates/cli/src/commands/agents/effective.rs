@@ -1,4 +1,4 @@
-//! What an agent may do in the end, and where each of it comes from.
+//! Effective permissions, tools and limits of an agent, each with the source it comes from.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::AgentsContext;
 use crate::{assemble, configured_models, web::WebAccess};
 
-/// All of it.
+/// The effective configuration of one agent.
 #[derive(Serialize)]
 pub struct EffectiveAgent {
     name: String,
@@ -19,11 +19,11 @@ pub struct EffectiveAgent {
     permission_mode: SourcedValue,
     max_turns: SourcedValue,
     tools: Vec<ToolAvailability>,
-    /// Whom it may ask.
+    /// Agents it may delegate to.
     asks: Vec<String>,
-    /// Who may ask it.
+    /// Agents that may delegate to it.
     asked_by: Vec<String>,
-    /// What it names that is not there.
+    /// What it names that does not exist.
     missing: Vec<String>,
     /// What its model could do beyond all this, because it acts by itself.
     unenforced: Vec<String>,
@@ -45,7 +45,7 @@ struct ToolAvailability {
     because: String,
 }
 
-/// The tools there are.
+/// All built-in tools.
 pub fn tools() -> Toolset {
     let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
     assemble::tools(
@@ -55,7 +55,7 @@ pub fn tools() -> Toolset {
     )
 }
 
-/// Works it out.
+/// Resolves it.
 pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent {
     let definitions = &here.household.definitions;
     let asks_it =
@@ -82,7 +82,7 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
     }
 }
 
-/// Whom it may ask: nobody, if it has no tool to ask with.
+/// The agents it may delegate to; empty if it has no `Task` tool.
 fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
     if !tools()
         .scoped(&definition.tools)
@@ -98,7 +98,7 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
         .collect()
 }
 
-/// What a model that is a program of its own cannot be held to. Opening it starts nothing.
+/// Limits that a model which is a program of its own does not enforce. Opening it starts nothing.
 fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
     let default = || {
         here.minds

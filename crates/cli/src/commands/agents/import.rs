@@ -1,4 +1,4 @@
-//! Makes agents of our own out of what another program has.
+//! Imports agents of another program: converts them and writes new files.
 
 use std::{
     path::{Path, PathBuf},

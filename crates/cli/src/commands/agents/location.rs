@@ -1,4 +1,4 @@
-//! Where the files of agents are written: the project's directory, or the user's.
+//! Output directory of agent files: the project's or the user's.
 
 use std::{
     fs::{self, OpenOptions},

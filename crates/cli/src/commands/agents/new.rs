@@ -1,4 +1,4 @@
-//! Begins a file for a new agent, from a text of ours or from another agent.
+//! Creates a file for a new agent, from a template or from another agent.
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};

@@ -1,4 +1,4 @@
-//! Puts an agent's file away. Asks nothing, because it can be undone.
+//! Removes an agent's file by renaming it. Asks nothing, because it can be undone.
 
 use std::fs;
 

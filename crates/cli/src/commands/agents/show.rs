@@ -113,7 +113,7 @@ fn page(definition: &AgentDefinition) -> String {
     heading + &written(&without_secrets(definition))
 }
 
-/// What servers are given may be keys, which are nobody's business.
+/// Redacts environment variables and headers of MCP servers, because they may contain keys.
 pub fn without_secrets(definition: &AgentDefinition) -> AgentDefinition {
     let mut shown = definition.clone();
     for server in shown.mcp_servers.values_mut() {

@@ -1,4 +1,4 @@
-//! Asks an agent something to see how it answers. It may only look.
+//! Tests an agent with one prompt, in a read-only mode.
 
 use std::ffi::OsString;
 

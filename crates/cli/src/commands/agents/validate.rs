@@ -1,4 +1,4 @@
-//! Says what is wrong with agent files: file, line, column, what to do.
+//! Validates agent files and reports errors with file, line, column and fix.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Asks for something at the terminal without showing what is typed.
+//! Prompts for a secret at the terminal without echo.
 
 use std::io::{self, BufRead, Write};
 
@@ -15,7 +15,7 @@ pub async fn read_hidden_line(question: &str) -> Result<String, Problem> {
         .cause(error.to_string())
         .fix("give the key on standard input: rooftree auth set PROVIDER -")
     })?;
-    // Nobody reads standard error any more: then nobody answers either.
+    // A write fails only if standard error is closed; then no answer can come either.
     let _ = write!(io::stderr(), "{question}").and_then(|()| io::stderr().flush());
     let reading = tokio::task::spawn_blocking(|| {
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! Whoever takes a key: providers of models, and services that search.
+//! Accounts that take an API key: model providers and search services.
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_tools::SearchBackend;

@@ -1,4 +1,4 @@
-//! Lists keys: whose, from where, and their last four characters.
+//! Lists API keys: provider, source, and last four characters.
 
 use std::collections::BTreeSet;
 

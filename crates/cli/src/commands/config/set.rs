@@ -35,7 +35,7 @@ pub struct Arguments {
     user: bool,
 }
 
-/// Does it, unless the file would not be understood any more.
+/// Sets the value, unless the file could not be parsed any more.
 pub fn set(
     arguments: &Arguments,
     layers: &[SettingsLayer],
@@ -46,7 +46,7 @@ pub fn set(
         path: "config set".into(),
         ..typed.map_err(|_| no_name(&arguments.key))?
     };
-    // What is wrong with it is said about what was typed, before any file is looked at.
+    // Validate what was typed before any file is read.
     typed.settings()?;
     let (path, value) = only(&typed.table).ok_or_else(|| not_one(&arguments.key))?;
     let standing = if arguments.project {
@@ -84,7 +84,7 @@ pub fn set(
         environment,
         &format!("{}: {} = {value}", place(&file), arguments.key),
     );
-    // What the new file says may still not count.
+    // A stronger layer may still override the new value.
     let others = layers
         .iter()
         .filter(|known| known.path != layer.path)
@@ -99,7 +99,7 @@ pub fn set(
     Ok(())
 }
 
-/// The file for whoever's word it is.
+/// The settings file of this layer: the user's or the project's.
 fn file(standing: LayerOrigin, layers: &[SettingsLayer], environment: &Environment) -> PathBuf {
     if standing == LayerOrigin::User {
         return environment.settings.clone();

@@ -1,5 +1,5 @@
-//! Which settings there are, where each comes from and what becomes of it. What counts is found out by the
-//! same code that applies settings: one at a time, and looking whether it changes anything.
+//! Table of all settings: where each value comes from and whether it takes effect. To find out, each value is
+//! applied alone by the code that merges settings, and the result is compared.
 
 use rooftree_protocol::Problem;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::{
 /// Characters of a value that are shown.
 const SHOWN: usize = 60;
 
-/// One value from one place.
+/// One value from one layer.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingRow {
     pub key: String,
@@ -29,18 +29,18 @@ pub struct SettingRow {
     /// The file, with the line.
     pub from: String,
     pub effect: SettingEffect,
-    /// What goes before it, or why it does nothing.
+    /// What overrides it, or why it has no effect.
     pub note: String,
 }
 
-/// What becomes of a value.
+/// The effect of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettingEffect {
     Counts,
-    /// Something stronger says otherwise.
+    /// A stronger layer overrides it.
     Overridden,
-    /// It changes nothing: it is not this place's to say, or was so already.
+    /// It changes nothing: this layer may not set it, or the value was the same already.
     Nothing,
 }
 
@@ -91,7 +91,7 @@ fn adds_up(key: &str) -> bool {
     ADDING_UP.contains(&key) || key == "agents" || key.starts_with("hooks.")
 }
 
-/// Whether this alone, said on top of what is below, changes anything.
+/// Whether this value alone, merged over the layers below, changes anything.
 fn changes(
     below: &[SettingsLayer],
     layer: &SettingsLayer,
@@ -144,7 +144,7 @@ fn from(layer: &SettingsLayer, key: &str) -> String {
     }
 }
 
-/// What may be a key is nobody's business.
+/// Redacts values that may be keys.
 fn hidden(key: &str, value: Value) -> Value {
     let is_private = key.starts_with("mcp.servers.") || key.starts_with("hooks.");
     match value {

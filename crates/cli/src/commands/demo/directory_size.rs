@@ -1,4 +1,4 @@
-//! Tells a directory one can look through in a moment from one that would take long.
+//! Estimates whether a directory is small enough to scan quickly, with a timeout.
 
 use std::{
     collections::VecDeque,
@@ -9,18 +9,18 @@ use std::{
 
 use crate::demo_models::DemoExtent;
 
-/// Entries that can be looked through while somebody waits.
+/// Maximum number of entries that can be scanned without a noticeable delay.
 const MANY: usize = 20_000;
-/// Time to find that out.
+/// Timeout of the scan that counts them.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Whether a directory holds what was made from the rest: tools leave it out, as ignore files say.
+/// Whether a directory holds generated files: tools skip it, as ignore files say.
 fn is_made(directory: &Path) -> bool {
     let name = directory.file_name().unwrap_or_default();
     name == ".git" || name == "node_modules" || directory.join("CACHEDIR.TAG").is_file()
 }
 
-/// Counts until it knows. What cannot be read does not count: no tool will read it either.
+/// Counts entries until the limit or the timeout. Unreadable ones do not count: no tool will read them either.
 pub fn extent(directory: &Path) -> DemoExtent {
     let since = Instant::now();
     let mut count = 0;

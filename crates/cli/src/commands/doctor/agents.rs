@@ -1,4 +1,4 @@
-//! Looks at the agents there are here, and at the files that cannot be used.
+//! Checks the agent definitions, and lists files that cannot be used.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
-//! One thing that was looked at.
+//! One check of the doctor: its group, verdict, message and fix.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// What was found.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoctorVerdict {
@@ -12,7 +12,7 @@ pub enum DoctorVerdict {
     Good,
     /// Not there, and nothing needs it.
     Absent,
-    /// Works, but somebody should look at it.
+    /// Works, but the user should look at it.
     Warning,
     /// Something will not work.
     Failure,
@@ -65,7 +65,7 @@ impl DoctorGroup {
         }
     }
 
-    /// Somebody should look at it.
+    /// A warning: it works, but the user should look at it.
     pub fn warning(
         self,
         name: impl Into<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! Looks at the database: where it is, whether it can grow, what is left open in it.
+//! Checks the database: its path, free disk space, unfinished sessions, owners that have died.
 
 use std::{fs, path::Path};
 
@@ -17,7 +17,7 @@ const LITTLE: u64 = 200_000_000;
 /// How many resting sessions are asked for owners that were left behind.
 const LATEST: usize = 200;
 
-/// All of it. Looks without making, changing or migrating anything.
+/// All checks. Read-only: creates, changes and migrates nothing.
 pub async fn checks(environment: &Environment) -> Vec<DoctorCheck> {
     let path = environment.database.as_path();
     let place = existing(path);
@@ -140,7 +140,7 @@ async fn sessions(store: &SqliteStore) -> Result<Vec<DoctorCheck>, Error> {
     Ok(vec![unfinished_check(&idle, working), owners_check(left)])
 }
 
-/// Whether the process that holds a session is alive; none if nobody holds it.
+/// Whether the process that owns a session is alive; none if no process owns it.
 async fn alive(store: &SqliteStore, id: &SessionId) -> Result<Option<bool>, Error> {
     Ok(store
         .owner(id)

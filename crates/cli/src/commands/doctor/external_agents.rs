@@ -1,4 +1,4 @@
-//! Looks at the agents elsewhere: whether questions to them can be signed, and whether they are there.
+//! Checks external agents: whether requests to them can be signed, and whether they are reachable.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     settings::{ProviderTimeouts, Settings},
 };
 
-/// How long one may take to show that it is there.
+/// Timeout of the reachability check.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One line for each agent in the settings. They are only called upon if `is_online`.
@@ -55,7 +55,7 @@ fn set_up(name: &str, options: &ExternalAgentOptions) -> Result<String, DoctorCh
     Ok(format!("{url} · {answers} · signed with {variable}"))
 }
 
-/// Knocks without asking anything: a question would set the agent to work.
+/// Connects without asking anything: a question would set the agent to work.
 async fn reached(
     minds: &ConfiguredModels,
     name: String,

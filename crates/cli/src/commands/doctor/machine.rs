@@ -1,4 +1,4 @@
-//! Looks at the machine: system, terminal, the programs that tools call.
+//! Checks the machine: operating system, terminal, and the programs that tools call.
 
 use std::{
     env,

@@ -1,4 +1,4 @@
-//! Looks at the settings, the providers and the model that is used when none is named.
+//! Checks the settings, the providers and the default model.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Asks each provider one short question, all at once, and says what came of each.
+//! Sends one short request to each provider, concurrently, and reports the results.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ use crate::{
     terminal::run_text::{duration, tokens},
 };
 
-/// How long an answer may take.
+/// Timeout of one request.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Tokens of the answer; some vendors refuse to be asked for fewer.
 const ANSWER: u64 = 64;

@@ -1,4 +1,4 @@
-//! Looks at the providers: which have a key, which servers run on this machine, and who answers.
+//! Checks the providers: which have a key, which servers run on this machine, which answer.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
     terminal::run_text::counted,
 };
 
-/// How long a server on this machine has to answer.
+/// Timeout for a server on this machine.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All of it; nothing if the settings cannot be read, which is told elsewhere.

@@ -1,4 +1,4 @@
-//! The report: what needs somebody first, then everything, group by group.
+//! Prints the doctor's report: failures and warnings first, then every check by group.
 
 use anstyle::AnsiColor;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Looks at what can confine commands here.
+//! Checks which sandbox works here.
 
 use rooftree_process::{sandbox::SandboxBackend, sandbox_probe::sandbox_support};
 

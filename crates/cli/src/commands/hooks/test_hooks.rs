@@ -1,4 +1,4 @@
-//! Tries hooks out: they really run, on an occasion that is made up.
+//! Runs hooks for real with a made-up payload, to test them.
 
 use std::sync::Arc;
 

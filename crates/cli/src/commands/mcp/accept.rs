@@ -1,4 +1,4 @@
-//! Takes a server's tools as they are now for what they should be, and shows what was different.
+//! Accepts the current tools of an MCP server as trusted, and shows what changed.
 
 use clap::Args;
 use rooftree_protocol::Problem;

@@ -1,4 +1,4 @@
-//! Sets a server up, for the user or for the project.
+//! Adds an MCP server, for the user or for the project.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Believe it when it says that a tool only looks
     #[arg(long)]
     trust_hints: bool,
-    /// Write it into the project's .mcp.json, for everybody who works on it
+    /// Write it into the project's .mcp.json, for all who work on it
     #[arg(long)]
     project: bool,
     /// Replace one of the same name
@@ -118,7 +118,7 @@ fn server(arguments: &Arguments) -> Result<Value, Problem> {
         }
     }
     if let Some(entries) = server.as_object_mut() {
-        // Whoever names a directory to a server of their own hands it over.
+        // A directory named in the command of the user's own server becomes writable for it.
         let named = arguments
             .command
             .iter()

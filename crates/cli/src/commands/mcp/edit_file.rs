@@ -1,4 +1,4 @@
-//! Changes one file of servers and leaves alone what else is written in it.
+//! Edits the MCP servers in one JSON file and preserves everything else in it.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Starts one server and shows what it is and what it offers.
+//! Starts one MCP server and shows its status, tools and prompts.
 
 use clap::Args;
 use rooftree_protocol::{Effect, ErrorCode, Problem};

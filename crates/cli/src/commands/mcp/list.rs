@@ -1,4 +1,4 @@
-//! Lists servers: how they are reached, where they are written, whether they answer.
+//! Lists MCP servers: transport, file, and status.
 
 use clap::Args;
 use futures::future::join_all;
@@ -40,7 +40,7 @@ struct Row {
     target: String,
     /// The file it is written in.
     place: String,
-    /// `ready`, `failed`, `off`; none if nobody asked.
+    /// `ready`, `failed`, `off`; none if the server was not contacted.
     status: Option<&'static str>,
     /// What it calls itself, or why it failed.
     about: Option<String>,

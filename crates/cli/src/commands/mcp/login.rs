@@ -1,4 +1,4 @@
-//! Logs in to a server elsewhere: says which page to visit, and waits for the way back.
+//! OAuth login to a remote MCP server: prints the page to visit, and waits for the redirect.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     environment::Environment, exit::Exit, human_format::place, mcp_servers::tokens_file, output,
 };
 
-/// How long the person may take.
+/// Timeout for the user to log in.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Options of `mcp login`.

@@ -1,4 +1,4 @@
-//! Forgets a server that was set up here.
+//! Removes an MCP server that was added here.
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};

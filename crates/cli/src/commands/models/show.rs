@@ -31,7 +31,7 @@ pub fn execute(
         .providers()
         .any(|name| name == choice.provider)
     {
-        // Opening says best what is wrong with a provider nobody knows.
+        // Opening an unknown provider gives the best error message.
         minds.catalog.open(&choice)?;
     }
     if let Some(page) = acting_models::page(&choice, minds, arguments.json) {

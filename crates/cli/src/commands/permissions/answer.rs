@@ -1,4 +1,4 @@
-//! Answers what is asked, from any terminal: the first answer counts.
+//! Answers permission requests and questions from any terminal: the first answer counts.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ pub async fn deny(arguments: DenyArguments, environment: &Environment) -> Result
 async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<Exit, Problem> {
     let store = find::store(environment)?;
     let asked = find::inquiry(store.as_ref(), id).await?;
-    // The answer is for what is asked now, not for what takes its place before it arrives.
+    // Bind the answer to the request as it is now, so that it cannot answer a changed one.
     let digest = Some(asked.digest.clone()).filter(|digest| !digest.is_empty());
     let answer = Answer { digest, ..answer };
     let asked = give(
@@ -181,7 +181,7 @@ async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<Str
     ))
 }
 
-/// Whether somebody hears the answer now, or how to go on.
+/// Prints whether the answer is delivered now, or else how to resume the session.
 async fn print_delivery(
     environment: &Environment,
     store: &dyn Store,

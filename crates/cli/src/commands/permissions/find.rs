@@ -1,4 +1,4 @@
-//! Finds what was asked, and tells whether whoever asked is there to hear the answer.
+//! Finds a pending request by its id, and checks whether the process that asked is alive to receive the answer.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Takes over the rules of another program's settings: shows each as we write it, and asks first.
+//! Imports permission rules from another program's settings: shows each converted rule, and asks first.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Lists what agents ask, the oldest first: who, what, why, how long there is, and who waits for it.
+//! Lists pending permission requests and questions, oldest first: agent, call, reason, timeout, waiting process.
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Problem, Question, SessionId, Timestamp};

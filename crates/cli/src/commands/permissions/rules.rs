@@ -1,4 +1,4 @@
-//! The rules that decide: those people made, which can be added and removed, and those of settings.
+//! Lists, adds and removes saved permission rules; lists those of the settings.
 
 use std::path::{Path, PathBuf};
 

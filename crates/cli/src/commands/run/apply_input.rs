@@ -1,4 +1,4 @@
-//! Does what whoever watches a run wants: say more, answer, stop.
+//! Applies the input of the user or program that follows a run: messages, answers, cancel.
 
 use rooftree_protocol::{
     Answer, Command, ErrorCode, Event, EventBody, Part, PermissionId, Problem, QuestionReply,
@@ -74,7 +74,7 @@ impl RunFollower<'_> {
         }
     }
 
-    /// The question of this name; one that nobody asked is taken for one of the main session.
+    /// The open permission request with this id; an unknown id is taken for one of the main session.
     fn question(&mut self, id: PermissionId) -> PermissionRef {
         let asked = self.questions.iter().find_map(|open| match open {
             OpenPrompt::Permission(question) if question.id == id => Some(question.clone()),
@@ -118,8 +118,8 @@ impl RunFollower<'_> {
         }
     }
 
-    /// Answers whoever asks. An answer that does not count, because somebody else was faster or
-    /// because it fits no question, is told and ends nothing.
+    /// Sends an answer to the session that asked. An answer that has no effect, because another client was
+    /// faster or because it matches no request, is reported and does not end the run.
     pub(super) async fn answer(&mut self, said: PromptAnswer) -> Result<(), Problem> {
         let command = match said {
             PromptAnswer::Permission(
@@ -148,7 +148,7 @@ impl RunFollower<'_> {
         }
     }
 
-    /// Whoever could have answered has gone.
+    /// Declines a prompt because the client that could have answered has disconnected.
     pub(super) async fn refuse(&mut self, open: OpenPrompt) -> Result<(), Problem> {
         self.asking = PromptAnswerer::Nobody;
         let because = Some(NOBODY_LEFT.to_owned());

@@ -1,4 +1,4 @@
-//! A file that goes along with a message: short text inside it, pictures and the rest beside it.
+//! Attachments of a message: short text goes inline, pictures and other files into the blob store.
 
 use std::{fs, path::Path};
 

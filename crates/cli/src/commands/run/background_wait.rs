@@ -1,22 +1,22 @@
-//! How long those are waited for who still work when the main run has ended.
+//! Timeout for background agents: how long to wait for them after the main run ends.
 
 use std::time::{Duration, Instant};
 
 use crate::terminal::{delegated_run_list::DelegatedRunList, run_text};
 
-/// How long agents that were told to stop may take.
+/// Timeout for agents that were told to stop.
 const TO_STOP: Duration = Duration::from_secs(5);
-/// How long news may take that must be on its way: ends that calls have told already.
+/// Timeout for events that must be on their way: ends that calls have reported already.
 const TO_ARRIVE: Duration = Duration::from_secs(2);
 
-/// What to do about agents in background.
+/// Policy for background agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackgroundPolicy {
-    /// Wait for them, at most so long.
+    /// Wait for them, with this timeout.
     Wait(Duration),
     /// The same, and for commands in background too.
     WaitForAll(Duration),
-    /// Leave them to be resumed.
+    /// Leave them unfinished, to be resumed.
     Leave,
 }
 
@@ -57,7 +57,7 @@ impl BackgroundWait {
         }
     }
 
-    /// Whether only the end of those is waited for who were told to stop.
+    /// Whether only agents that were told to stop are waited for.
     pub fn is_ending(&self) -> bool {
         matches!(self.stage, BackgroundWaitStage::Stopping(_))
     }

@@ -1,4 +1,4 @@
-//! Sends what there is to say and starts to watch; from here on the message cannot be lost.
+//! Posts the message and subscribes to the session; from here on the message cannot be lost.
 
 use rooftree_protocol::{
     Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId,
@@ -61,7 +61,7 @@ pub async fn begin(
                 (_, Some(lines)) => first_message(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
             };
-            // Before there is anything to stop: whoever sees the message may stop the run in that moment.
+            // Subscribe to signals before the message is posted: the user may stop the run as soon as it is visible.
             let signals = StopSignals::listen()?;
             let (id, message) =
                 post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;

@@ -1,4 +1,4 @@
-//! Says what came of it: the answer, what was refused, what it cost, how to go on.
+//! Prints the result of a run: the answer, denied calls, usage, and how to resume.
 
 use rooftree_protocol::{
     ErrorCode, Event, EventBody, Problem, RunId, RunStatus, Session, SessionId, Usage,
@@ -26,7 +26,7 @@ use crate::{
 pub enum FollowEnd {
     /// All that was asked for is done.
     Done,
-    /// Somebody wants to leave without waiting.
+    /// The user wants to quit without waiting.
     AtOnce(Exit),
     /// The program is told to end; the run can go on later.
     Paused(Exit),
@@ -188,7 +188,7 @@ fn outcome(followed: &FollowedRun<'_>, ended: &FollowEnd) -> Option<RunResult> {
     })
 }
 
-/// The end of a run that delegated: what was used and done is that of everybody together.
+/// The end of a run that delegated, with usage and calls summed over all its agents.
 fn with_delegated_totals(watch: &RunTracker, end: &RunEnd) -> RunEnd {
     if watch.agents.all().is_empty() && watch.runs <= 1 {
         return end.clone();

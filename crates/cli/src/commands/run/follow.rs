@@ -1,4 +1,4 @@
-//! Follows a run and everybody it delegates to, until all is done, stopped or left.
+//! Follows a run and all agents it delegates to, until all have ended or the user stops or leaves.
 
 use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session};
 use rooftree_runtime::Handle;
@@ -192,7 +192,7 @@ impl RunFollower<'_> {
         Ok(FollowEnd::Done)
     }
 
-    /// Whether a run of ours, or somebody it delegated to, is at work.
+    /// Whether a run of ours, or an agent it delegated to, is at work.
     fn is_working(&self) -> bool {
         self.watch.is_working() || self.watch.agents.at_work().next().is_some()
     }
@@ -213,7 +213,7 @@ impl RunFollower<'_> {
         let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
-            // Nobody's answer is on its way: only what is left in the inbox is waited for, however long it takes.
+            // No agent's answer is on its way: only what is left in the inbox is waited for, without a timeout.
             (true, Some(_)) if !has_delegated => {
                 return begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await;
             }
@@ -317,7 +317,7 @@ impl RunFollower<'_> {
         Ok(())
     }
 
-    /// Something asked is settled, by whomever.
+    /// A prompt is settled, by this client or another one.
     fn settle(&mut self, id: &str, by: &str) {
         self.questions.retain(|open| open.id() != id);
         self.asker
@@ -365,7 +365,7 @@ impl RunFollower<'_> {
         Ok(())
     }
 
-    /// Where whoever asks works, if that is not where the main run does.
+    /// The working directory of the agent that asks, if it differs from that of the main run.
     async fn elsewhere(&self, event: &Event) -> Result<Option<String>, Problem> {
         if event.session == self.session.id {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Everything that can wake whoever follows a run, as one stream.
+//! All events that wake the follower of a run, merged into one stream: journal events, signals, keys, input lines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +32,7 @@ pub enum FollowerEvent {
     Tick,
 }
 
-/// Where happenings come from.
+/// The sources of these events.
 pub struct FollowerEvents {
     events: mpsc::Receiver<Result<Arc<Event>, Problem>>,
     pub keys: KeyboardInput,
@@ -41,7 +41,7 @@ pub struct FollowerEvents {
     tick: Interval,
 }
 
-/// Signals that end a run in order. From when this is there, they do not end the program by themselves.
+/// Signals that end a run gracefully. Once this exists, they do not end the program by themselves.
 pub struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
@@ -75,7 +75,7 @@ impl StopSignals {
 }
 
 impl FollowerEvents {
-    /// Listens to events, to signals, to keys while somebody is asked, and to lines if there are any.
+    /// Subscribes to events, to signals, to keys while a prompt is open, and to input lines if there are any.
     pub fn open(
         subscription: TreeSubscription,
         signals: StopSignals,
@@ -92,7 +92,7 @@ impl FollowerEvents {
         }
     }
 
-    /// Waits for the next one. Signals come first: whoever wants to stop must not wait.
+    /// Waits for the next one. Signals come first: a stop request must not wait behind events.
     pub async fn next(&mut self) -> FollowerEvent {
         tokio::select! {
             biased;

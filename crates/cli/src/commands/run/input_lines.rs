@@ -1,4 +1,4 @@
-//! Standard input as a program's side of the conversation: one wish per line.
+//! Parses standard input as JSON lines: one command of the controlling program per line.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub enum InputCommand {
     Cancel,
 }
 
-/// What a line can be, for whoever wrote another one.
+/// The allowed forms of a line, for the error about any other.
 pub const ALLOWED: &str = "write one JSON object per line: \
     {\"type\":\"user\",\"text\":…}, {\"type\":\"steer\",\"text\":…}, \
     {\"type\":\"permission\",\"id\":…,\"decision\":\"allow|deny\",\"scope\":\"once|session|project|always\"}, \

@@ -1,4 +1,4 @@
-//! A prompt of an MCP server, typed by its name: `/mcp__server__prompt words`. The agent is told what it says.
+//! Expands a prompt of an MCP server, typed by its name: `/mcp__server__prompt words`, into its text.
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_tools::mcp::{McpPromptRequest, beginning};

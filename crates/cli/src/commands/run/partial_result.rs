@@ -1,4 +1,4 @@
-//! What has been done so far, for a run that is left before its end. Pure.
+//! Partial result of a run that is left before its end. Pure.
 
 use rooftree_protocol::{Event, EventBody, Timestamp, event::AnswerText};
 

@@ -1,7 +1,7 @@
-//! Questions to the person at the terminal: one card at a time, the others wait in the order they came.
+//! Queue of prompts to the user at the terminal: one permission prompt or question at a time, in order.
 //!
-//! Invariant: a key counts only for the card that has been on the screen for a while. What was typed
-//! before that was meant for something else.
+//! Invariant: a key counts only for the prompt that has been on the screen for a while. What was typed before
+//! that was meant for something else.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::terminal::{
     view::TerminalView,
 };
 
-/// How long a card is on the screen before keys count.
+/// How long a prompt is on the screen before keys count.
 const GUARD: Duration = Duration::from_millis(500);
 
 /// A question about a call, and the session that waits for its answer.
@@ -90,7 +90,7 @@ impl PromptQueue {
         self.show_next(view, keys);
     }
 
-    /// A question was settled: by us, by somebody else, or by time.
+    /// A prompt was settled: by this client, by another one, or by its timeout.
     pub fn remove(
         &mut self,
         id: &str,

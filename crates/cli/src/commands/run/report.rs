@@ -1,4 +1,4 @@
-//! Writes to standard output what a run is asked to write there, and nothing else.
+//! Writes the output of a run to standard output: text, JSON or a stream of JSON lines, and nothing else.
 
 use std::{
     fs,
@@ -24,11 +24,11 @@ pub struct StdoutReport {
     format: OutputFormat,
     with_deltas: bool,
     last_message: Option<PathBuf>,
-    /// Whoever read it has gone, or nothing more can be written.
+    /// The reader has closed the pipe, or nothing more can be written.
     closed: bool,
     /// Why nothing can be written, if that is not the reader's wish.
     failure: Option<Problem>,
-    /// What came before `session.opened`, which programs are promised as the first line.
+    /// Events before `session.opened`, buffered because programs are promised that as the first line.
     early: Option<Vec<String>>,
     done: bool,
 }
@@ -60,7 +60,7 @@ impl StdoutReport {
         }
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader has closed standard output.
     pub fn is_closed(&self) -> bool {
         self.closed
     }

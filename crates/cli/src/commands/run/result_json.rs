@@ -1,4 +1,4 @@
-//! What came of a run, as one object for programs.
+//! The result of a run as one JSON object for programs.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -27,7 +27,7 @@ pub struct RunResult {
     pub run: Option<RunId>,
     pub model: String,
     pub by_model: BTreeMap<String, Usage>,
-    /// How the main run ended; what was used, by everybody together.
+    /// How the main run ended; its usage is the sum over all agents.
     pub end: RunEnd,
     /// Those it delegated to.
     pub agents: DelegatedRunList,

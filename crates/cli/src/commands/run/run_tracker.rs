@@ -1,4 +1,4 @@
-//! Knows from events whether what was asked for is done. Pure.
+//! Tracks from events whether the requested runs have ended. Pure.
 
 use std::collections::BTreeMap;
 
@@ -45,10 +45,10 @@ pub struct RunTracker {
     pub so_far: PartialResult,
 }
 
-/// Somebody at work, as people are told.
+/// An agent at work, as shown to the user.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AgentLabel {
-    /// Everybody from the main run down to it: `lead › reviewer`.
+    /// Its path of agents from the main run down: `lead › reviewer`.
     pub path: String,
     pub model: String,
 }
@@ -62,7 +62,7 @@ pub enum ForeignRunOrder {
     After,
 }
 
-/// What an event means to whoever waits.
+/// What an event means to the client that waits for the run.
 #[derive(Debug, PartialEq, Eq)]
 pub enum TrackerStep {
     Nothing,
@@ -122,8 +122,8 @@ impl RunTracker {
         step
     }
 
-    /// Takes an event in that happened before anything was heard: only the run of a message that is waited
-    /// for counts, and nobody it had delegated to is waited for.
+    /// Takes an event in that happened before the subscription: only the run of a message that is waited for
+    /// counts, and the agents it had delegated to are not waited for.
     pub fn take_past(&mut self, event: &Event) {
         let is_wanted = match &event.body {
             EventBody::RunStarted { message, .. } => self.awaited.contains(message),
@@ -228,7 +228,7 @@ impl RunTracker {
         self.agents.take(event);
     }
 
-    /// Who is behind an event, as people are told: everybody above it, and its model.
+    /// The agent that an event comes from: its path from the main run, and its model.
     pub fn agent_label(&self, event: &Event, main: &str) -> AgentLabel {
         let agents = self.agents.all();
         let find = |run: Option<&RunId>| agents.iter().find(|agent| Some(&agent.run) == run);

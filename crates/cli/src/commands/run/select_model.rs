@@ -1,4 +1,4 @@
-//! Which models a run thinks with, and whether what they say is recorded or comes from a recording.
+//! Selects the models of a run, and whether their replies are recorded to or replayed from a cassette.
 
 use rooftree_protocol::{ModelChoice, Problem};
 use rooftree_providers::{
@@ -22,9 +22,9 @@ use crate::{
 pub struct SelectedModels {
     /// The one named on the command line.
     pub named: Option<ModelChoice>,
-    /// The one for whatever names none.
+    /// The default model.
     pub default: Option<ModelChoice>,
-    /// Those to turn to.
+    /// Fallback models.
     pub fallbacks: Vec<ModelChoice>,
     pub remarks: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub fn tape(
     })
 }
 
-/// Understands the names of models. A recording knows which model it was made with.
+/// Resolves the names of models. A recording knows which model it was made with.
 pub fn choose(
     arguments: &Arguments,
     settings: &Settings,
@@ -73,7 +73,7 @@ pub fn choose(
         .transpose()?;
     if let Some(name) = configured_models::default_name(settings) {
         match minds.resolve(&name) {
-            // A default that cannot be had does not matter while another one is used.
+            // A default that is unavailable does not matter while another one is used.
             Err(_) if chosen.named.is_some() => {}
             resolved => chosen.default = Some(chosen.understood(resolved)?),
         }

@@ -1,4 +1,4 @@
-//! Which session is meant: a new one, a named one, or the latest in this directory.
+//! Resolves the session to use: a new one, a named one, or the latest in this directory.
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Session, command::NewSession};
 use rooftree_runtime::Definitions;

@@ -1,4 +1,4 @@
-//! What is said: words, standard input, attached files, put together before anything is stored.
+//! Builds the user's message from arguments, standard input and attached files, before anything is stored.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ use rooftree_store::Store;
 use super::{Arguments, InputFormat, attachment::Attachment, usage};
 use crate::environment::Environment;
 
-/// How long standard input may keep silent before it is said that it is waited for.
+/// How long standard input may be silent before a note says that it is being waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What there is to say.
@@ -123,7 +123,8 @@ fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> 
     arguments.input_format == InputFormat::Text && (dash || piped)
 }
 
-/// Reads all of it. Whoever left a pipe open by mistake is told what is being waited for.
+/// Reads standard input to its end. If that takes long, a note says that it is being waited for, because a
+/// pipe may have been left open by mistake.
 fn read_input() -> Result<String, Problem> {
     let limit = Limits::default().attachment_bytes;
     let (tx, rx) = std::sync::mpsc::channel();

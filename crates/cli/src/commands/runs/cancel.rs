@@ -1,4 +1,4 @@
-//! Stops a run, and with it those it delegated to.
+//! Cancels a run and the runs it delegated to.
 
 use clap::Args;
 use rooftree_protocol::{Command, Problem, RunId};
@@ -19,8 +19,8 @@ pub struct Arguments {
     run: String,
 }
 
-/// Leaves the wish for the process that works on the run. One that nobody works on is stopped as
-/// soon as somebody does.
+/// Stores a cancel request for the process that works on the run. If no process does, the run is cancelled as
+/// soon as one takes it over.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     find::store(environment)?;
     let store = environment.store()?;

@@ -1,4 +1,4 @@
-//! A run as it is listed: the facts its begin and its end tell.
+//! Summary of a run for lists, from its first and last event.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ pub enum RunState {
     Ended(RunStatus),
     #[serde(serialize_with = "running")]
     Running,
-    /// Nobody works on it; it goes on when its session does.
+    /// No process works on it; it goes on when its session does.
     #[serde(serialize_with = "unfinished")]
     Unfinished,
 }
@@ -79,7 +79,7 @@ impl RunState {
 }
 
 impl RunSummary {
-    /// What the two events of a run tell, and whether anybody works on it.
+    /// Summarizes a run from its first and last event, and from whether a process works on it.
     pub async fn of(store: &dyn Store, row: &RunRow) -> Result<Option<Self>, Problem> {
         let EventBody::RunStarted {
             mode, model, title, ..

@@ -1,4 +1,4 @@
-//! Says what a run did: how it ended, what it looked at and changed, whom it asked, what it cost.
+//! Shows what a run did: status, files read and changed, delegated runs, cost.
 
 use clap::Args;
 use rooftree_protocol::{

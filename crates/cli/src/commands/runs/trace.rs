@@ -1,4 +1,4 @@
-//! Draws when a run and those below it worked, waited and failed, from the journals alone.
+//! Draws a timeline of a run and the runs below it: work, waits, failures. From the journals alone.
 
 mod gather;
 mod svg;
@@ -14,7 +14,7 @@ use self::text::TraceSymbols;
 use super::find;
 use crate::{environment::Environment, exit::Exit, listing, output};
 
-/// Columns where nobody can tell.
+/// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 100;
 
 /// Options of `runs trace`.

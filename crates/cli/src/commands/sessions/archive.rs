@@ -1,4 +1,4 @@
-//! A session outside the store: lossless lines of JSON, or a directory of three files.
+//! Archive format of a session: lossless JSON lines, or a directory of three files.
 //!
 //! The first line is the session's row, then come its events as the protocol spells them,
 //! inherited ones included, then the bytes they refer to. `head` in the row says how many

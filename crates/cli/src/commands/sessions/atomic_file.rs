@@ -1,4 +1,5 @@
-//! A file that appears whole or not at all: written beside its place, then moved there.
+//! Atomic file write with fsync: written to a temporary file beside its path, then renamed, so that it
+//! appears whole or not at all.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,7 +10,7 @@ use std::{
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-/// A file being written. Dropping it without [`KeptFile::keep`] leaves what was there before.
+/// A file being written. Dropping it without [`AtomicFile::commit`] leaves what was there before.
 pub struct AtomicFile {
     path: PathBuf,
     beside: PathBuf,

@@ -1,4 +1,4 @@
-//! Goes back from a conversation that was handed over: the first agent is told what came of it.
+//! Returns from a session that was handed over: posts a summary of it to the first agent.
 
 use clap::Args;
 use rooftree_protocol::{

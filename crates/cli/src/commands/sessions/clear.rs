@@ -1,4 +1,4 @@
-//! Lets a session forget its context. Identity, metadata and journal stay: a marker is appended.
+//! Clears the context of a session. Identity, metadata and journal stay: a marker is appended.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 &format!("session {id} starts anew; what was said stays in its journal"),
             );
         }
-        // Whoever holds it without a run is about to let it go.
+        // An owner without a run is about to release the session.
         ClaimOutcome::Held(owner)
             if !arguments.force && is_at_work(store.as_ref(), &id).await? =>
         {

@@ -1,7 +1,7 @@
-//! What must be appended to a journal so that nothing in it is left open.
+//! Events to append to a journal so that no run, call or request in it is left open.
 //!
-//! The runtime does this for sessions it wakes. Clearing and importing must not wake anybody,
-//! because then a half-finished run would go on, so they close it themselves.
+//! The runtime does this for sessions it wakes. Clearing and importing must not wake an agent, because then a
+//! half-finished run would go on, so they close it themselves.
 
 use rooftree_protocol::{
     Answer, Event, EventBody, Outcome, Part, PermissionId, QuestionId, QuestionReply, RunId,
@@ -38,8 +38,8 @@ fn withdrawn(id: &str) -> Option<EventBody> {
     })
 }
 
-/// What ends the run that is open, if one is: its question is withdrawn, each call gets its
-/// one result, and the run is said to be interrupted.
+/// Events that end the open run, if there is one: its request is withdrawn, each call gets its one result,
+/// and the run is interrupted.
 pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     let Some(run) = history.run() else {
         return Vec::new();

@@ -19,7 +19,7 @@ use crate::{
     table::{ColumnShrink, TextTable},
 };
 
-/// How long to wait for a hint before looking by oneself.
+/// Polling interval, in case a change notification is missed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Options of `sessions events`.
@@ -89,7 +89,7 @@ fn refuse_unknown(session: &Session, since: u64) -> Result<(), Problem> {
         .fix("leave out --since to see all of them"))
 }
 
-/// Prints line by line, as they are read, until there are no more or nobody reads on.
+/// Prints events line by line, as they are read, until there are no more or the reader closes the pipe.
 async fn stream(
     store: &Arc<dyn Store>,
     session: &Session,
@@ -107,7 +107,7 @@ async fn stream(
             _ if !page.is_empty() => {}
             None => return Ok(()),
             Some(changes) => {
-                // A hint may be missed: then patience ends first.
+                // A notification may be missed: then the timeout polls.
                 let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
             }
         }

@@ -59,7 +59,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let store = open_existing(environment)?;
     let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
     let mut events = journal::whole(store.as_ref(), &session).await?;
-    // What was kept before somebody told us a key, or by an older program, must not leave the machine.
+    // Redact again: an event stored before a key was known, or by an older program, must not leave the machine.
     let secrets = secrets::known(environment);
     events
         .iter_mut()

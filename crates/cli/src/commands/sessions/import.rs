@@ -1,7 +1,7 @@
-//! Makes a session out of what `export` wrote: all of it, or nothing.
+//! Imports a session that `export` wrote: all of it, or nothing.
 //!
-//! The new session is hidden as a deleted one until its last event is stored. A crash on the
-//! way leaves nothing that anybody sees or that an agent would work on.
+//! The new session is hidden as a deleted one until its last event is stored. A crash on the way leaves
+//! nothing that a user sees or that an agent would work on.
 
 mod rebuild;
 mod strip_rights;
@@ -131,7 +131,7 @@ async fn fill(
     append(store, id, rebuilt, from.last_snippet.clone(), now).await
 }
 
-/// Stores the journal in one commit. What was taken is done: nobody is to answer it again.
+/// Stores the journal in one commit. Messages in it count as taken: no agent answers them again.
 async fn append(
     store: &dyn Store,
     id: &SessionId,

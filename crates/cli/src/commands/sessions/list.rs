@@ -44,7 +44,7 @@ pub enum SessionState {
     Resting,
     /// A process works on it.
     Working,
-    /// Something is left to do and nobody works on it.
+    /// It has unfinished work and no process works on it.
     Unfinished,
     Deleted,
 }

@@ -1,4 +1,4 @@
-//! What a session may be called.
+//! Validates session names.
 
 use rooftree_protocol::{ErrorCode, Problem, Session, SessionId};
 use rooftree_store::{Error, SessionFilter, Store};

@@ -1,4 +1,4 @@
-//! Gives a session a name, or takes it away.
+//! Sets or removes the name of a session.
 
 use clap::Args;
 use rooftree_protocol::Problem;

@@ -1,4 +1,4 @@
-//! Brings a deleted session back.
+//! Restores a deleted session.
 
 use clap::Args;
 use rooftree_protocol::Problem;
@@ -18,7 +18,7 @@ pub struct Arguments {
     session: String,
 }
 
-/// Does it. A name that somebody else has by now is refused by the store.
+/// Restores it. The store refuses if another session has taken the name by now.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = open_writable(environment)?;
     let session = find::session(store.as_ref(), &arguments.session, LookupScope::Deleted).await?;

@@ -1,6 +1,6 @@
-//! The fold of events into a conversation that people read. Pure.
+//! Folds events into a transcript that people read. Pure.
 //!
-//! `show` prints it on a terminal (`transcript/page.rs`), `export` as Markdown
+//! `show` prints it on a terminal (`transcript/terminal_text.rs`), `export` as Markdown
 //! (`transcript/markdown.rs`); both read the same entries.
 
 pub mod markdown;
@@ -34,7 +34,7 @@ pub struct TranscriptEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum TranscriptItem {
-    /// Somebody wrote to the session.
+    /// A message to the session, from a user, an agent or a program.
     Message {
         from: String,
         text: String,

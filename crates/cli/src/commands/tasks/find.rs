@@ -50,7 +50,7 @@ pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
     Some((task.child.clone()?, RunId::parse(&task.id).ok()?))
 }
 
-/// Whether a task that has not ended is nobody's any more: it goes on when its session does, or not at all.
+/// Whether no process works on a task that has not ended: it goes on when its session does, or not at all.
 pub async fn is_left(store: &dyn Store, task: &TaskRow) -> Result<bool, Problem> {
     if let (None, Some((group, start))) = (&task.child, task.process_group) {
         return Ok(!is_alive(ProcessIdentity { group, start }));

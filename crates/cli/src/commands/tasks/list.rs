@@ -39,12 +39,12 @@ pub struct Arguments {
     output: ListOutput,
 }
 
-/// A task, and whether anybody works on it.
+/// A task, and whether a process works on it.
 #[derive(Serialize)]
 struct Row {
     #[serde(flatten)]
     task: TaskRow,
-    /// Not ended, and nobody works on it: it goes on when its session does.
+    /// Not ended, and no process works on it: it goes on when its session does.
     is_left: bool,
     /// How much a program wrote, and its last line.
     #[serde(skip_serializing_if = "Option::is_none")]

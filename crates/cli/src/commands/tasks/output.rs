@@ -1,4 +1,4 @@
-//! What a program in background wrote, as it is kept in the store: followed to its end, or summed up.
+//! Stored output of a background process: followed to its end, or summarized.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     terminal::sanitize::{TextSanitizer, clean},
 };
 
-/// How long to wait for a hint before looking by oneself.
+/// Polling interval, in case a change notification is missed.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long the end of a program that is gone may take to be written down.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -84,7 +84,7 @@ pub async fn follow(
             return Ok(Exit::DONE);
         }
         if pieces.is_empty() {
-            // A hint may be missed: then patience ends first.
+            // A notification may be missed: then the timeout polls.
             let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
         }
     }

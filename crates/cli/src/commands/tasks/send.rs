@@ -1,4 +1,4 @@
-//! Says something to an agent at work; it reads it before its next turn.
+//! Sends a message to a background agent that is running; the agent reads it before its next turn.
 
 use clap::Args;
 use rooftree_protocol::{
@@ -30,7 +30,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return Err(find::needs_agent(&task, "be told"));
     };
     if task.status != TaskStatus::Running {
-        // Whoever is told something now would answer to nobody.
+        // The agent's answer would reach no caller any more.
         return Err(Problem::new(
             ErrorCode::TaskNotFound,
             format!("{} has ended already", task.id),
@@ -49,7 +49,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     store.post(post).await.map_err(|error| error.problem())?;
     if is_unread(store.as_ref(), &task, &session, &id).await? {
-        // Whoever gives a session back looks once more for what was posted before; this came after.
+        // A process that releases a session checks its inbox once more; this message came after that check.
         let words = format!("nobody is at work on {} any more", task.id);
         return Err(Problem::new(ErrorCode::TaskNotFound, words)
             .cause("what you said is kept, and read when its session goes on")
@@ -62,7 +62,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-/// Whether nobody is there to read a message, and nobody has.
+/// Whether the message is still unread and no process is there to read it.
 async fn is_unread(
     store: &dyn Store,
     task: &TaskRow,

@@ -16,7 +16,7 @@ pub struct Arguments {
     task: String,
 }
 
-/// Leaves the wish for the process that works on it.
+/// Stores a stop request for the process that works on it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     find::store(environment)?;
     let store = environment.store()?;

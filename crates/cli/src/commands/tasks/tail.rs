@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// How long to wait for a hint before looking by oneself.
+/// Polling interval, in case a change notification is missed.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Events read at a time.
 const PAGE: usize = 256;
@@ -57,7 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
         after = page.last().and_then(|event| event.id).unwrap_or(after);
         if page.is_empty() {
-            // A hint may be missed: then patience ends first.
+            // A notification may be missed: then the timeout polls.
             let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
         }
     }

@@ -1,4 +1,4 @@
-//! Waits until tasks have ended, and ends like the worst of them.
+//! Waits until tasks have ended; the exit code is the worst of theirs.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::find;
 use crate::{commands::runs::run_summary, environment::Environment, exit::Exit, output};
 
-/// How long to wait for a hint before looking by oneself.
+/// Polling interval, in case a change notification is missed.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Options of `tasks wait`.
@@ -57,7 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             );
             return Ok(Exit::LIMIT);
         }
-        // A hint may be missed: then patience ends first.
+        // A notification may be missed: then the timeout polls.
         let patience = deadline.map_or(PATIENCE, |deadline| {
             PATIENCE.min(deadline.saturating_duration_since(Instant::now()))
         });

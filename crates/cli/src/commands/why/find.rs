@@ -106,7 +106,7 @@ fn about_nothing(body: &EventBody, number: u64) -> Problem {
     .fix("name a message.completed with calls, a tool.* or a permission.* event")
 }
 
-/// Nobody decided that.
+/// The error for a decision that is not in any journal.
 pub fn nothing(typed: &str) -> Problem {
     Problem::new(ErrorCode::TaskNotFound, format!("there is no decision `{typed}`"))
         .fix("type call_…, per_… or 4 or more characters of their end, or SESSION:NUMBER; rooftree sessions events SESSION shows both")

@@ -1,4 +1,4 @@
-//! What the journal tells about one call: the policy that held, who was asked, what came of it. Pure.
+//! One past call as the journal records it: the policy in force, the permission request, the result. Pure.
 
 use rooftree_protocol::{
     Answer, CallId, Effect, Event, EventBody, PermissionScope, Timestamp, ToolCall,
@@ -23,7 +23,7 @@ pub struct PastCall {
     name: Option<String>,
     /// What let it happen, if it was made.
     pub permitted: Option<String>,
-    /// When somebody was asked about it, and how.
+    /// When the user was asked about it, and how.
     pub asked: Option<(Timestamp, EventBody)>,
     pub answered: Option<(Timestamp, Answer, String)>,
     pub record: Option<ToolRecord>,

@@ -1,4 +1,4 @@
-//! What each key means to a card, and what is left of it when it is answered.
+//! Maps keys to answers of a permission prompt, and renders the line that is left when it is answered.
 
 use rooftree_protocol::{Answer, PermissionDecision, PermissionScope};
 
@@ -87,7 +87,7 @@ impl PermissionPrompt {
         self.closed(icon, look, &said)
     }
 
-    /// What is left of the card when somebody else, or time, has settled it.
+    /// The line that is left of the prompt when another client or its timeout has settled it.
     pub fn settled(&self, by: &str) -> StyledLine {
         let said = match by {
             "expired" => "nobody answered in time".to_owned(),

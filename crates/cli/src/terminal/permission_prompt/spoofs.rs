@@ -1,4 +1,4 @@
-//! Questions that try to look like others: the card shows the true tool, all of the command, the true rule.
+//! Spoofing tests of the permission prompt: it shows the true tool, the whole command and the true rule.
 
 use rooftree_protocol::{
     CallId, Effect, Event, EventBody, PermissionId, PermissionScope, SessionId, Timestamp,
@@ -32,7 +32,7 @@ fn spoofs() -> Vec<Spoof> {
         .collect()
 }
 
-/// The card of a question in which one field is what somebody made of it.
+/// The prompt of a request in which one field is set by an attacker.
 fn card(spoof: &Spoof) -> PermissionPrompt {
     let of = |field: &str, usual: &str| {
         if spoof.field == field {

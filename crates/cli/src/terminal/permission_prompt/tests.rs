@@ -1,4 +1,4 @@
-//! What a card shows, and what its keys mean.
+//! Tests of the permission prompt: its text and its keys.
 
 use rooftree_protocol::{CallId, PermissionDecision};
 

@@ -1,4 +1,4 @@
-//! What a terminal would obey is gone, what people write is there: by table, by corpus, by chance.
+//! Tests of the sanitizer: control sequences are removed, ordinary text stays, by table, by corpus, at random.
 
 use proptest::prelude::*;
 use rooftree_testkit::fuzz;

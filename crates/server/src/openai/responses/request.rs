@@ -1,4 +1,4 @@
-//! Reads a request of Responses.
+//! Parses and validates a Responses request.
 
 use serde_json::{Map, Value};
 

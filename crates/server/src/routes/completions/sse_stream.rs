@@ -1,4 +1,4 @@
-//! An answer in pieces, as server-sent events. While nothing happens a comment says that it lives.
+//! Streams an answer as server-sent events, with heartbeat comments while nothing happens.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 

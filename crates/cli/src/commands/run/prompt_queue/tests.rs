@@ -1,4 +1,4 @@
-//! Stories of a person at the terminal: what is on the screen, which key, what is said.
+//! Tests of the prompt queue: what is on the screen, which key is pressed, which answer is sent.
 
 use rooftree_protocol::{PermissionDecision, PermissionScope, event::Event};
 use rooftree_runtime::clock::VirtualClock;

@@ -1,4 +1,4 @@
-//! Reads what a picture needs: the runs of a tree, and when each of them waited.
+//! Collects the data of a trace: the runs of a tree, and when each of them waited.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::super::run_summary::{self, RunState};
 
 /// Events read at a time.
 const PAGE: usize = 1_000;
-/// Deeper than this nobody delegates.
+/// Maximum depth of delegation that is followed.
 const DEEPEST: usize = 64;
 
 /// One run: when it worked and waited, and what came of it.
@@ -201,7 +201,7 @@ fn so_far(events: &[Event]) -> Usage {
     })
 }
 
-/// When a run waited. A wait nobody ended lasts until the run did.
+/// The spans in which a run waited. A wait without an end event lasts until the run ends.
 fn waits(events: &[Event], end: Timestamp) -> Vec<WaitSpan> {
     let mut waits: Vec<WaitSpan> = Vec::new();
     let mut open: Option<(WaitCause, Timestamp)> = None;

@@ -1,4 +1,4 @@
-//! Draws a picture as SVG: one file, no script, light and dark as the reader has it.
+//! Renders a trace as SVG: one file, no script, light and dark as the reader has it.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Draws a picture with letters, as wide as the terminal.
+//! Renders a trace as text, as wide as the terminal.
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,4 +1,4 @@
-//! A session as a directory: who it is, how it is, what happened, and the bytes it refers to.
+//! Session archive as a directory: descriptor, state, history, and blobs.
 
 use std::{fs, path::Path};
 
@@ -160,7 +160,7 @@ fn read_blobs(directory: &Path, reader: &mut ArchiveReader) -> Result<(), Proble
     };
     for entry in entries.filter_map(Result::ok) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // A file of another name is somebody's own.
+        // A file of another name is not part of the archive.
         if let Ok(id) = BlobId::parse(&name) {
             reader.take_bytes(&format!("{BLOBS}/{name}"), id, file(&entry.path())?)?;
         }

@@ -1,4 +1,4 @@
-//! Reads lines back into a session; says which line is wrong, and takes nothing on trust.
+//! Parses and validates a session archive, and reports the line that is wrong.
 
 use std::{
     borrow::Cow,
