@@ -30,6 +30,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("file headers", headers::check),
     ("file names", names::check),
     ("type names", type_names::check),
+    ("plain words", plain_words::check),
     ("paths in Markdown", markdown::check),
     ("index of docs", docs_index::check),
     ("one loop", the_loop::check),

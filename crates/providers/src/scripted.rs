@@ -3,10 +3,10 @@
 //! A script is TOML for people (`docs/scripted-models.md`) or a list of entries in Rust:
 //!
 //! ```
-//! use rooftree_providers::scripted::{Scripted, call, say};
+//! use rooftree_providers::scripted::{ScriptedModel, call, say};
 //! use serde_json::json;
 //!
-//! let model = Scripted::from_replies([
+//! let model = ScriptedModel::from_replies([
 //!     say("Let me look.").calls([call("Read", json!({"file_path": "README.md"}))]),
 //!     say("It begins with: {{ results[0].text | first_line }}"),
 //! ])?;

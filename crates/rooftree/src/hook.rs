@@ -10,13 +10,13 @@ use crate::callbacks::{SubagentStart, SubagentStop, ToolUsed};
 /// that crashes or does not answer within a minute refuses; notifications block no agent.
 ///
 /// ```
-/// use rooftree::{Hook, ToolUse, ToolUsed, Verdict, query, testing::{Scripted, say}};
+/// use rooftree::{Hook, ToolUse, ToolUsed, HookVerdict, query, testing::{ScriptedModel, say}};
 ///
 /// struct Audit;
 ///
 /// impl Hook for Audit {
-///     async fn before_tool(&self, about: ToolUse) -> Verdict {
-///         if about.tool == "Bash" { Verdict::Ask } else { Verdict::Allow }
+///     async fn before_tool(&self, about: ToolUse) -> HookVerdict {
+///         if about.tool == "Bash" { HookVerdict::Ask } else { HookVerdict::Allow }
 ///     }
 ///
 ///     async fn after_tool(&self, news: ToolUsed) {
@@ -26,7 +26,7 @@ use crate::callbacks::{SubagentStart, SubagentStop, ToolUsed};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> rooftree::Result<()> {
-/// # let model = Scripted::from_replies([say("Done.")])?;
+/// # let model = ScriptedModel::from_replies([say("Done.")])?;
 /// query("Tidy up").provider("scripted", model).hook(Audit).await?;
 /// # Ok(()) }
 /// ```

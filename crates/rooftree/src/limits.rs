@@ -7,11 +7,11 @@ use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
 /// Bounds for all agents of a query or a runtime, whatever their definitions say. What is not set stays as it is.
 ///
 /// ```
-/// use rooftree::{Limits, query};
+/// use rooftree::{AgentLimits, query};
 /// use std::time::Duration;
 ///
 /// let asked = query("Refactor it").limits(
-///     Limits::default().max_depth(2).max_children(4).max_cost(1.5).timeout(Duration::from_secs(600)),
+///     AgentLimits::default().max_depth(2).max_children(4).max_cost(1.5).timeout(Duration::from_secs(600)),
 /// );
 /// # let _ = asked;
 /// ```

@@ -2,12 +2,12 @@
 //! assertions on events.
 //!
 //! ```
-//! use rooftree::{query, testing::{Scripted, call, say}};
+//! use rooftree::{query, testing::{ScriptedModel, call, say}};
 //! use serde_json::json;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> rooftree::Result<()> {
-//! let model = Scripted::from_replies([
+//! let model = ScriptedModel::from_replies([
 //!     say("Let me look.").calls([call("Glob", json!({"pattern": "*.nothing"}))]),
 //!     say("There is nothing here."),
 //! ])?;

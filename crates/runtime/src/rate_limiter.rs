@@ -1,4 +1,4 @@
-//! Rate limiter per model, shared by all agents.
+//! Rate limiter per model, shared by all agents that use the same provider and key.
 //!
 //! After a 429 it blocks all requests to the model until the retry time and lowers the concurrency; each success
 //! raises it by one. So fifty agents that hit one limit finish one after the other instead of failing one after the

@@ -1,4 +1,4 @@
-//! The exclusive right to work on a session.
+//! Claim: the lock and lease that let one process work on a session; for others it is busy.
 
 use rooftree_protocol::{Lane, Session, SessionId};
 use serde::{Deserialize, Serialize};

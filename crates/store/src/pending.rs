@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 
 /// Resolves when the store has done it. Dropping it does not take the work back.
-#[must_use = "a write is queued already; await it where a promise is made, or call `later`"]
+#[must_use = "a write is queued already; await it where a promise is made, or call `detach`"]
 pub struct Pending<T> {
     answer: oneshot::Receiver<Result<T, Error>>,
     /// Waker of the worker that does the work; woken on the first poll or wait, or on drop. None if it needs no

@@ -3,12 +3,12 @@
 //! ```no_run
 //! # async fn story() {
 //! use rooftree_providers::scripted::say;
-//! use rooftree_testkit::Plan;
+//! use rooftree_testkit::TestRuntimeBuilder;
 //!
-//! let house = Plan::new([say("Hello.")]).build();
+//! let house = TestRuntimeBuilder::new([say("Hello.")]).build();
 //! let session = house.post("hi").await;
-//! house.finished(&session).await;
-//! assert!(house.story(&session).await.contains("Hello."));
+//! house.wait_for_run(&session).await;
+//! assert!(house.transcript(&session).await.contains("Hello."));
 //! # }
 //! ```
 

@@ -18,7 +18,7 @@ use rooftree_providers::cassette::{CassettePlayer, CassetteRecorder, Placeholder
 /// No key is on it: keys are no part of a question, and one that was said is taken out.
 ///
 /// ```
-/// use rooftree::{query, testing::{Cassette, Scripted, say}};
+/// use rooftree::{query, testing::{Cassette, ScriptedModel, say}};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,12 +26,12 @@ use rooftree_providers::cassette::{CassettePlayer, CassetteRecorder, Placeholder
 /// let file = place.path().join("greeting.cassette"); // beside your tests, in version control
 ///
 /// // With a key: .model("anthropic/claude-sonnet-4-5") instead of .provider(…).
-/// let recorded = query("Hello?").provider("real", Scripted::from_replies([say("Hi.")])?);
+/// let recorded = query("Hello?").provider("real", ScriptedModel::from_replies([say("Hi.")])?);
 /// recorded.cassette(Cassette::record_once(&file)).await?;
 ///
 /// let tape = Cassette::record_once(&file); // from now on it replays
 /// assert_eq!(query("Hello?").cassette(tape.clone()).await?.text, "Hi.");
-/// assert_eq!(tape.left(), 0);
+/// assert_eq!(tape.remaining(), 0);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]

@@ -152,12 +152,12 @@ fn flat(text: &str) -> String {
 /// [`Run::all`](crate::Run::all) and [`SessionFeed::stored`](crate::SessionFeed::stored) give.
 ///
 /// ```
-/// use rooftree::{RunStatus, query, testing::{Scripted, assert_events, call, say}};
+/// use rooftree::{RunStatus, query, testing::{ScriptedModel, assert_events, call, say}};
 /// use serde_json::json;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> rooftree::Result<()> {
-/// let model = Scripted::from_replies([
+/// let model = ScriptedModel::from_replies([
 ///     say("Let me look.").calls([call("Glob", json!({"pattern": "*.nothing"}))]),
 ///     say("There is nothing here."),
 /// ])?;
@@ -173,10 +173,10 @@ fn flat(text: &str) -> String {
 /// If they came another way, it says what was expected, what came, and where the two part:
 ///
 /// ```should_panic
-/// # use rooftree::{query, testing::{Scripted, assert_events, say}};
+/// # use rooftree::{query, testing::{ScriptedModel, assert_events, say}};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let model = Scripted::from_replies([say("Hi.")]).unwrap();
+/// let model = ScriptedModel::from_replies([say("Hi.")]).unwrap();
 /// let events = query("Hello?").provider("scripted", model).stream().all().await.unwrap();
 /// assert_events!(events, [RunStarted { .. }, ToolStarted { .. }]); // no tool was used
 /// # }

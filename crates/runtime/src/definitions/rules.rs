@@ -1,4 +1,4 @@
-//! Rules: Markdown files that agents are told to follow.
+//! Rules files: Markdown files of a project or the user, found on disk and put into the system prompt of agents.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Builds the mandate of a delegated run: the caller's rights at most, narrowed by the call.
+//! Builds the mandate of a delegated run: a child agent inherits at most the permissions of its parent, narrowed by the
+//! call.
 
 use rooftree_protocol::{
     AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,

@@ -1,4 +1,5 @@
-//! Claims: the owner of a session, its lease, and whether that process is still alive.
+//! Claims: the lock on a session. Its owner has a lease; a busy session is refused to other processes while the owner
+//! lives.
 
 use rooftree_protocol::{Lane, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};

@@ -47,7 +47,7 @@ enum JsonAnswerPart {
 ///
 /// ```
 /// let text = r#"[{"say": [{"text": ["Hel", "lo."]}]}, {"status": 429, "code": "slow", "message": "Wait."}]"#;
-/// assert_eq!(rooftree_testkit::model_server::answers(text).unwrap().len(), 2);
+/// assert_eq!(rooftree_testkit::model_server::parse_answers(text).unwrap().len(), 2);
 /// ```
 pub fn parse_answers(text: &str) -> Result<Vec<ServerAnswer>, serde_json::Error> {
     let entries: Vec<JsonAnswer> = serde_json::from_str(text)?;

@@ -76,7 +76,7 @@ impl OpenTickets {
 pub(super) struct CommitTicket(u64);
 
 /// Operations that are committed and not on disk yet.
-#[must_use = "whoever waits for these is answered by `Disk::keep`"]
+#[must_use = "callers that wait for these are answered when they are synced"]
 pub(super) struct PendingAck {
     ticket: CommitTicket,
     group: Vec<Box<dyn WriteOperation>>,
