@@ -110,11 +110,19 @@ fn a_run_is_stopped_from_another_process_with_all_that_it_started() {
 
 #[test]
 fn n_43_cancelling_a_run_that_has_ended_stops_the_agents_it_left_at_work() {
-    let (desk, mut watched, _) = at_work(BACKGROUND);
-    let ended = watched.until("run.completed");
-    let said = desk
-        .house
-        .rooftree(&["runs", "cancel", ended["run"].as_str().unwrap()]);
+    let desk = Desk::new(BACKGROUND);
+    let mut watched = desk.watch(&["--permission-mode", "auto", "go"]);
+    // The lead's run may end before or after its agent begins to work.
+    let (mut ended, mut is_at_work) = (None, false);
+    while ended.is_none() || !is_at_work {
+        let event = watched.until_any(&["tool.started", "run.completed"]);
+        if event["type"] == "run.completed" {
+            ended = Some(event["run"].as_str().unwrap().to_owned());
+        } else {
+            is_at_work |= event["data"]["tool"] == "Bash";
+        }
+    }
+    let said = desk.house.rooftree(&["runs", "cancel", &ended.unwrap()]);
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(
         said.err
@@ -123,12 +131,8 @@ fn n_43_cancelling_a_run_that_has_ended_stops_the_agents_it_left_at_work() {
         said.err
     );
     assert!(watched.done().out.contains("\"cancelled\""));
-    assert_eq!(
-        desk.house
-            .rooftree(&["tasks", "list", "--running", "-o", "ids"])
-            .well(),
-        ""
-    );
+    let running = ["tasks", "list", "--running", "-o", "ids"];
+    assert_eq!(desk.house.rooftree(&running).well(), "");
 }
 
 #[test]

@@ -20,11 +20,12 @@ pub fn scripted(prompt: &str, entries: impl IntoIterator<Item = ScriptEntry>) ->
 }
 
 pub fn task(agent: &str, prompt: &str) -> ScriptedCall {
-    call("Task", json!({"subagent_type": agent, "prompt": prompt}))
+    // It changes nothing, and this test's own repository is not to be copied for it.
+    let input = json!({"subagent_type": agent, "prompt": prompt, "isolation": "none"});
+    call("Task", input)
 }
 
 pub fn background(agent: &str, prompt: &str) -> ScriptedCall {
-    // It changes nothing, and this test's own repository is not to be copied for it.
     let input = json!({"subagent_type": agent, "prompt": prompt, "run_in_background": true, "isolation": "none"});
     call("Task", input)
 }
