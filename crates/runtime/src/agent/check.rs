@@ -1,6 +1,6 @@
-//! Decides whether a call may be made: which tool, in scope, what hooks say, what the policy says.
+//! Decides whether a call may be made: which tool, its scope, the policy, the hooks.
 //!
-//! Invariant: this is the only place where that is decided. Order: scope, hooks, policy; whatever
+//! Invariant: this is the only place where that is decided. Order: scope, policy, hooks; whatever
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
