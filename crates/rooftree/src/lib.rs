@@ -60,7 +60,7 @@ pub use rooftree_runtime::{
     checks::CheckedWork,
     hooks::{HookAnswer, HookPayload, HookPoint, HookVerdict, ToolUse},
 };
-pub use rooftree_store::{SqliteStore, Store};
+pub use rooftree_store::{SqliteStore, prelude::*};
 pub use rooftree_tools::{Tool, ToolContext, ToolOutput};
 pub use schemars::JsonSchema;
 

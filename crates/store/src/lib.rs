@@ -29,4 +29,9 @@ pub use records::{
     batch_limit,
 };
 pub use sqlite::SqliteStore;
-pub use store::Store;
+pub use store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+
+/// All traits of a store, for callers that hold a store type instead of `dyn Store`.
+pub mod prelude {
+    pub use crate::store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+}

@@ -4,7 +4,7 @@ use anyhow::Result;
 use futures::future::try_join_all;
 use rooftree_protocol::SessionId;
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{NewSessionRow, SessionFilter, SqliteStore, Store};
+use rooftree_store::{NewSessionRow, SessionFilter, SqliteStore, prelude::*};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

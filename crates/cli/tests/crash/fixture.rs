@@ -10,7 +10,7 @@ use std::{
 use rooftree_protocol::{Event, Lane, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{
-    Error, InboxItem, NewSessionRow, Pending, SqliteStore, Store, verify::VerifyReport,
+    Error, InboxItem, NewSessionRow, Pending, SqliteStore, Store, prelude::*, verify::VerifyReport,
 };
 use tempfile::TempDir;
 

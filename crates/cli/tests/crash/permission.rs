@@ -10,7 +10,7 @@ use rooftree_protocol::{
     SessionId,
 };
 use rooftree_runtime::{Clock, SystemClock, inquiries};
-use rooftree_store::{InboxPost, Inquiry, SessionFilter, SqliteStore, Store};
+use rooftree_store::{InboxPost, Inquiry, SessionFilter, SqliteStore, prelude::*};
 
 use crate::{
     fixture::{QUICK, Scene, until, wait},

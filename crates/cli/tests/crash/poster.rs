@@ -15,7 +15,7 @@ use std::{
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{InboxPost, SqliteStore, Store};
+use rooftree_store::{InboxPost, SqliteStore, prelude::*};
 
 use crate::{
     fixture::{Scene, wait},

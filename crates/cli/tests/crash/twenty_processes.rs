@@ -1,6 +1,6 @@
 //! Twenty processes on one database at once: nothing is lost and nobody sees a lock.
 
-use rooftree_store::{SqliteStore, Store};
+use rooftree_store::{SqliteStore, prelude::*};
 
 use crate::{
     audit::audit,

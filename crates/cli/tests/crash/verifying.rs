@@ -6,7 +6,7 @@ use std::fs;
 
 use rooftree_protocol::{EventBody, Lane, Message, MessageId, Origin, Part, event::RunMode};
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{InboxPost, SessionFilter, SqliteStore, Store};
+use rooftree_store::{InboxPost, SessionFilter, SqliteStore, prelude::*};
 
 use crate::{
     fixture::{QUICK, Scene, until, wait},

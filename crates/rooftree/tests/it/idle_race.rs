@@ -15,9 +15,10 @@ use rooftree::{
     testing::say,
 };
 use rooftree_store::{
-    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, Inquiry,
-    InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, RuleRow, RuleVersion,
-    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, verify::VerifyReport,
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, TaskRow, TaskStore, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -67,7 +68,7 @@ macro_rules! passed_on {
     };
 }
 
-impl Store for Interrupted {
+impl SessionStore for Interrupted {
     fn release(&self, claim: Claim) -> Pending<bool> {
         self.interrupt(&claim.session);
         self.inner.release(claim)
@@ -77,38 +78,63 @@ impl Store for Interrupted {
         fn open(new: NewSessionRow) -> Pending<Session>;
         fn update(session: &SessionId, patch: SessionPatch) -> Pending<Session>;
         fn fork(from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session>;
-        fn post(post: InboxPost) -> Pending<PostReceipt>;
-        fn post_to_living(post: InboxPost) -> Pending<PostReceipt>;
+        fn session(id: &SessionId) -> Pending<Option<Session>>;
+        fn sessions(filter: SessionFilter) -> Pending<Vec<Session>>;
+        fn session_by_key(key: &str) -> Pending<Option<Session>>;
+        fn unfinished() -> Pending<Vec<SessionId>>;
+        fn owner(session: &SessionId) -> Pending<Option<Owner>>;
         fn claim(session: &SessionId, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<ClaimOutcome>;
         fn renew(claim: &Claim, until: Timestamp) -> Pending<()>;
         fn append(claim: &Claim, batch: AppendBatch) -> Pending<()>;
         fn append_shared(claim: &Claim, events: &[Arc<Event>], batch: AppendBatch) -> Pending<()>;
+        fn events(session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
+        fn search(words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+        fn runs(filter: RunFilter) -> Pending<Vec<RunRow>>;
+    }
+}
+
+impl InboxStore for Interrupted {
+    passed_on! {
+        fn post(post: InboxPost) -> Pending<PostReceipt>;
+        fn post_to_living(post: InboxPost) -> Pending<PostReceipt>;
+        fn waiting(session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
         fn put_command(session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
         fn take_commands(claim: &Claim) -> Pending<Vec<CommandRow>>;
-        fn put_task(task: TaskRow) -> Pending<()>;
-        fn put_output(task: &str, piece: OutputPiece) -> Pending<()>;
-        fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
+    }
+}
+
+impl QuestionStore for Interrupted {
+    passed_on! {
         fn answer(id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome>;
         fn answered(id: &str) -> Pending<Option<InquiryAnswer>>;
         fn inquiry(id: &str) -> Pending<Option<Inquiry>>;
         fn inquiries(root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
-        fn put_rule(rule: RuleRow) -> Pending<i64>;
-        fn remove_rule(number: i64) -> Pending<bool>;
-        fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
-        fn session(id: &SessionId) -> Pending<Option<Session>>;
-        fn sessions(filter: SessionFilter) -> Pending<Vec<Session>>;
-        fn session_by_key(key: &str) -> Pending<Option<Session>>;
-        fn waiting(session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
-        fn unfinished() -> Pending<Vec<SessionId>>;
-        fn owner(session: &SessionId) -> Pending<Option<Owner>>;
-        fn events(session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
-        fn search(words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
-        fn runs(filter: RunFilter) -> Pending<Vec<RunRow>>;
+    }
+}
+
+impl TaskStore for Interrupted {
+    passed_on! {
+        fn put_task(task: TaskRow) -> Pending<()>;
+        fn put_output(task: &str, piece: OutputPiece) -> Pending<()>;
         fn task(id: &str) -> Pending<Option<TaskRow>>;
         fn tasks(session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
         fn output(task: &str, after: u64) -> Pending<Vec<OutputPiece>>;
         fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
+        fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
         fn blob(id: &BlobId) -> Pending<Option<Vec<u8>>>;
+    }
+}
+
+impl RowStore for Interrupted {
+    passed_on! {
+        fn put_rule(rule: RuleRow) -> Pending<i64>;
+        fn remove_rule(number: i64) -> Pending<bool>;
+        fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
+    }
+}
+
+impl Store for Interrupted {
+    passed_on! {
         fn verify() -> Pending<VerifyReport>;
         fn settled() -> Pending<()>;
         fn changes() -> watch::Receiver<u64>;

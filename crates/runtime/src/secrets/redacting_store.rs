@@ -9,10 +9,10 @@ use rooftree_protocol::{
     BlobId, Command, Event, Lane, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
-    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, Inquiry,
-    InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, RuleRow, RuleVersion,
-    RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, Store, TaskRow,
-    verify::VerifyReport,
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, Store, TaskRow, TaskStore, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -105,7 +105,7 @@ impl RedactingStore {
     }
 }
 
-impl Store for RedactingStore {
+impl SessionStore for RedactingStore {
     fn open(&self, new: NewSessionRow) -> Pending<Session> {
         self.store.open(self.session_cleaned(new))
     }
@@ -122,14 +122,6 @@ impl Store for RedactingStore {
         self.store.fork(from, at, self.session_cleaned(new))
     }
 
-    fn post(&self, post: InboxPost) -> Pending<PostReceipt> {
-        self.store.post(self.post_cleaned(post))
-    }
-
-    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt> {
-        self.store.post_to_living(self.post_cleaned(post))
-    }
-
     fn append(&self, claim: &Claim, batch: AppendBatch) -> Pending<()> {
         self.store.append(claim, self.batch_cleaned(batch))
     }
@@ -142,41 +134,6 @@ impl Store for RedactingStore {
     ) -> Pending<()> {
         self.store
             .append_shared(claim, events, self.batch_cleaned(batch))
-    }
-
-    fn put_command(&self, session: &SessionId, mut command: Command, at: Timestamp) -> Pending<()> {
-        match &mut command {
-            Command::Post { parts, .. } => {
-                text_visitor::parts(parts, &|text| self.secrets.clean(text))
-            }
-            Command::Permit { answer, .. } => {
-                text_visitor::optional(&mut answer.because, &|text| self.secrets.clean(text));
-            }
-            _ => {}
-        }
-        self.store.put_command(session, command, at)
-    }
-
-    fn put_task(&self, task: TaskRow) -> Pending<()> {
-        self.store.put_task(self.task_cleaned(task))
-    }
-
-    fn put_output(&self, task: &str, mut piece: OutputPiece) -> Pending<()> {
-        self.text(&mut piece.text);
-        self.store.put_output(task, piece)
-    }
-
-    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
-        self.store
-            .put_blob(self.secrets.clean_bytes(&bytes).unwrap_or(bytes))
-    }
-
-    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome> {
-        self.store.answer(id, self.answer_cleaned(answered))
-    }
-
-    fn put_rule(&self, rule: RuleRow) -> Pending<i64> {
-        self.store.put_rule(self.rule_cleaned(rule))
     }
 
     fn claim(
@@ -197,30 +154,6 @@ impl Store for RedactingStore {
         self.store.release(claim)
     }
 
-    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
-        self.store.take_commands(claim)
-    }
-
-    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>> {
-        self.store.answered(id)
-    }
-
-    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>> {
-        self.store.inquiry(id)
-    }
-
-    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
-        self.store.inquiries(root)
-    }
-
-    fn remove_rule(&self, number: i64) -> Pending<bool> {
-        self.store.remove_rule(number)
-    }
-
-    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
-        self.store.rules()
-    }
-
     fn session(&self, id: &SessionId) -> Pending<Option<Session>> {
         self.store.session(id)
     }
@@ -231,10 +164,6 @@ impl Store for RedactingStore {
 
     fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {
         self.store.session_by_key(key)
-    }
-
-    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
-        self.store.waiting(session, lane, limit)
     }
 
     fn unfinished(&self) -> Pending<Vec<SessionId>> {
@@ -256,6 +185,71 @@ impl Store for RedactingStore {
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
         self.store.runs(filter)
     }
+}
+
+impl InboxStore for RedactingStore {
+    fn post(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.store.post(self.post_cleaned(post))
+    }
+
+    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.store.post_to_living(self.post_cleaned(post))
+    }
+
+    fn put_command(&self, session: &SessionId, mut command: Command, at: Timestamp) -> Pending<()> {
+        match &mut command {
+            Command::Post { parts, .. } => {
+                text_visitor::parts(parts, &|text| self.secrets.clean(text))
+            }
+            Command::Permit { answer, .. } => {
+                text_visitor::optional(&mut answer.because, &|text| self.secrets.clean(text));
+            }
+            _ => {}
+        }
+        self.store.put_command(session, command, at)
+    }
+
+    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
+        self.store.take_commands(claim)
+    }
+
+    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
+        self.store.waiting(session, lane, limit)
+    }
+}
+
+impl QuestionStore for RedactingStore {
+    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome> {
+        self.store.answer(id, self.answer_cleaned(answered))
+    }
+
+    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>> {
+        self.store.answered(id)
+    }
+
+    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>> {
+        self.store.inquiry(id)
+    }
+
+    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
+        self.store.inquiries(root)
+    }
+}
+
+impl TaskStore for RedactingStore {
+    fn put_task(&self, task: TaskRow) -> Pending<()> {
+        self.store.put_task(self.task_cleaned(task))
+    }
+
+    fn put_output(&self, task: &str, mut piece: OutputPiece) -> Pending<()> {
+        self.text(&mut piece.text);
+        self.store.put_output(task, piece)
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
+        self.store
+            .put_blob(self.secrets.clean_bytes(&bytes).unwrap_or(bytes))
+    }
 
     fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
         self.store.task(id)
@@ -276,7 +270,23 @@ impl Store for RedactingStore {
     fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
         self.store.blob(id)
     }
+}
 
+impl RowStore for RedactingStore {
+    fn put_rule(&self, rule: RuleRow) -> Pending<i64> {
+        self.store.put_rule(self.rule_cleaned(rule))
+    }
+
+    fn remove_rule(&self, number: i64) -> Pending<bool> {
+        self.store.remove_rule(number)
+    }
+
+    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
+        self.store.rules()
+    }
+}
+
+impl Store for RedactingStore {
     fn verify(&self) -> Pending<VerifyReport> {
         self.store.verify()
     }

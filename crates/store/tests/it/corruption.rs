@@ -1,6 +1,6 @@
 //! What `verify` finds when somebody meddles with the file: each invariant, broken on purpose.
 
-use rooftree_store::{SqliteStore, Store, verify::INVARIANTS};
+use rooftree_store::{SqliteStore, prelude::*, verify::INVARIANTS};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rooftree_protocol::Lane;
-use rooftree_store::{ClaimOutcome, KeyReuse, Owner, SqliteStore, Store, failpoint};
+use rooftree_store::{ClaimOutcome, KeyReuse, Owner, SqliteStore, failpoint, prelude::*};
 use tempfile::TempDir;
 
 use crate::scene::{self, MINUTE, NOW, assert_sound, conversation, open, post, session_id};

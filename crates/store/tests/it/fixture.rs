@@ -8,7 +8,7 @@ use std::{
 
 use flate2::read::GzDecoder;
 use rooftree_store::{
-    Error, RunFilter, SessionFilter, SqliteStore, Store, TaskStatus, sqlite::salvage::salvage,
+    Error, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*, sqlite::salvage::salvage,
 };
 use tempfile::TempDir;
 

@@ -7,7 +7,8 @@ use rooftree_protocol::{
     event::{RunMode, VERSION},
 };
 use rooftree_store::{
-    AppendBatch, ClaimOutcome, InboxPost, NewSessionRow, Owner, SessionFilter, SqliteStore, Store,
+    AppendBatch, ClaimOutcome, InboxPost, NewSessionRow, Owner, SessionFilter, SqliteStore,
+    prelude::*,
 };
 
 /// A session that a person spoke to, with a run that this owner has open.

@@ -5,7 +5,7 @@
 use std::fs;
 
 use rooftree_protocol::Lane;
-use rooftree_store::{Error, SqliteStore, Store};
+use rooftree_store::{Error, SqliteStore, prelude::*};
 
 use crate::scene::{self, SmallDisk, assert_sound, conversation, open, post};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rooftree_protocol::{Lane, SessionId};
-use rooftree_store::{Error, SqliteStore, Store, sqlite::salvage::salvage};
+use rooftree_store::{Error, SqliteStore, prelude::*, sqlite::salvage::salvage};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use rooftree_protocol::{Lane, SessionId};
-use rooftree_store::{ClaimOutcome, Owner, SqliteStore, Store};
+use rooftree_store::{ClaimOutcome, Owner, SqliteStore, prelude::*};
 use tempfile::TempDir;
 
 use crate::scene::{MINUTE, NOW, assert_sound, open, post, session_id};

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use rooftree_protocol::Lane;
-use rooftree_store::{Error, SqliteStore, Store};
+use rooftree_store::{Error, SqliteStore, prelude::*};
 use rusqlite::Connection;
 use tempfile::TempDir;
 

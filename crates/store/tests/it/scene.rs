@@ -12,7 +12,7 @@ use rooftree_protocol::{
 };
 use rooftree_store::{
     AppendBatch, Claim, ClaimOutcome, InboxPost, NewSessionRow, Owner, SqliteStore, Store, TaskRow,
-    TaskStatus,
+    TaskStatus, prelude::*,
 };
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ pub async fn open(store: &SqliteStore, number: u128) -> SessionId {
         connector_key: None,
         at: NOW,
     };
-    Store::open(store, new).await.unwrap().id
+    SessionStore::open(store, new).await.unwrap().id
 }
 
 /// A task that this session has given to another one, which is at work.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::Lane;
-use rooftree_store::{ClaimOutcome, Error, Owner, SqliteStore, Store};
+use rooftree_store::{ClaimOutcome, Error, Owner, SqliteStore, prelude::*};
 use tempfile::TempDir;
 
 use crate::scene::{self, MINUTE, NOW, assert_sound, conversation, open, post};

@@ -7,7 +7,7 @@ use nix::{
     unistd::{AccessFlags, access},
 };
 use rooftree_protocol::SessionId;
-use rooftree_store::{Error, Owner, SessionFilter, SqliteStore, Store};
+use rooftree_store::{Error, Owner, SessionFilter, SqliteStore, prelude::*};
 
 use super::check::{DoctorCheck, DoctorGroup};
 use crate::{environment::Environment, human_format, terminal::run_text::counted};

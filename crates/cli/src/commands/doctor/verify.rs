@@ -2,7 +2,7 @@
 //! while others write.
 
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_store::{SqliteStore, Store, verify::VerifyReport};
+use rooftree_store::{SqliteStore, prelude::*, verify::VerifyReport};
 use serde_json::json;
 
 use super::{

@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{
-    Error, InboxPost, SessionFilter, SqliteStore, Store, TaskRow, verify::VerifyReport,
+    Error, InboxPost, SessionFilter, SqliteStore, TaskRow, prelude::*, verify::VerifyReport,
 };
 
 use crate::{

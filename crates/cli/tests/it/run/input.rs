@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, SessionId, Timestamp};
-use rooftree_store::{InboxPost, SqliteStore, Store};
+use rooftree_store::{InboxPost, SqliteStore, prelude::*};
 
 use super::fixture::Desk;
 

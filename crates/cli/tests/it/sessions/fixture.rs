@@ -12,7 +12,7 @@ use rooftree_protocol::{
     event::{self, ReplyPart, ReplyRecord, RunEnd, RunMode, StopReason, ToolRecord},
 };
 use rooftree_store::{
-    AppendBatch, Claim, ClaimOutcome, InboxPost, NewSessionRow, Owner, SqliteStore, Store,
+    AppendBatch, Claim, ClaimOutcome, InboxPost, NewSessionRow, Owner, SqliteStore, prelude::*,
 };
 use serde_json::{Value, json};
 

@@ -1,0 +1,282 @@
+//! Implements the store traits for [`SqliteStore`]: each method is one read or one queued write.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
+use tokio::sync::watch;
+
+use super::{
+    SqliteStore,
+    append::EncodedBatch,
+    blobs,
+    claim_check::ClaimProof,
+    claims,
+    claims::ClaimRequest,
+    commands, foreground, inbox,
+    inbox_counters::RecipientFilter,
+    inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, verify,
+    writer::{Durability, Writer},
+};
+use crate::{
+    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, Store, TaskRow, TaskStore, hash_chain, verify::VerifyReport,
+};
+
+impl SessionStore for SqliteStore {
+    fn open(&self, new: NewSessionRow) -> Pending<Session> {
+        self.write(move |connection| sessions::open(connection, &new))
+    }
+
+    fn update(&self, session: &SessionId, patch: SessionPatch) -> Pending<Session> {
+        let session = session.clone();
+        self.write(move |connection| sessions::update(connection, &session, &patch))
+    }
+
+    fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session> {
+        let from = from.clone();
+        self.write(move |connection| sessions::fork(connection, &from, at, &new))
+    }
+
+    fn claim(
+        &self,
+        session: &SessionId,
+        owner: &Owner,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Pending<ClaimOutcome> {
+        let (session, owner) = (session.clone(), owner.clone());
+        self.write_for(Durability::Sight, move |connection| {
+            claims::claim(
+                connection,
+                &session,
+                &ClaimRequest {
+                    owner: &owner,
+                    now,
+                    until,
+                },
+            )
+        })
+    }
+
+    fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()> {
+        let proof = ClaimProof::from(claim);
+        self.write_for(Durability::Sight, move |connection| {
+            claims::renew(connection, &proof, until)
+        })
+    }
+
+    fn release(&self, claim: Claim) -> Pending<bool> {
+        let proof = ClaimProof::from(&claim);
+        self.write_for(Durability::Sight, move |connection| {
+            claims::release(connection, &proof)
+        })
+    }
+
+    fn append(&self, claim: &Claim, mut batch: AppendBatch) -> Pending<()> {
+        let events = std::mem::take(&mut batch.events);
+        self.append_encoded(claim, EncodedBatch::encode(&events, batch))
+    }
+
+    fn append_shared(
+        &self,
+        claim: &Claim,
+        events: &[Arc<Event>],
+        batch: AppendBatch,
+    ) -> Pending<()> {
+        self.append_encoded(claim, EncodedBatch::encode(events, batch))
+    }
+
+    fn session(&self, id: &SessionId) -> Pending<Option<Session>> {
+        let id = id.clone();
+        self.read(move |connection| sessions::by_id(connection, &id))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
+        self.read(move |connection| foreground::list(connection, &filter))
+    }
+
+    fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {
+        let key = key.to_owned();
+        self.read(move |connection| sessions::by_key(connection, &key))
+    }
+
+    fn unfinished(&self) -> Pending<Vec<SessionId>> {
+        self.read(unfinished::unfinished)
+    }
+
+    fn owner(&self, session: &SessionId) -> Pending<Option<Owner>> {
+        let session = session.clone();
+        self.read(move |connection| claims::owner(connection, &session))
+    }
+
+    fn events(&self, session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>> {
+        let session = session.clone();
+        self.read(move |connection| journal::events(connection, &session, after, limit))
+    }
+
+    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>> {
+        let (words, queue) = (words.to_owned(), self.queue().cloned());
+        self.read(move |connection| {
+            // The index is the writer's to write; this reader waits for it.
+            if let Some(queue) = queue.filter(|_| search::is_behind(connection).unwrap_or(true)) {
+                while !queue.write(search::index_more).wait()? {}
+            }
+            search::search(connection, &words, limit)
+        })
+    }
+
+    fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
+        self.read(move |connection| runs::list(connection, &filter))
+    }
+}
+
+impl InboxStore for SqliteStore {
+    fn post(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.post_to(RecipientFilter::Every, post)
+    }
+
+    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.post_to(RecipientFilter::Living, post)
+    }
+
+    fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
+        let session = session.clone();
+        self.write(move |connection| commands::put(connection, &session, &command, at))
+    }
+
+    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
+        let (proof, queue) = (ClaimProof::from(claim), self.queue().cloned());
+        self.read(move |connection| {
+            // An owner asks after every commit. Taking nothing must not be a commit itself:
+            // it would be news to the owner again, and so on for as long as it is awake.
+            match queue.filter(|_| commands::are_waiting(connection, &proof).unwrap_or(true)) {
+                Some(queue) => queue
+                    .write(move |connection| commands::take(connection, &proof))
+                    .wait(),
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
+        let session = session.clone();
+        self.read(move |connection| inbox::waiting(connection, &session, lane, limit))
+    }
+}
+
+impl QuestionStore for SqliteStore {
+    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome> {
+        let id = id.to_owned();
+        self.write(move |connection| {
+            // An end of an id is for people; what is written is the whole one.
+            let id = inquiries::one(connection, &id)?.map_or_else(|| id.clone(), |found| found.id);
+            inquiries::answer(connection, &id, &answered)
+        })
+    }
+
+    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>> {
+        let id = id.to_owned();
+        self.read(move |connection| inquiries::answered(connection, &id))
+    }
+
+    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>> {
+        let id = id.to_owned();
+        self.read(move |connection| inquiries::one(connection, &id))
+    }
+
+    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
+        let root = root.cloned();
+        self.read(move |connection| inquiries::open(connection, root.as_ref()))
+    }
+}
+
+impl TaskStore for SqliteStore {
+    fn put_task(&self, task: TaskRow) -> Pending<()> {
+        self.write(move |connection| tasks::put(connection, &task))
+    }
+
+    fn put_output(&self, task: &str, piece: OutputPiece) -> Pending<()> {
+        let task = task.to_owned();
+        self.write_for(Durability::Sight, move |connection| {
+            task_output::put(connection, &task, &piece)
+        })
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
+        // Hashed here: the writer has better things to do.
+        let name = hash_chain::blob_id(&bytes);
+        self.write(move |connection| blobs::put(connection, &name, &bytes))
+    }
+
+    fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
+        let id = id.to_owned();
+        self.read(move |connection| tasks::one(connection, &id))
+    }
+
+    fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {
+        let session = session.cloned();
+        self.read(move |connection| tasks::list(connection, session.as_ref()))
+    }
+
+    fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
+        let task = task.to_owned();
+        self.read(move |connection| task_output::after(connection, &task, after))
+    }
+
+    fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>> {
+        let task = task.to_owned();
+        self.read(move |connection| task_output::last(connection, &task))
+    }
+
+    fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
+        let (id, queue) = (id.clone(), self.queue().cloned());
+        self.read(
+            move |connection| match (blobs::bytes(connection, &id)?, queue) {
+                // What names it may be queued and not committed yet: the writer answers after everything before it.
+                (None, Some(queue)) => queue
+                    .write_for(Durability::Sight, move |connection| {
+                        blobs::bytes(connection, &id)
+                    })
+                    .wait(),
+                (found, _) => Ok(found),
+            },
+        )
+    }
+}
+
+impl RowStore for SqliteStore {
+    fn put_rule(&self, rule: RuleRow) -> Pending<i64> {
+        self.write(move |connection| rules::put(connection, &rule))
+    }
+
+    fn remove_rule(&self, number: i64) -> Pending<bool> {
+        self.write(move |connection| rules::remove(connection, number))
+    }
+
+    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
+        self.read(rules::list)
+    }
+}
+
+impl Store for SqliteStore {
+    fn verify(&self) -> Pending<VerifyReport> {
+        let found = self.found.clone();
+        self.read(move |connection| verify::verify(connection, found))
+    }
+
+    fn settled(&self) -> Pending<()> {
+        self.writer
+            .as_ref()
+            .map_or_else(|| Pending::ready(Ok(())), Writer::settled)
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        let watcher = self.changes.watch();
+        if let Some(queue) = self.writer.as_ref().and_then(Writer::queue) {
+            queue.watched();
+        }
+        watcher
+    }
+}
