@@ -114,7 +114,7 @@ impl Scene {
             connector_key: None,
             at: SystemClock.now(),
         };
-        wait(Store::open(&store, row)).unwrap();
+        wait(SessionStore::open(&store, row)).unwrap();
     }
 
     pub fn home(&self) -> &Path {
