@@ -61,7 +61,7 @@ impl ProcessTaskList {
         loop {
             tokio::select! {
                 event = events.recv() => match event {
-                    Some(event) => self.note(event),
+                    Some(event) => self.note(event).await,
                     None => return,
                 },
                 _ = pause.tick(), if !self.running.is_empty() => {
@@ -71,11 +71,11 @@ impl ProcessTaskList {
             }
         }
         while let Ok(event) = events.try_recv() {
-            self.note(event);
+            self.note(event).await;
         }
     }
 
-    fn note(&mut self, event: ProcessEvent) {
+    async fn note(&mut self, event: ProcessEvent) {
         let world = &self.world;
         match event {
             ProcessEvent::Started {
@@ -110,7 +110,7 @@ impl ProcessTaskList {
                     let is_by_itself =
                         matches!(ending, ExitReason::Exited(_) | ExitReason::Signalled(_));
                     if is_by_itself && !is_told {
-                        tell_agent(world, &process.task, &ending);
+                        tell_agent(world, &process.task, &ending).await;
                     }
                     world
                         .store()
@@ -169,9 +169,12 @@ pub(crate) async fn settle_left(world: &RuntimeContext, session: &SessionId) -> 
 }
 
 /// Tells the agent that its program has ended, once: the message has the same key as the one about a program whose
-/// process was killed. An agent that has nothing to do is woken, as by a sub-agent in background that ends.
-fn tell_agent(world: &Arc<RuntimeContext>, task: &TaskRow, ending: &ExitReason) {
-    let post = notice::ended(task, &words_for(ending), world.now());
+/// process was killed. A main agent that has nothing to do is woken. A sub-agent reads it before its next turn only: a
+/// run that this message started would not have the narrowed rights of the run that its parent asked for.
+async fn tell_agent(world: &Arc<RuntimeContext>, task: &TaskRow, ending: &ExitReason) {
+    let session = world.store().session(&task.session).await;
+    let is_main = matches!(session, Ok(Some(session)) if session.parent.is_none());
+    let post = notice::ended(task, &words_for(ending), !is_main, world.now());
     let posted = world.store().post_to_living(post);
     let (world, session) = (world.clone(), task.session.clone());
     world.clone().crew.spawn(async move {

@@ -121,7 +121,7 @@ async fn a_hook_that_does_not_answer_refuses() {
         .permission_mode(PermissionMode::Bypass)
         .clock(clock)
         .before_tool(move |_| {
-            // The hook's patience is counted from now on; somebody turns the clock while it thinks.
+            // The hook's timeout starts now; another task advances the clock while it works.
             let turned = turned.clone();
             tokio::spawn(async move {
                 loop {

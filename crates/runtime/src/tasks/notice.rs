@@ -5,13 +5,13 @@
 use rooftree_protocol::{Lane, Message, MessageId, Origin, Part, Timestamp};
 use rooftree_store::{InboxPost, TaskRow};
 
-/// About a program that ended by itself. It wakes the session.
-pub(super) fn ended(task: &TaskRow, how: &str, now: Timestamp) -> InboxPost {
+/// About a program that ended by itself. It wakes the session unless it is silent.
+pub(super) fn ended(task: &TaskRow, how: &str, silent: bool, now: Timestamp) -> InboxPost {
     let text = format!(
         "[Background program {} (`{}`) ended: {how}]\nTaskOutput {{\"task_id\": \"{}\"}} shows what it wrote.",
         task.id, task.title, task.id
     );
-    post(task, text, false, now)
+    post(task, text, silent, now)
 }
 
 /// About a program whose process was killed. It is read before the next turn and does not wake the session.
