@@ -355,3 +355,85 @@ fn r1_d8_task_output_waits_for_a_program_as_long_as_is_said() {
         assert!(said.contains("is still running]"), "{wait}: {said}");
     }
 }
+
+#[test]
+fn r1_d8_the_end_of_a_sub_agents_program_starts_no_run_of_that_sub_agent() {
+    let desk = Desk::new(
+        r#"
+[[reply]]
+on = "^go"
+[[reply.call]]
+tool = "Task"
+input = { subagent_type = "lead", prompt = "dig", isolation = "none" }
+[[reply]]
+on = "^go"
+[[reply.call]]
+tool = "Bash"
+input = { command = "touch open; until [ -e dug ]; do sleep 0.05; done; sleep 1" }
+[[reply]]
+on = "^go"
+text = "done"
+[[reply]]
+on = "^dig"
+[[reply.call]]
+tool = "Bash"
+input = { command = "until [ -e open ]; do sleep 0.05; done; touch dug", run_in_background = true }
+[[reply]]
+on = "^dig"
+text = "started"
+[[reply]]
+times = 10
+text = "WOKEN"
+"#,
+    );
+    let done = desk.run(&["--permission-mode", "auto", "-o", "stream-json", "go"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    assert_eq!(
+        done.out.matches(r#""type":"run.started""#).count(),
+        2,
+        "{}",
+        done.out
+    );
+    assert!(!done.out.contains("WOKEN"), "{}", done.out);
+}
+
+#[test]
+fn r1_d8_what_a_program_of_a_killed_process_wrote_is_still_shown_to_its_own_session() {
+    let desk = Desk::new(
+        "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"printf d%s ug; echo; sleep 600\", run_in_background = true }\n\
+         [[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"until [ -e go ]; do sleep 0.05; done\" }\n",
+    );
+    let mut watched = desk.watch(&["--permission-mode", "auto", "go"]);
+    watched.until("tool.completed");
+    let tasks = |more: &[&str]| desk.house.rooftree(&[&["tasks"], more].concat());
+    let listed = || tasks(&["list", "--running", "-o", "ids"]).well();
+    let id = std::iter::repeat_with(listed)
+        .take(200)
+        .find(|ids| !ids.is_empty())
+        .unwrap();
+    let id = id.trim().to_owned();
+    let is_kept = || tasks(&["list", "-o", "json"]).well().contains("dug");
+    assert!(std::iter::repeat_with(is_kept).take(200).any(|kept| kept));
+    watched.signal("KILL");
+    desk.write("go", "");
+    watched.done();
+    desk.rewrite(&format!(
+        "[[reply]]\non = \"^again\"\n[[reply.call]]\ntool = \"TaskOutput\"\ninput = {{ task_id = \"{id}\" }}\n\
+         [[reply]]\non = \"^again\"\ntext = \"{{{{ results[0].text }}}}\"\n[[reply]]\ntimes = 9\ntext = \"over\"\n"
+    ));
+    let done = desk.run(&["--permission-mode", "auto", "--continue", "again"]);
+    assert!(
+        done.out.contains("dug\n[prc_") && done.out.contains("outcome unknown"),
+        "{}{}",
+        done.out,
+        done.err
+    );
+    // Another session's program does not exist for this one.
+    let other = desk.run(&["--permission-mode", "auto", "again"]);
+    assert!(
+        other.out.contains("not found"),
+        "{}{}",
+        other.out,
+        other.err
+    );
+}
