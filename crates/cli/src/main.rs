@@ -5,7 +5,6 @@
 
 mod arguments;
 mod assemble;
-mod atomic_replace;
 mod commands;
 mod configured_models;
 mod credentials;

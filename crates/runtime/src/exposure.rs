@@ -13,6 +13,7 @@ use std::{
 };
 
 use rooftree_protocol::{AgentDefinition, AgentDialect, ToolSpec, definition::ToolExposure};
+use rooftree_stdx::atomic_file;
 use rooftree_tools::{
     Tool, Toolset,
     mcp::{Notice, PREFIX},
@@ -187,11 +188,7 @@ impl ExposedTools {
             if fs::read_to_string(&file).is_ok_and(|there| there == text) {
                 continue;
             }
-            fs::create_dir_all(self.directory.join(&group.name))?;
-            // Atomic rename: a concurrent reader never sees a partial file.
-            let new = file.with_extension(format!("{}.new", std::process::id()));
-            fs::write(&new, text)?;
-            fs::rename(&new, &file)?;
+            atomic_file::replace(&file, text.as_bytes())?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_stdx::atomic_file;
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput, Toolset,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
@@ -200,7 +201,7 @@ fn read(place: &Path, name: &str) -> Result<String, String> {
     }
 }
 
-/// Written to a temporary file and renamed, so that a reader never sees half of it.
+/// Replaces the file atomically: a reader never sees half of it.
 fn write(place: &Path, input: &Value) -> Result<String, String> {
     let path = file(place, name_in(input))?;
     let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
@@ -221,10 +222,7 @@ fn write(place: &Path, input: &Value) -> Result<String, String> {
             whole.len()
         ));
     }
-    fs::create_dir_all(place).map_err(failed)?;
-    let beside = path.with_extension("md.new");
-    fs::write(&beside, &whole).map_err(failed)?;
-    fs::rename(&beside, &path).map_err(failed)?;
+    atomic_file::replace(&path, whole.as_bytes()).map_err(failed)?;
     Ok(format!("Remembered in {}.", path.display()))
 }
 

@@ -8,21 +8,23 @@ use crate::{finding::Finding, repository::Repository};
 /// The same table stands in ARCHITECTURE.md with the reasons.
 const EDGES: &[(&str, &[&str])] = &[
     ("protocol", &[]),
+    ("stdx", &[]),
     ("process", &[]),
-    ("providers", &["protocol", "process"]),
-    ("tools", &["protocol", "process"]),
+    ("providers", &["protocol", "stdx", "process"]),
+    ("tools", &["protocol", "stdx", "process"]),
     ("store", &["protocol"]),
     (
         "runtime",
-        &["protocol", "process", "providers", "tools", "store"],
+        &["protocol", "stdx", "process", "providers", "tools", "store"],
     ),
-    ("server", &["protocol", "runtime"]),
+    ("server", &["protocol", "stdx", "runtime"]),
     ("macros", &[]),
     (
         "rooftree",
         &[
             "macros",
             "protocol",
+            "stdx",
             "process",
             "providers",
             "tools",
@@ -34,6 +36,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "protocol",
+            "stdx",
             "process",
             "providers",
             "tools",

@@ -1,12 +1,12 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
-mod atomic_file;
 mod back;
 mod clear;
 mod close_run;
 mod events;
 mod export;
+mod export_file;
 pub mod find;
 mod fork;
 mod import;

@@ -10,6 +10,7 @@ use rooftree_protocol::{
 use rooftree_providers::{
     Error as ProviderError, Model, ModelMessage, ModelReply, ModelRequest, ReplyChunk,
 };
+use rooftree_stdx::shorten::shorten_first_line;
 
 use super::{
     AgentActor, budget, journal::JournalCommit, limits::RunEndReason, prompt, retry,
@@ -306,7 +307,7 @@ fn record(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
         _ => None,
     });
     let text: String = texts.collect();
-    let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
+    let snippet = (!text.trim().is_empty()).then(|| shorten_first_line(&text, 120));
     let ModelReply {
         parts,
         stop,

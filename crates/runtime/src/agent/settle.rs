@@ -7,11 +7,12 @@ use rooftree_protocol::{
     ToolCall,
     event::{RunEnd, RunMode},
 };
+use rooftree_stdx::shorten::shorten_first_line;
 use rooftree_store::{InboxPost, failpoint};
 
 use super::{
     AgentActor, call::record_cancelled, hook_points, journal::JournalCommit, limits,
-    limits::RunEndReason, nested_calls, take::shortened, task,
+    limits::RunEndReason, nested_calls, task,
 };
 use crate::{Error, runtime_context::SessionAction};
 
@@ -68,7 +69,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         .filter(|mandate| mandate.expects_answer());
     let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
-    let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
+    let snippet = (!summary.text.is_empty()).then(|| shorten_first_line(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
     let mut commit = JournalCommit {
         bodies,

@@ -6,6 +6,7 @@ use rooftree_protocol::{
     EventBody, Lane, Message, Origin, RunId, SessionId, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason},
 };
+use rooftree_stdx::shorten::shorten_first_line;
 use rooftree_store::{InboxItem, batch_limit, failpoint};
 
 use super::{AgentActor, History, hook_points, journal::JournalCommit};
@@ -58,7 +59,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
             .bodies
             .extend(item.message.call.as_deref().map(asked_for));
         commit.taken.push((item.lane, item.position));
-        commit.snippet = Some(shortened(&item.message.text(), 120));
+        commit.snippet = Some(shorten_first_line(&item.message.text(), 120));
     }
     // Whatever else waits at the boundary belongs into this run.
     agent.has_news = true;
@@ -241,15 +242,6 @@ fn mode_of(message: &Message) -> RunMode {
 fn titled(message: &Message) -> String {
     match &message.mandate {
         Some(mandate) if !mandate.title.is_empty() => mandate.title.clone(),
-        _ => shortened(&message.text(), 80),
-    }
-}
-
-/// The first line of a text, cut to so many characters.
-pub(super) fn shortened(text: &str, chars: usize) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line.to_owned(),
+        _ => shorten_first_line(&message.text(), 80),
     }
 }

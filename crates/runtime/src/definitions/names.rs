@@ -1,5 +1,7 @@
 //! Validates names of agents and tools, and suggests the nearest known name.
 
+use rooftree_stdx::edit_distance::edit_distance;
+
 /// The tools that only look: what an agent in the manner of emdash has unless it says otherwise.
 pub const READ_ONLY: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearch"];
 
@@ -131,37 +133,9 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let written = plain(written);
     let (steps, word) = known
         .into_iter()
-        .map(|word| (distance(&written, &plain(word)), word))
+        .map(|word| (edit_distance(&written, &plain(word)), word))
         .min()?;
     (steps <= written.chars().count().div_ceil(3).min(3)).then_some(word)
-}
-
-/// Letters to add, drop, change or swap with their neighbour on the way from one word to another.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=to.len()).collect();
-    for (row, letter) in from.iter().enumerate() {
-        let mut line = vec![row + 1];
-        for (column, other) in to.iter().enumerate() {
-            let at =
-                |line: &[usize], column: usize| line.get(column).copied().unwrap_or(usize::MAX / 2);
-            let changed = at(&above, column) + usize::from(letter != other);
-            let mut best = changed
-                .min(at(&above, column + 1) + 1)
-                .min(at(&line, column) + 1);
-            let is_swap = row > 0
-                && column > 0
-                && from.get(row - 1) == Some(other)
-                && to.get(column - 1) == Some(letter);
-            if is_swap {
-                best = best.min(at(&before, column - 1) + 1);
-            }
-            line.push(best);
-        }
-        before = std::mem::replace(&mut above, line);
-    }
-    above.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

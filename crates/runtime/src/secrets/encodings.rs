@@ -1,5 +1,7 @@
 //! Encodings of a known secret to search for: plain, JSON, percent-encoded, HTML, base32, base64.
 
+use rooftree_stdx::xml::escape_text;
+
 /// Every form of a value, without repeats. Forms of base64 hold wherever in a longer text the value is.
 pub(super) fn of(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
@@ -107,10 +109,7 @@ fn in_escapes(value: &str) -> [String; 3] {
 
 /// As HTML and XML escape it, in the spellings that libraries have for quotes.
 fn in_html(value: &str) -> Vec<String> {
-    let base = value
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
+    let base = escape_text(value);
     let quotes = [
         ("&quot;", "&#39;"),
         ("&#34;", "&#39;"),

@@ -3,15 +3,17 @@
 //! It is written before the copy is made, so that a crash leaves no unrecorded copy.
 
 use std::{
-    fs, io,
+    fs,
+    io::Write,
     path::{Path, PathBuf},
 };
 
 use rooftree_process::{ProcessIdentity, is_alive};
 use rooftree_protocol::Problem;
+use rooftree_stdx::atomic_file::{self, AtomicFile};
 use serde::{Deserialize, Serialize};
 
-use super::{Workspace, blocking, errors, scratch::random_name};
+use super::{Workspace, blocking, errors};
 
 /// What may lie under a copy's name, with the copy itself; a name is free when nothing does.
 const ENDINGS: [&str; 4] = ["", ASIDE, REMOVED, KEPT];
@@ -70,15 +72,13 @@ impl CopyRecord {
             if taken.any(|path| path.symlink_metadata().is_ok()) {
                 return Ok(false);
             }
-            let new = record.write_beside(&path)?;
-            // A link is made whole or not at all, and never over something.
-            let linked = fs::hard_link(&new, &path);
-            let _ = fs::remove_file(&new);
-            match linked {
-                Ok(()) => Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-                Err(error) => Err(errors::at("write", &path)(error)),
-            }
+            let text = record.to_json()?;
+            let write = || {
+                let mut file = AtomicFile::create(&path)?;
+                file.write_all(&text)?;
+                file.commit_new()
+            };
+            write().map_err(errors::at("write", &path))
         })
         .await
     }
@@ -140,18 +140,15 @@ impl CopyRecord {
         change(&mut record);
         let path = path_of(root);
         blocking::run(move || {
-            let new = record.write_beside(&path)?;
-            fs::rename(&new, &path).map_err(errors::at("write", &path))
+            let text = record.to_json()?;
+            atomic_file::replace(&path, &text).map_err(errors::at("write", &path))
         })
         .await
     }
 
-    fn write_beside(&self, path: &Path) -> Result<PathBuf, Problem> {
-        let new = path.with_extension(random_name()?);
-        let text = serde_json::to_vec_pretty(self)
-            .map_err(|error| errors::failed("write down the workspace").cause(error.to_string()))?;
-        fs::write(&new, text).map_err(errors::at("write", &new))?;
-        Ok(new)
+    fn to_json(&self) -> Result<Vec<u8>, Problem> {
+        serde_json::to_vec_pretty(self)
+            .map_err(|error| errors::failed("write down the workspace").cause(error.to_string()))
     }
 }
 

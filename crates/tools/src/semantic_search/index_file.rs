@@ -12,8 +12,8 @@ use std::{
     sync::Arc,
 };
 
+use rooftree_stdx::atomic_file::AtomicFile;
 use sha2::{Digest, Sha256};
-use tempfile::Builder;
 
 use super::{
     definition::ChunkKind,
@@ -53,12 +53,9 @@ pub(super) fn replace(place: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let sum = hash(&bytes);
     bytes.extend_from_slice(&sum);
-    let mut temporary = Builder::new().prefix(".writing-").tempfile_in(directory)?;
-    temporary.write_all(&bytes)?;
-    temporary
-        .persist(place)
-        .map(|_| ())
-        .map_err(|error| error.error)
+    let mut file = AtomicFile::private(place)?;
+    file.write_all(&bytes)?;
+    file.commit_without_fsync()
 }
 
 /// Bytes without the hash behind them, if it is theirs.

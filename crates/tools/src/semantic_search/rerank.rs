@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rooftree_stdx::shorten::shorten;
+
 use super::{
     definition::{ChunkKind, definition},
     index::SearchIndex,
@@ -247,18 +249,14 @@ fn snippet(lines: &[(u32, &str)], worths: &[f32], opening: usize) -> Vec<(u32, S
         .take(SHOWN_LINES)
         .collect();
     chosen.sort_unstable();
-    let line = |at: &usize| lines.get(*at).map(|(number, text)| (*number, cut(text)));
+    let line = |at: &usize| {
+        lines
+            .get(*at)
+            .map(|(number, text)| (*number, shorten(text.trim_end(), SHOWN_CHARS)))
+    };
     chosen
         .iter()
         .filter_map(line)
         .filter(|(_, text)| !text.trim().is_empty())
         .collect()
-}
-
-fn cut(line: &str) -> String {
-    let line = line.trim_end();
-    match line.char_indices().nth(SHOWN_CHARS) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line.to_owned(),
-    }
 }

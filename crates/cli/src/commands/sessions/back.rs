@@ -5,6 +5,7 @@ use rooftree_protocol::{
     ErrorCode, Event, EventBody, Lane, Message, MessageId, Origin, Part, Problem, Session,
 };
 use rooftree_runtime::{Clock, SystemClock};
+use rooftree_stdx::shorten::shorten;
 use rooftree_store::InboxPost;
 
 use super::{
@@ -93,7 +94,7 @@ fn summary(session: &Session, own: &[&Event]) -> Option<String> {
                     "{}, {}: {}",
                     session.agent,
                     end.status,
-                    cut(end.text.trim(), ANSWER)
+                    shorten(end.text.trim(), ANSWER)
                 ));
                 let files: Vec<String> = end
                     .files
@@ -112,12 +113,5 @@ fn summary(session: &Session, own: &[&Event]) -> Option<String> {
         session.agent,
         lines.join("\n")
     );
-    (!lines.is_empty()).then(|| cut(&told, WHOLE))
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    (!lines.is_empty()).then(|| shorten(&told, WHOLE))
 }

@@ -8,7 +8,7 @@ use rooftree_store::Store;
 
 use super::{
     archive::{self, directory},
-    atomic_file::AtomicFile,
+    export_file::ExportFile,
     find::{self, LookupScope},
     journal, open_existing, transcript,
 };
@@ -129,13 +129,13 @@ async fn lines(
 /// Where lines go.
 enum Target {
     Output,
-    File(AtomicFile),
+    File(ExportFile),
 }
 
 impl Target {
     fn open(path: Option<&Path>) -> Result<Self, Problem> {
         path.map_or(Ok(Self::Output), |path| {
-            AtomicFile::create(path).map(Self::File)
+            ExportFile::create(path).map(Self::File)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDefinition, Effect, ToolKind, ToolSpec};
+use rooftree_stdx::shorten::shorten;
 use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag},
@@ -83,11 +84,5 @@ fn described(agent: &AgentDefinition, detail: bool) -> String {
     if !detail {
         return line;
     }
-    let preview: String = agent.prompt.chars().take(PREVIEW).collect();
-    let more = if preview.len() < agent.prompt.len() {
-        "…"
-    } else {
-        ""
-    };
-    format!("{line}\n{preview}{more}\n")
+    format!("{line}\n{}\n", shorten(&agent.prompt, PREVIEW))
 }

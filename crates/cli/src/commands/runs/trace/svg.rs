@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use rooftree_stdx::xml::escape_attribute;
+
 use super::{
     gather::WaitCause,
     waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
@@ -243,20 +245,8 @@ fn legend(svg: &mut String, picture: &TraceChart, y: f64) {
 
 /// Text as XML takes it. What XML cannot hold at all is left out.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push(' ')
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
+    let is_unfit = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}');
+    escape_attribute(&text.replace(is_unfit, " "))
 }
 
 #[cfg(test)]

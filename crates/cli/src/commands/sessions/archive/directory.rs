@@ -13,7 +13,7 @@ use super::{
     referenced,
 };
 use crate::{
-    commands::sessions::atomic_file::{self, AtomicFile, cannot_write},
+    commands::sessions::export_file::{self, ExportFile, cannot_write},
     output,
 };
 
@@ -51,20 +51,20 @@ pub async fn write(
     }
     for id in blobs {
         if let Some(bytes) = bytes_of(store, &id).await? {
-            atomic_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
+            export_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
         }
     }
-    let mut history = AtomicFile::create(&directory.join(HISTORY))?;
+    let mut history = ExportFile::create(&directory.join(HISTORY))?;
     for event in events {
         history.write(output::json_line(event)?.as_bytes())?;
     }
     history.commit()?;
     let (descriptor, state) = apart(session, events);
-    atomic_file::write(
+    export_file::write(
         &directory.join(STATE),
         output::json_page(&state)?.as_bytes(),
     )?;
-    atomic_file::write(
+    export_file::write(
         &directory.join(DESCRIPTOR),
         output::json_page(&descriptor)?.as_bytes(),
     )

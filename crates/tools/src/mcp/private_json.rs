@@ -1,12 +1,13 @@
-//! A private file (mode 0600): replaced atomically, and locked so that one process at a time changes it.
+//! A private JSON file (mode 0600): replaced atomically, and locked so that one process at a time changes it.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
+use rooftree_stdx::atomic_file;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// Keeps other programs from changing the file until it is dropped.
@@ -59,18 +60,6 @@ pub(super) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
 
 /// Replaces what is in the file.
 pub(super) fn replace<T: Serialize>(path: &Path, content: &T) -> io::Result<()> {
-    let draft = path.with_extension("json.new");
-    // What a crash left behind may have another mode.
-    match fs::remove_file(&draft) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&draft)?;
-    file.write_all(serde_json::to_string_pretty(content)?.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
+    let text = serde_json::to_string_pretty(content)?;
+    atomic_file::replace_private(path, text.as_bytes())
 }
