@@ -10,12 +10,12 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use rooftree_process::{ExitReason, FinishedProcess, ProcessBounds};
 use rooftree_protocol::{Effect, ErrorCode, Part, Repeat, ToolKind, ToolSpec};
+use rooftree_shell as shell;
 use serde_json::{Value, json};
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, number, text},
-    shell,
     web::guard::NetworkGuard,
 };
 use background_processes::{BackgroundProcesses, BackgroundRequest};

@@ -36,7 +36,6 @@ pub mod resolved_path;
 mod sandbox_config;
 mod semantic_search;
 mod sensitive_paths;
-pub mod shell;
 mod task_stop;
 mod text_file;
 mod todo_write;

@@ -14,12 +14,13 @@ use rooftree_protocol::{
     event::{SkillNote, TaskNote},
     tool_call::FileNote,
 };
+use rooftree_shell as shell;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     CallReach, SandboxConfig, call_socket_env::CallSocketEnv, lexical_path::normalize_lexically,
-    notice::Notice, reach::FileTarget, shell, walk,
+    notice::Notice, reach::FileTarget, walk,
 };
 
 /// Something an agent can do.

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_tools::{
-    PolicyVerdict,
-    shell::{ShellEffects, reads_outside},
-};
+use rooftree_shell::{ShellEffects, reads_outside};
+use rooftree_tools::PolicyVerdict;
 
 use super::oracle::Oracle;
 use crate::policy::{

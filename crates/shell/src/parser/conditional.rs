@@ -1,7 +1,7 @@
 //! Parses `[[ … ]]` and arithmetic: no commands of their own, but words in which commands may hide.
 
 use super::{CompoundCommand, ShellParseError, ShellParser, ShellWord, words::Quoting};
-use crate::shell::syntax_tree::WordPiece;
+use crate::syntax_tree::WordPiece;
 
 /// Comparisons that calculate: a value such as `a[$(id)]` would run.
 const CALCULATING: [&str; 8] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];

@@ -1,7 +1,7 @@
 //! Parses redirections: direction and target.
 
 use super::{ShellParseError, ShellParser, heredoc::PendingHeredoc};
-use crate::shell::{
+use crate::{
     cursor::ends_word,
     syntax_tree::{RedirectKind, ShellRedirect, ShellWord},
 };

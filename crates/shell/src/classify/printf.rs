@@ -18,7 +18,7 @@ pub(super) fn only_prints(words: &[ShellWord]) -> bool {
 
 /// Whether it stays one word: no list, and nothing that is replaced by file names.
 fn is_one_word(word: &ShellWord) -> bool {
-    use crate::shell::WordPiece;
+    use crate::WordPiece;
     !word.may_split()
         && !word
             .pieces

@@ -1,6 +1,6 @@
 //! Which lines only look. Nothing on the left may ever move to the right without a good reason.
 
-use rooftree_tools::shell::is_read_only_line;
+use rooftree_shell::is_read_only_line;
 
 const LOOKING: &[&str] = &[
     "ls",

@@ -1,7 +1,7 @@
 //! Parses words: quotes, escapes and the characters that expand.
 
 use super::{ShellParseError, ShellParser, ShellWord};
-use crate::shell::{cursor::ends_word, syntax_tree::WordPiece};
+use crate::{cursor::ends_word, syntax_tree::WordPiece};
 
 /// Whether a place is inside double quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,16 @@
 //! Shell command lines: a bash parser, and the effects a line would have if it ran.
 //!
-//! `parse` returns the syntax tree or an error. `ShellEffects` lists what a line does: every simple command in it,
-//! however nested, and the files it writes. Nothing here knows permission rules.
+//! [`parse`] returns the syntax tree ([`ShellScript`]) or a [`ShellParseError`]. [`ShellEffects`] lists what a line
+//! does: every simple command in it ([`ShellCall`]), however nested, and the files it writes. [`classify`] says of a
+//! command whether it only looks ([`CommandClass`]). Nothing here knows permission rules or runs anything.
+//!
+//! ```
+//! use rooftree_shell::{ShellEffects, is_read_only_line};
+//!
+//! assert!(is_read_only_line("git log | head -3"));
+//! assert!(!is_read_only_line("git log > out.txt"));
+//! assert_eq!(ShellEffects::of("cd a && ls").map(|effects| effects.calls.len()), Ok(2));
+//! ```
 
 mod classify;
 mod cursor;

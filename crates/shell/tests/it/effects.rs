@@ -3,8 +3,8 @@
 
 use std::cell::RefCell;
 
+use rooftree_shell::is_read_only_line;
 use rooftree_testkit::fuzz;
-use rooftree_tools::shell::is_read_only_line;
 
 use super::{
     dice::{Dice, PIECES},

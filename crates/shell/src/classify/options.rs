@@ -3,7 +3,7 @@
 //! Long options may be shortened, short ones clustered, and both may stand after operands. A word that
 //! is known only when it runs may turn out to be any option.
 
-use crate::shell::ShellWord;
+use crate::ShellWord;
 
 /// The words after a program.
 pub(super) struct CallOptions<'w> {

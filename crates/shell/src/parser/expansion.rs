@@ -1,7 +1,7 @@
 //! Parses expansions that begin with `$` or a backtick: variables, arithmetic, command substitutions.
 
 use super::{ShellParseError, ShellParser, ShellScript, ShellWord, name_at, words::Quoting};
-use crate::shell::syntax_tree::WordPiece;
+use crate::syntax_tree::WordPiece;
 
 impl ShellParser<'_> {
     /// Takes what `$` or a backtick begins.

@@ -4,7 +4,7 @@
 //! not listed, and all forms that are not, count as doing that: `let`, `mapfile`, `getopts`, `unset`, `printf -v`.
 
 use super::{ACTS, CommandClass, options::CallOptions, printf};
-use crate::shell::{ShellCall, ShellWord, WordPiece, variables};
+use crate::{ShellCall, ShellWord, WordPiece, variables};
 
 const RUNS: CommandClass = CommandClass::Runs("it changes how the shell goes on, or runs text");
 
@@ -97,7 +97,7 @@ fn sets_care(texts: &[String]) -> bool {
 fn is_harmless_declaration(word: &ShellWord) -> bool {
     let shape = word.shape();
     let (name, value) = shape.split_once('=').unwrap_or((&shape, ""));
-    let assignment = crate::shell::ShellAssignment {
+    let assignment = crate::ShellAssignment {
         name: name.to_owned(),
         values: vec![ShellWord::text(value)],
     };

@@ -40,7 +40,7 @@ const CLONE: OptionTable = OptionTable::careful(
 ///
 /// `--repo`, `--receive-pack`, `--upload-pack`, `--multiple`, `--config`, `--reference`, `--recurse-submodules` and
 /// their like are left out: they name another place or program.
-pub(in crate::shell::classify) fn form(command: &str) -> Option<OptionTable> {
+pub(in crate::classify) fn form(command: &str) -> Option<OptionTable> {
     match command {
         "push" => Some(PUSH),
         "fetch" => Some(FETCH),
@@ -52,7 +52,7 @@ pub(in crate::shell::classify) fn form(command: &str) -> Option<OptionTable> {
 
 /// Whether what is sent to or got from is on another machine, as far as it is said here: the remote that
 /// a clone has by itself, or an address.
-pub(in crate::shell::classify) fn is_elsewhere(command: &str, operands: &[&ShellWord]) -> bool {
+pub(in crate::classify) fn is_elsewhere(command: &str, operands: &[&ShellWord]) -> bool {
     let Some(place) = operands.first() else {
         return command != "clone";
     };

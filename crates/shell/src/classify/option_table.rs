@@ -4,7 +4,7 @@
 //! implementation of it, may write a file or run a program by it. Long options are compared whole, because a
 //! shortened one (`--outp`) is not in the table either.
 
-use crate::shell::{ShellWord, WordPiece};
+use crate::{ShellWord, WordPiece};
 
 /// The options of one program.
 #[derive(Clone, Copy)]

@@ -76,7 +76,7 @@ const LONG: &str = "
     ws-error-highlight z";
 
 /// The options of a sub-command that looks; none for other sub-commands.
-pub(in crate::shell::classify) fn form(command: &str) -> Option<OptionTable> {
+pub(in crate::classify) fn form(command: &str) -> Option<OptionTable> {
     let (_, flags, valued) = LETTERS.into_iter().find(|(name, ..)| *name == command)?;
     Some(OptionTable::careful(flags, valued, LONG).with_values_attached())
 }

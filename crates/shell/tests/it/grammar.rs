@@ -1,6 +1,6 @@
 //! What the grammar finds, and what it refuses.
 
-use rooftree_tools::shell::{LONGEST, RedirectKind, ShellEffects, parse};
+use rooftree_shell::{LONGEST, RedirectKind, ShellEffects, parse};
 
 fn shown(line: &str) -> Vec<String> {
     ShellEffects::of(line)

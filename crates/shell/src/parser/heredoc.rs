@@ -1,7 +1,7 @@
 //! Parses here-documents: text that begins after the line that asks for it.
 
 use super::{ShellCommand, ShellParseError, ShellParser, ShellWord, SimpleCommand, words::Quoting};
-use crate::shell::syntax_tree::{RedirectKind, ShellRedirect};
+use crate::syntax_tree::{RedirectKind, ShellRedirect};
 
 /// A here-document whose text is still to come.
 pub(super) struct PendingHeredoc {

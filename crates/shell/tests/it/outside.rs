@@ -1,6 +1,6 @@
 //! Which lines return text from outside.
 
-use rooftree_tools::shell::reads_outside;
+use rooftree_shell::reads_outside;
 
 const OUTSIDE: &[&str] = &[
     "curl https://example.org",

@@ -12,7 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rooftree_tools::shell::{ShellCall, ShellEffects, innermost};
+use rooftree_shell::{ShellCall, ShellEffects, innermost};
 use tempfile::TempDir;
 
 /// Programs that are real behind their shims.

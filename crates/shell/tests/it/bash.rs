@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use rooftree_tools::shell::{ShellCall, ShellEffects, ShellWord};
+use rooftree_shell::{ShellCall, ShellEffects, ShellWord};
 
 use super::dice::{Dice, broken, script};
 
