@@ -11,6 +11,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rooftree_process::{ExitReason, ProcessIdentity, kill_leftovers};
 use rooftree_protocol::SessionId;
+use rooftree_secrets::StreamRedactor;
 use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
 use rooftree_tools::ProcessEvent;
 use tokio::{
@@ -23,7 +24,6 @@ pub use self::orphaned::settle_orphaned_programs;
 use crate::{
     Error,
     runtime_context::{RuntimeContext, SessionAction},
-    secrets::StreamRedactor,
 };
 
 /// How often it is written down what processes wrote.

@@ -2,6 +2,7 @@
 //!
 //! - [`atomic_file`]: replaces a file atomically and durably ([`atomic_file::AtomicFile`], [`atomic_file::replace`]).
 //! - [`edit_distance`]: how many letters two words differ by, to suggest the known word that was meant.
+//! - [`failpoint`]: places where a crash test kills or stalls the process; empty without the feature `failpoints`.
 //! - [`shorten`]: text cut to a number of characters, with `…`.
 //! - [`xml`]: text as XML and HTML take it.
 //!
@@ -17,5 +18,6 @@
 
 pub mod atomic_file;
 pub mod edit_distance;
+pub mod failpoint;
 pub mod shorten;
 pub mod xml;

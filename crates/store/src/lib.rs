@@ -6,7 +6,6 @@
 pub mod claim;
 pub mod conformance;
 pub mod error;
-pub mod failpoint;
 mod hash_chain;
 pub mod inquiries;
 mod owner;
@@ -28,6 +27,7 @@ pub use records::{
     PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, TaskStatus,
     batch_limit,
 };
+pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
 pub use store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
 

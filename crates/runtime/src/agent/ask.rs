@@ -10,13 +10,14 @@ use rooftree_protocol::{
 use rooftree_providers::{
     Error as ProviderError, Model, ModelMessage, ModelReply, ModelRequest, ReplyChunk,
 };
+use rooftree_secrets::StreamRedactor;
 use rooftree_stdx::shorten::shorten_first_line;
 
 use super::{
     AgentActor, budget, journal::JournalCommit, limits::RunEndReason, prompt, retry,
     retry::RetryState, strict,
 };
-use crate::{Error, rate_limiter::RequestPermit, secrets::StreamRedactor};
+use crate::{Error, rate_limiter::RequestPermit};
 
 /// Outcome of one attempt.
 pub(super) enum ModelAttempt {

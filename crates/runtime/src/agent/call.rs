@@ -8,6 +8,7 @@ use std::{
 use rooftree_protocol::{
     CallId, Effect, EventBody, Outcome, Part, Repeat, RunId, ToolCall, event::ToolRecord,
 };
+use rooftree_secrets::StreamRedactor;
 use rooftree_tools::{
     CallReach, SandboxConfig, Tool, ToolContext, tool::ProgressCallback, toolset::ToolLookup,
 };
@@ -15,9 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{AgentActor, journal::EventPublisher};
-use crate::{
-    SecretRedactor, caller::Caller, memory, post_turn::PostTurn, secrets::StreamRedactor, workspace,
-};
+use crate::{SecretRedactor, caller::Caller, memory, post_turn::PostTurn, workspace};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]

@@ -28,7 +28,7 @@ mod programs;
 mod properties;
 mod recovery;
 mod retry;
-mod secrets;
+mod secret_funnel;
 mod servers;
 mod sessions;
 mod skills;

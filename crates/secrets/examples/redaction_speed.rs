@@ -1,10 +1,10 @@
 //! How long it takes to look for secrets in text that has none, per kilobyte.
 //!
-//! `cargo run --release -p rooftree-runtime --example redaction_speed FILE …`
+//! `cargo run --release -p rooftree-secrets --example redaction_speed FILE …`
 
 use std::time::Instant;
 
-use rooftree_runtime::secrets::{SecretRedactor, StreamRedactor};
+use rooftree_secrets::{SecretRedactor, StreamRedactor};
 
 fn main() {
     let begun = Instant::now();

@@ -1,7 +1,7 @@
 //! What holds for any text and any bytes.
 
 use proptest::prelude::*;
-use rooftree_runtime::secrets::{SecretRedactor, StreamRedactor};
+use rooftree_secrets::{SecretRedactor, StreamRedactor};
 use rooftree_testkit::fuzz;
 
 /// Text made of what secrets are made of, so that a draw meets the code that looks closely.
@@ -72,7 +72,7 @@ fn fuzz_the_removal_of_secrets() {
         "8Q~",
         "-us1",
     ];
-    let corpus = include_str!("../../corpora/benign_secrets.txt");
+    let corpus = include_str!("../corpora/benign_secrets.txt");
     let told: Vec<String> = super::canaries(21)
         .into_iter()
         .map(|canary| canary.text)

@@ -16,7 +16,7 @@ use rooftree_store::{
 };
 use tokio::sync::watch;
 
-use super::SecretRedactor;
+use crate::SecretRedactor;
 
 /// Any store, and what must not get into it.
 pub struct RedactingStore {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use rooftree_process::looks_secret;
-use rooftree_runtime::secrets::{SecretRedactor, shape_names};
+use rooftree_secrets::{SecretRedactor, shape_names};
 
-use super::{canaries, read_in};
+use super::canaries;
 
 /// What a secret may stand in.
 fn surroundings(text: &str) -> [String; 8] {
@@ -30,7 +30,7 @@ fn every_shape_is_taken_out_wherever_it_stands() {
                 let clean = secrets
                     .clean(&text)
                     .unwrap_or_else(|| panic!("nothing found in {text}"));
-                assert_eq!(read_in(&clean, &canary), None, "{text}\nbecame\n{clean}");
+                assert_eq!(canary.read_in(&clean), None, "{text}\nbecame\n{clean}");
                 assert!(clean.contains("[redacted: "), "{clean}");
                 if text.starts_with('{') {
                     serde_json::from_str::<serde_json::Value>(&clean).expect("it is still JSON");

@@ -1,6 +1,6 @@
 //! Shapes and encodings that were not found before, as data: each with a benign neighbour that stays.
 
-use rooftree_runtime::secrets::SecretRedactor;
+use rooftree_secrets::SecretRedactor;
 
 #[test]
 fn s_l3_the_missing_shapes_are_taken_out() {

@@ -25,7 +25,7 @@ mod armed {
 
     /// By how many pages a database may grow: no limit.
     #[inline(always)]
-    pub(crate) fn room() -> Option<i64> {
+    pub fn room() -> Option<i64> {
         None
     }
 
@@ -121,7 +121,7 @@ mod armed {
     }
 
     /// By how many pages a database may grow, as if the disk were full then.
-    pub(crate) fn room() -> Option<i64> {
+    pub fn room() -> Option<i64> {
         env::var("ROOFTREE_ROOM").ok()?.parse().ok()
     }
 
@@ -131,5 +131,4 @@ mod armed {
     }
 }
 
-pub(crate) use armed::room;
-pub use armed::{is_without, note, reach, reach_at};
+pub use armed::{is_without, note, reach, reach_at, room};

@@ -6,11 +6,18 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, EventBody, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::EventFilter;
-use rooftree_testkit::{TestRuntimeBuilder, secret_canaries::SecretCanary};
+use rooftree_testkit::{
+    TestRuntimeBuilder,
+    secret_canaries::{SecretCanary, generate_canaries},
+};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
-use super::{canaries, read_in};
+/// Made-up secrets of every shape.
+fn canaries(seed: u64) -> Vec<SecretCanary> {
+    let shapes = include_str!("../../../secrets/tests/corpora/secret_shapes.txt");
+    generate_canaries(shapes, seed)
+}
 
 /// A tool that gives back what nobody should read, as a file, a page or a server may, and says it too.
 struct Leaky {
@@ -87,7 +94,7 @@ fn everything_in(directory: &Path) -> String {
 fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
     for canary in canaries {
         assert_eq!(
-            read_in(text, canary),
+            canary.read_in(text),
             None,
             "the {} is in {what}",
             canary.name

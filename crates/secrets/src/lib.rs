@@ -1,9 +1,17 @@
 //! Redacts secrets in text before it is stored or published: by value where they are known, by pattern where not.
 //!
-//! A redacted secret leaves `[redacted: github token]` behind, which breaks no JSON and no line.
-//! `RuntimeContext::event` calls this for every event, [`RedactingStore`] for all else that is written, and
-//! [`StreamRedactor`] for text that comes in pieces. A text without secrets is only scanned: nothing is copied or
-//! allocated.
+//! [`SecretRedactor`] cleans whole texts, events, messages and problems; [`StreamRedactor`] cleans text that comes in
+//! pieces. A redacted secret leaves `[redacted: github token]` behind, which breaks no JSON and no line. A text
+//! without secrets is only scanned: nothing is copied or allocated.
+//!
+//! ```
+//! use rooftree_secrets::SecretRedactor;
+//!
+//! let secrets = SecretRedactor::knowing([("key of the shop".to_owned(), "4711-0815-xyz".to_owned())]);
+//! let clean = secrets.clean("the key is 4711-0815-xyz");
+//! assert_eq!(clean.as_deref(), Some("the key is [redacted: key of the shop]"));
+//! assert_eq!(secrets.clean("nothing to hide"), None);
+//! ```
 
 mod assignment;
 mod encodings;
@@ -13,7 +21,6 @@ mod key_block;
 mod known_values;
 mod line_fields;
 mod patterns;
-mod redacting_store;
 mod scan;
 mod stream_redactor;
 mod token;
@@ -23,10 +30,10 @@ use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use rooftree_process::looks_secret;
 use rooftree_protocol::{EventBody, Message, Problem, text_visitor};
-use rooftree_store::failpoint;
+use rooftree_stdx::failpoint;
 
+pub use self::stream_redactor::StreamRedactor;
 use self::{known_values::KnownValues, patterns::SHAPES};
-pub use self::{redacting_store::RedactingStore, stream_redactor::StreamRedactor};
 
 /// A value shorter than this is in too many texts that have nothing to do with it.
 const SHORTEST_VALUE: usize = 8;

@@ -1,0 +1,14 @@
+//! Secrets: what is taken out of text, and what stays.
+
+mod further_forms;
+mod pieces;
+mod properties;
+mod shapes;
+mod staying;
+
+use rooftree_testkit::secret_canaries::{SecretCanary, generate_canaries};
+
+/// Made-up secrets of every shape.
+fn canaries(seed: u64) -> Vec<SecretCanary> {
+    generate_canaries(include_str!("../corpora/secret_shapes.txt"), seed)
+}
