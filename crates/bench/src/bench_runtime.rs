@@ -103,7 +103,7 @@ impl BenchRuntime {
             run_timeout: None,
             max_cost_usd: None,
             depth: None,
-            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
+            workspaces: rooftree_runtime::WorkspaceConfig {
                 directory: directory.join("workspaces"),
                 copy_limit_bytes: 0,
                 copy_limit_files: 0,

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
 use rooftree_runtime::{
     AgentRuntime, ApprovalSource, Clock, ContextWatcher, Definitions, Hooks, RuntimeOptions,
-    SecretRedactor, SystemClock, delegation, exposure, memory::MemoryDirs, memory_tools,
-    people_tools, skill_tools, workspace::WorkspaceConfig,
+    SecretRedactor, SystemClock, WorkspaceConfig, delegation, exposure, memory::MemoryDirs,
+    memory_tools, people_tools, skill_tools,
 };
 use rooftree_store::Store;
 use rooftree_tools::{

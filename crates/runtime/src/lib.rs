@@ -41,7 +41,6 @@ mod signals;
 pub mod skill_tools;
 mod tasks;
 mod unfinished_sessions;
-pub mod workspace;
 
 pub use agent::{
     history::History,
@@ -56,6 +55,7 @@ pub use handle::Handle;
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
 pub use rooftree_secrets::SecretRedactor;
+pub use rooftree_workspace::WorkspaceConfig;
 pub use runtime::AgentRuntime;
 pub use runtime_context::{ApprovalSource, ModelResolver, RuntimeOptions};
 pub use tasks::settle_orphaned_programs;

@@ -16,6 +16,7 @@ use rooftree_tools::{
     BackgroundProcesses, Policy, SandboxConfig, Toolset,
     mcp::{McpAgentTools, McpServerPool},
 };
+use rooftree_workspace::WorkspaceConfig;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -24,7 +25,7 @@ use crate::{
     cached_answers::AnswerCache, call_socket::CallSocket, checks::VerifierFunction,
     delegation_registry::DelegationRegistry, exposure::CallSocketConfig, hooks::SessionTracker,
     mcp_scope, memory::MemoryDirs, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
-    saved_rules::SavedRules, signals::AwakeSessions, workspace,
+    saved_rules::SavedRules, signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
@@ -80,7 +81,7 @@ pub struct RuntimeOptions {
     /// Where agents remember what does not belong to a project.
     pub memory: MemoryDirs,
     /// Where working copies of children are kept.
-    pub workspaces: workspace::WorkspaceConfig,
+    pub workspaces: WorkspaceConfig,
     /// Functions of the program around that can check work, by name.
     pub checkers: BTreeMap<String, VerifierFunction>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.

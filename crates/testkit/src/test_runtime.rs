@@ -182,7 +182,7 @@ impl TestRuntimeBuilder {
             run_timeout: self.run_timeout,
             max_cost_usd: self.max_cost_usd,
             depth: self.depth,
-            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
+            workspaces: rooftree_runtime::WorkspaceConfig {
                 directory: directory.path().join("workspaces"),
                 copy_limit_bytes: 10_000_000,
                 copy_limit_files: 1_000,

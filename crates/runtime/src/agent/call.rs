@@ -12,11 +12,12 @@ use rooftree_secrets::StreamRedactor;
 use rooftree_tools::{
     CallReach, SandboxConfig, Tool, ToolContext, tool::ProgressCallback, toolset::ToolLookup,
 };
+use rooftree_workspace::copied_from;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{AgentActor, journal::EventPublisher};
-use crate::{SecretRedactor, caller::Caller, memory, post_turn::PostTurn, workspace};
+use crate::{SecretRedactor, caller::Caller, memory, post_turn::PostTurn};
 
 /// A call that passed every check but the last.
 #[derive(Clone)]
@@ -88,7 +89,7 @@ pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let options = &agent.world.options;
     let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
-    let copy = workspace::copied_from(cwd, &options.workspaces);
+    let copy = copied_from(cwd, &options.workspaces);
     let shared = shared(agent, copy.is_some()).into();
     let confining = options
         .sandbox

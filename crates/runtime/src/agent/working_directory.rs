@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{Mandate, RunId, Session};
 use rooftree_tools::mcp::Notice;
+use rooftree_workspace::Workspace;
 use serde_json::Value;
 
 use super::AgentActor;
-use crate::{runtime_context::RuntimeContext, workspace::Workspace};
+use crate::runtime_context::RuntimeContext;
 
 impl AgentActor {
     /// Moves to the directory of the run that begins, and tells people if that is not the session's own.

@@ -1,6 +1,7 @@
 //! Workspace isolation: an agent that can write while others work in the same directory gets a copy of its own.
 
 use rooftree_protocol::{Isolation, Mandate, RunId};
+use rooftree_workspace::{self as workspace, Workspace};
 use serde_json::Value;
 
 use super::{
@@ -9,11 +10,7 @@ use super::{
     request::{DelegationRequest, SessionStrategy},
     target::DelegationTarget,
 };
-use crate::{
-    agent::working_directory,
-    caller::Caller,
-    workspace::{self, Workspace},
-};
+use crate::{agent::working_directory, caller::Caller};
 
 /// Tools that change no files below the working directory.
 const HARMLESS: [&str; 18] = [

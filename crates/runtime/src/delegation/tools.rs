@@ -15,9 +15,10 @@ use std::sync::Arc;
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId, SessionId};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::ToolLookup};
+use rooftree_workspace::Workspace;
 
 use super::bounds;
-use crate::{caller::Caller, workspace::Workspace};
+use crate::caller::Caller;
 
 /// These tools, with those of delegation. What stops and shows processes now does so for agents too.
 pub fn with_tools(tools: &Toolset) -> Toolset {

@@ -38,4 +38,3 @@ mod todos;
 mod verify;
 mod watching;
 mod wires;
-mod workspace;

@@ -8,13 +8,11 @@ use rooftree_tools::{
     Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
 };
+use rooftree_workspace::{self as workspace, ApplyOutcome, ConflictStrategy, Workspace};
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
-use crate::{
-    caller::Caller,
-    workspace::{self, ApplyOutcome, ConflictStrategy, Workspace},
-};
+use crate::caller::Caller;
 
 const DESCRIPTION: &str = "Bring what a task changed in its own working copy into your working directory, merged with \
 what is there.";

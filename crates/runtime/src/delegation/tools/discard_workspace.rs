@@ -6,10 +6,10 @@ use rooftree_tools::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
 };
+use rooftree_workspace as workspace;
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
-use crate::workspace;
 
 const DESCRIPTION: &str = "Drop the working copy of a task. Refused while it holds work that was not applied, unless \
 forced; then the work stays on its branch.";

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use rooftree_runtime::workspace::{
-    ApplyOutcome, ConflictStrategy, Workspace, apply, discard, sweep,
-};
+use rooftree_workspace::{ApplyOutcome, ConflictStrategy, Workspace, apply, discard, sweep};
 use serde_json::{Value, json};
 
 use super::ground::{Ground, git, read, write};

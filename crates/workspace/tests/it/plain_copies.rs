@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 
-use rooftree_runtime::workspace::{
+use rooftree_workspace::{
     ApplyOutcome, ConflictStrategy, WorkspaceKind, apply, changes, discard, provision,
 };
 

@@ -3,7 +3,7 @@
 use std::{env, path::Path, process::Command};
 
 use rooftree_process::sandbox_probe::available_backend;
-use rooftree_runtime::workspace::{ApplyOutcome, ConflictStrategy, apply, changes, discard};
+use rooftree_workspace::{ApplyOutcome, ConflictStrategy, apply, changes, discard};
 
 use super::ground::{Ground, git, read, write};
 
@@ -56,8 +56,7 @@ async fn what_git_is_made_to_run_gets_at_nothing_outside() {
     let hook = ground.top.join(".git/hooks/post-checkout");
     smuggle(&ground, &[&outside, &inside, &hook]);
     let copied =
-        rooftree_runtime::workspace::provision(&ground.top, "writer", "12345678", &ground.place)
-            .await;
+        rooftree_workspace::provision(&ground.top, "writer", "12345678", &ground.place).await;
     assert!(
         copied.is_err(),
         "what is missing cannot be fetched: {copied:?}"
@@ -110,8 +109,7 @@ async fn a_repository_whose_parts_lie_elsewhere_can_be_copied_and_applied_to() {
     ];
     git(&super_project, &add);
     for top in [around.join("shared"), super_project.join("libs/inner")] {
-        let copy =
-            rooftree_runtime::workspace::provision(&top, "writer", "12345678", &ground.place).await;
+        let copy = rooftree_workspace::provision(&top, "writer", "12345678", &ground.place).await;
         let copy = copy.unwrap_or_else(|problem| panic!("{}: {problem:?}", top.display()));
         write(&copy.root, "a.txt", "two\n");
         assert_eq!(changes(&copy).await.unwrap().files.len(), 1);
@@ -158,7 +156,7 @@ fn where_nothing_can_confine_git_works_as_it_would() {
         .find(|file| file.is_file())
         .unwrap();
     std::os::unix::fs::symlink(found, place.path().join("git")).unwrap();
-    let name = "workspace::confined_git::where_nothing_can_confine_git_works_as_it_would";
+    let name = "confined_git::where_nothing_can_confine_git_works_as_it_would";
     let mut again = Command::new(env::current_exe().unwrap());
     let status = again
         .args(["--exact", name])

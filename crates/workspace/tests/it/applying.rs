@@ -5,9 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_runtime::workspace::{
-    ApplyOutcome, ConflictStrategy, FileChangeKind, apply, changes, discard,
-};
+use rooftree_workspace::{ApplyOutcome, ConflictStrategy, FileChangeKind, apply, changes, discard};
 
 use super::ground::{Ground, git, write};
 

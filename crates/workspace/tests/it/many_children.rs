@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rooftree_runtime::workspace::{
+use rooftree_workspace::{
     ApplyOutcome, ConflictStrategy, Workspace, apply, changes, discard, provision,
 };
 

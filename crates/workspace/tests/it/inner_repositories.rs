@@ -2,9 +2,7 @@
 
 use std::{fs, path::Path};
 
-use rooftree_runtime::workspace::{
-    ApplyOutcome, ConflictStrategy, apply, changes, discard, provision,
-};
+use rooftree_workspace::{ApplyOutcome, ConflictStrategy, apply, changes, discard, provision};
 
 use super::ground::{Ground, git, read, write};
 

@@ -10,7 +10,7 @@ use std::{
 
 use rooftree_process::{Sandbox, sandbox::SandboxNetwork};
 
-use crate::workspace::git_dirs::common_directory;
+use crate::git_dirs::common_directory;
 
 /// What one command needs besides the directory it runs in.
 #[derive(Clone, Debug, Default)]

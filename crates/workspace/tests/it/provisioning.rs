@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rooftree_runtime::workspace::{
+use rooftree_workspace::{
     ApplyOutcome, ConflictStrategy, WorkspaceKind, apply, changes, discard, provision,
 };
 

@@ -1,11 +1,31 @@
-//! Isolated working copies (workspaces) for children that write, and merging of their changes back.
+//! Isolated working copies (workspaces) for agents that write, and merging of their changes back.
 //!
-//! In a git repository a child gets a worktree made from a snapshot of the parent's tree as it is
-//! now, uncommitted and untracked files included. Elsewhere it gets a copy. What it changed is
-//! brought back by a three-way merge against that snapshot, file by file, each replaced in one step.
+//! In a git repository a child gets a worktree made from a snapshot of the parent's tree as it is now, uncommitted and
+//! untracked files included. Elsewhere it gets a copy. What it changed is brought back by a three-way merge against
+//! that snapshot, file by file, each replaced in one step.
+//!
+//! [`provision`] makes a [`Workspace`], [`changes`] lists its [`WorkspaceChanges`], [`apply`] merges them with a
+//! [`ConflictStrategy`], [`discard`] removes the copy, [`sweep`] finds copies that a crash left.
 //!
 //! Invariant: the parent's index, HEAD, branches and stash are never written.
 //! Invariant: nothing that holds work is deleted; what cannot be looked at counts as work.
+//!
+//! ```no_run
+//! use rooftree_workspace::{ConflictStrategy, WorkspaceConfig, apply, discard, provision};
+//!
+//! # async fn example() -> Result<(), rooftree_protocol::Problem> {
+//! let config = WorkspaceConfig {
+//!     directory: "/var/tmp/copies".into(),
+//!     copy_limit_bytes: 100_000_000,
+//!     copy_limit_files: 10_000,
+//! };
+//! let copy = provision("/home/me/project".as_ref(), "writer", "12345678", &config).await?;
+//! std::fs::write(copy.cwd.join("new.txt"), "from the child").ok();
+//! apply(&copy, ConflictStrategy::Refuse).await?;
+//! discard(&copy, false).await?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod blocking;
 mod change;
@@ -88,7 +108,7 @@ pub struct WorkspaceConfig {
 ///
 /// Invariant: a directory among the copies is in a copy, also if its record cannot be read. Then the original
 /// is not known, and the copy stands for it.
-pub(crate) fn copied_from(directory: &Path, place: &WorkspaceConfig) -> Option<(PathBuf, PathBuf)> {
+pub fn copied_from(directory: &Path, place: &WorkspaceConfig) -> Option<(PathBuf, PathBuf)> {
     let directory = std::fs::canonicalize(directory).ok()?;
     let copies = std::fs::canonicalize(&place.directory).ok()?;
     let inside = directory.strip_prefix(&copies).ok()?;

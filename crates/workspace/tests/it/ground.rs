@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use rooftree_runtime::workspace::{Workspace, WorkspaceConfig, provision};
+use rooftree_workspace::{Workspace, WorkspaceConfig, provision};
 use tempfile::TempDir;
 
 pub struct Ground {
