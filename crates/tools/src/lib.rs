@@ -66,8 +66,9 @@ pub use policy::{
     Derivation, PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
 };
 pub use reach::{CallReach, DeniedPaths};
+pub use rooftree_search::Embedder;
 pub use sandbox_config::{SandboxConfig, SandboxScanCache, SessionSandbox};
-pub use semantic_search::{Embedder, SemanticSearchTool};
+pub use semantic_search::SemanticSearchTool;
 pub use tool::{Tool, ToolContext, ToolOutput, returns_outside_text};
 pub use toolset::Toolset;
 pub use web::WebConfig;

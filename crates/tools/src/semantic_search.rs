@@ -1,46 +1,30 @@
 //! SemanticSearch: finds chunks of code and text by topic, offline.
 //!
-//! The words of a query are looked up in an index of the working directory: identifiers are split, words are stemmed,
-//! chunks are ranked by BM25 (`rank.rs`) and reranked (`rerank.rs`). With an [`Embedder`], a second ranking by
-//! embeddings is fused in (`embeddings.rs`).
-//!
-//! There is one index per root. The root is the working directory, or, for a path outside it, that path: only files
-//! that the policy has judged are read. Every search refreshes the index.
+//! The search itself is the crate `rooftree_search`. The root of an index is the working directory, or, for a path
+//! outside it, that path: only files that the policy has judged are read.
 
-mod answer;
-mod chunk;
-mod definition;
-mod embedder;
-mod embeddings;
-mod file_scan;
-mod index;
-mod index_cache;
-mod index_file;
-mod indexed_file;
-mod postings;
-mod prior;
-mod query;
-mod rank;
 mod request;
-mod rerank;
-mod search;
-mod stem;
-mod synonyms;
-mod tokenizer;
-mod vectors;
 
 use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_search::{Embedder, FileSource, SearchError, SemanticSearcher};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    reach,
+    walk::{self, WalkExclusion},
 };
-pub use embedder::Embedder;
-use search::SemanticSearcher;
+
+/// Files as other search tools find, open and show them.
+const FILES: FileSource = FileSource {
+    walk: |root| walk::walk(root, WalkExclusion::Ignored),
+    open: reach::read,
+    shown: walk::shown,
+};
 
 const DESCRIPTION: &str = "Find code and text by what it is about, in plain words or identifiers: \
     `where are retries handled`. Shows the best places with a few lines each. Grep is better for exact text.";
@@ -78,14 +62,18 @@ impl SemanticSearchTool {
         let spec = arguments::spec("SemanticSearch", DESCRIPTION, &ARGUMENTS);
         Self {
             spec,
-            search: Arc::new(SemanticSearcher::new(cache_directory, None)),
+            search: Arc::new(SemanticSearcher::new(FILES, cache_directory, None)),
         }
     }
 
     /// A search that knows meanings too.
     pub fn with_embedder(cache_directory: Option<PathBuf>, embedder: Arc<dyn Embedder>) -> Self {
         Self {
-            search: Arc::new(SemanticSearcher::new(cache_directory, Some(embedder))),
+            search: Arc::new(SemanticSearcher::new(
+                FILES,
+                cache_directory,
+                Some(embedder),
+            )),
             ..Self::new(None)
         }
     }
@@ -140,15 +128,30 @@ impl Tool for SemanticSearchTool {
                 biased;
                 // What runs on another thread sees it too, and ends.
                 () = cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
-                output = search.run(input, context) => output,
+                output = run(search, input, context) => output,
             }
         })
     }
 }
 
-/// The words of a text, as a search compares them.
-pub(crate) fn terms(text: &str) -> Vec<u32> {
-    let mut terms = Vec::new();
-    tokenizer::WordSplitter::default().each(text, |term, _| terms.push(term));
-    terms
+async fn run(search: Arc<SemanticSearcher>, input: Value, context: ToolContext) -> ToolOutput {
+    let reach = context.reach.clone();
+    let parsing = tokio::task::spawn_blocking(move || request::parse(&input, context));
+    let request = match parsing.await {
+        Ok(Ok(request)) => request,
+        Ok(Err(words)) => return ToolOutput::failed(ErrorCode::ToolFailed, words),
+        Err(error) => return broken(&error.to_string()),
+    };
+    match search.search(request).await {
+        Ok(mut text) => {
+            text.extend(reach.notice().map(|notice| format!("\n{notice}")));
+            ToolOutput::done(text)
+        }
+        Err(SearchError::Failed(words)) => ToolOutput::failed(ErrorCode::ToolFailed, words),
+        Err(SearchError::Broken(why)) => broken(&why),
+    }
+}
+
+fn broken(why: &str) -> ToolOutput {
+    ToolOutput::failed(ErrorCode::Internal, format!("The tool broke: {why}."))
 }

@@ -5,7 +5,7 @@
 
 /// Kind of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChunkKind {
+pub enum ChunkKind {
     /// A function or method.
     Function,
     /// A class, struct, trait, module and the like.
@@ -17,6 +17,9 @@ pub(super) enum ChunkKind {
 }
 
 impl ChunkKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Function, Self::Type, Self::Heading, Self::Text];
+
     /// Its word in arguments and results.
     pub const fn word(self) -> &'static str {
         match self {

@@ -13,8 +13,7 @@ use std::{
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::indexed_file::IndexedFileStamp;
-use crate::walk::{self, WalkExclusion};
+use super::{indexed_file::IndexedFileStamp, request::FileSource};
 
 /// Files of one index. More are left out, and the answer says so.
 const MOST_FILES: usize = 100_000;
@@ -44,28 +43,30 @@ pub(super) struct FileScan {
 }
 
 /// Walks below a root, as search tools do. None if it was cancelled.
-pub(super) fn scan_files(root: &Path, cancel: &CancellationToken) -> Option<FileScan> {
+pub(super) fn scan_files(
+    root: &Path,
+    source: FileSource,
+    cancel: &CancellationToken,
+) -> Option<FileScan> {
     let files = Mutex::new(Vec::new());
     let count = AtomicUsize::new(0);
-    walk::walk(root, WalkExclusion::Ignored)
-        .build_parallel()
-        .run(|| {
-            let mut own = ScanBatch {
-                files: &files,
-                found: Vec::new(),
-            };
-            let count = &count;
-            Box::new(move |entry| {
-                if cancel.is_cancelled() || count.load(Ordering::Relaxed) >= MOST_FILES {
-                    return WalkState::Quit;
-                }
-                if let Some(file) = entry.ok().and_then(|entry| file(&entry, root)) {
-                    count.fetch_add(1, Ordering::Relaxed);
-                    own.found.push(file);
-                }
-                WalkState::Continue
-            })
-        });
+    (source.walk)(root).build_parallel().run(|| {
+        let mut own = ScanBatch {
+            files: &files,
+            found: Vec::new(),
+        };
+        let count = &count;
+        Box::new(move |entry| {
+            if cancel.is_cancelled() || count.load(Ordering::Relaxed) >= MOST_FILES {
+                return WalkState::Quit;
+            }
+            if let Some(file) = entry.ok().and_then(|entry| file(&entry, root)) {
+                count.fetch_add(1, Ordering::Relaxed);
+                own.found.push(file);
+            }
+            WalkState::Continue
+        })
+    });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort_unstable_by(|one, other| one.0.as_os_str().cmp(other.0.as_os_str()));
     let is_complete = count.into_inner() < MOST_FILES;

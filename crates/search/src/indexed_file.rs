@@ -264,7 +264,7 @@ impl ChunkHasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic_search::tokenizer::term;
+    use crate::tokenizer::term;
 
     fn entry(path: &str, content: &[u8]) -> IndexedFile {
         IndexedFile::new(

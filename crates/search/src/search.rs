@@ -1,12 +1,9 @@
 //! Runs one search from query to answer: by keywords, and by embeddings if there is an embedder.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
-
-use rooftree_protocol::ErrorCode;
-use serde_json::Value;
 
 use super::{
     answer::SearchAnswer,
@@ -14,89 +11,97 @@ use super::{
     embeddings::{self, EmbeddingBatch, EmbeddingSearch},
     index::SearchIndex,
     index_cache::IndexCache,
+    query::SearchQuery,
     rank::{ChunkHit, RankedChunks, rank},
-    request::SemanticSearchRequest,
+    request::{FileSource, SearchRequest},
     rerank::{RerankMode, SearchResult, look},
     vectors::ChunkVectors,
 };
-use crate::{ToolContext, ToolOutput, blocking};
 
 /// Pieces that get a closer look.
 const CANDIDATES: usize = 60;
 
-/// State shared by all searches of one tool.
-pub(super) struct SemanticSearcher {
+/// Why a search has no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchError {
+    /// A sentence that says why.
+    Failed(String),
+    /// The search itself broke (panic).
+    Broken(String),
+}
+
+/// Answers searches by topic; keeps indexes, and embeddings if it has an embedder.
+pub struct SemanticSearcher {
     shelf: IndexCache,
     meaning: Option<EmbeddingSearch>,
 }
 
 /// Results of the keyword search.
 struct KeywordResults {
-    request: SemanticSearchRequest,
+    request: SearchRequest,
+    query: SearchQuery,
+    source: FileSource,
     index: Arc<SearchIndex>,
     ranked: RankedChunks,
-    /// Notice that rules excluded something, if they did.
-    notice: Option<String>,
 }
 
 impl SemanticSearcher {
-    pub fn new(cache_directory: Option<PathBuf>, embedder: Option<Arc<dyn Embedder>>) -> Self {
+    /// A searcher that keeps its indexes in a directory of their own; none: only in memory.
+    pub fn new(
+        source: FileSource,
+        cache_directory: Option<PathBuf>,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Self {
         Self {
-            shelf: IndexCache::new(cache_directory),
+            shelf: IndexCache::new(cache_directory, source),
             meaning: embedder.map(EmbeddingSearch::new),
         }
     }
 
-    pub async fn run(self: Arc<Self>, input: Value, context: ToolContext) -> ToolOutput {
-        let search = self.clone();
-        if self.meaning.is_none() {
-            return blocking::run(move || {
-                let by_words = search.by_words(&input, &context)?;
-                Ok(by_words.answer(&by_words.ranked, RerankMode::ByLook, Vec::new()))
-            })
-            .await;
+    /// The best chunks as text, each with its place and a few lines.
+    pub async fn search(self: Arc<Self>, request: SearchRequest) -> Result<String, SearchError> {
+        if self.meaning.is_some() {
+            return self.with_meaning(request).await;
         }
-        match self.with_meaning(input, context).await {
-            Ok(output) => output,
-            Err(words) => ToolOutput::failed(ErrorCode::ToolFailed, words),
-        }
+        off_thread(move || {
+            let by_words = self.by_words(request)?;
+            Ok(by_words.answer(&by_words.ranked, RerankMode::ByLook, Vec::new()))
+        })
+        .await
     }
 
-    fn by_words(&self, input: &Value, context: &ToolContext) -> Result<KeywordResults, String> {
-        let request = SemanticSearchRequest::new(input, context)?;
+    fn by_words(&self, request: SearchRequest) -> Result<KeywordResults, String> {
         let index = self
             .shelf
-            .index(&request.root, &context.cancel, &context.progress);
-        let index = index.ok_or("[cancelled]")?.within(&context.reach);
-        let ranked = rank(
-            &index,
-            &request.query,
-            &request.wanted(),
-            CANDIDATES.max(request.limit * 2),
-        );
+            .index(&request.root, &request.cancel, &*request.progress);
+        let index = index.ok_or("[cancelled]")?;
+        let index = match &request.admits {
+            Some(admits) => index.within(&**admits),
+            None => index,
+        };
+        let query = SearchQuery::new(&request.text);
+        let most = CANDIDATES.max(request.limit * 2);
+        let ranked = rank(&index, &query, &request.filter(), most);
         Ok(KeywordResults {
             request,
+            query,
+            source: self.shelf.source(),
             index,
             ranked,
-            notice: context.reach.notice(),
         })
     }
 
     /// The same in three steps; the middle one is async, because it calls the embedder.
-    async fn with_meaning(
-        self: Arc<Self>,
-        input: Value,
-        context: ToolContext,
-    ) -> Result<ToolOutput, String> {
+    async fn with_meaning(self: Arc<Self>, request: SearchRequest) -> Result<String, SearchError> {
         let search = self.clone();
         let (by_words, missing) = off_thread(move || {
-            let by_words = search.by_words(&input, &context)?;
+            let by_words = search.by_words(request)?;
             let missing = search.missing(&by_words);
             Ok((by_words, missing))
         })
         .await?;
         let Some(meaning) = &self.meaning else {
-            return Err("There is no embedder.".to_owned());
+            return Err(SearchError::Failed("There is no embedder.".to_owned()));
         };
         let learnt = meaning.learn(&by_words.request.text, missing).await;
         off_thread(move || Ok(self.fuse(&by_words, learnt))).await
@@ -123,12 +128,12 @@ impl SemanticSearcher {
         embeddings::missing(
             &by_words.index,
             &by_words.ranked.hits,
-            &by_words.request.wanted(),
+            &by_words.request.filter(),
             &vectors,
         )
     }
 
-    fn fuse(&self, by_words: &KeywordResults, learnt: EmbeddingBatch) -> ToolOutput {
+    fn fuse(&self, by_words: &KeywordResults, learnt: EmbeddingBatch) -> String {
         let mut notices: Vec<String> = learnt
             .failure
             .iter()
@@ -160,7 +165,7 @@ impl SemanticSearcher {
         let meanings = vectors.closest(
             &by_words.index,
             &question,
-            &by_words.request.wanted(),
+            &by_words.request.filter(),
             CANDIDATES,
         );
         let looked_at = by_words.look(&by_words.ranked, RerankMode::ByLook, CANDIDATES);
@@ -180,32 +185,28 @@ impl SemanticSearcher {
 
 impl KeywordResults {
     fn look(&self, ranked: &RankedChunks, order: RerankMode, most: usize) -> Vec<SearchResult> {
-        look(&self.index, &self.request.query, ranked, order, most)
+        look(&self.index, &self.query, ranked, order, most)
     }
 
-    fn answer(&self, ranked: &RankedChunks, order: RerankMode, notices: Vec<String>) -> ToolOutput {
+    fn answer(&self, ranked: &RankedChunks, order: RerankMode, notices: Vec<String>) -> String {
         let found = self.look(ranked, order, self.request.limit);
-        let SemanticSearchRequest {
-            query, text, cwd, ..
-        } = &self.request;
         let answer = SearchAnswer {
             index: &self.index,
-            query,
+            query: &self.query,
             found: &found,
             unknown: &ranked.unknown,
             notices,
         };
-        let mut text = answer.text(text, cwd);
-        text.extend(self.notice.iter().map(|notice| format!("\n{notice}")));
-        ToolOutput::done(text)
+        let shown = |path: &Path| (self.source.shown)(path, &self.request.cwd);
+        answer.text(&self.request.text, &shown)
     }
 }
 
 async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, SearchError> {
     match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(format!("The tool broke: {error}.")),
+        Ok(result) => result.map_err(SearchError::Failed),
+        Err(error) => Err(SearchError::Broken(error.to_string())),
     }
 }

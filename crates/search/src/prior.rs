@@ -81,7 +81,7 @@ impl ChunkPrior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic_search::indexed_file::IndexedFileStamp;
+    use crate::indexed_file::IndexedFileStamp;
 
     #[test]
     fn tests_come_later_unless_they_are_asked_for() {

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     file_scan::{FILE_BYTES, scan_files},
     indexed_file::{IndexedFile, IndexedFileStamp, hash},
+    request::FileSource,
 };
-use crate::{CallReach, reach, tool::ProgressCallback};
 
 /// A file that changed this shortly before it was read may change again within the same tick of
 /// its file system's clock. Its stamp proves nothing, so it is read again the next time.
@@ -35,6 +35,7 @@ const MANY: usize = 500;
 /// All files of a root.
 pub(super) struct SearchIndex {
     pub root: PathBuf,
+    pub source: FileSource,
     /// Sorted by path.
     pub files: Vec<Arc<IndexedFile>>,
     /// Whether no file was left out because there are too many.
@@ -57,9 +58,10 @@ struct StaleFile<'a> {
 
 impl SearchIndex {
     /// An index that knows nothing yet.
-    pub fn empty(root: &Path) -> Self {
+    pub fn empty(root: &Path, source: FileSource) -> Self {
         Self {
             root: root.to_owned(),
+            source,
             files: Vec::new(),
             is_complete: true,
         }
@@ -77,18 +79,17 @@ impl SearchIndex {
 
     /// The text of a file as it is now; nothing if it cannot be read.
     pub fn text(&self, entry: &IndexedFile) -> String {
-        String::from_utf8_lossy(&read(&self.place(entry)).unwrap_or_default()).into_owned()
+        String::from_utf8_lossy(&read(&self.place(entry), self.source).unwrap_or_default())
+            .into_owned()
     }
 
     /// The index without what rules keep from a call: others may see that, and it is their index too.
-    pub fn within(self: Arc<Self>, reach: &CallReach) -> Arc<Self> {
-        if !reach.is_limited() {
-            return self;
-        }
-        let is_admitted = |entry: &&Arc<IndexedFile>| reach.admits_listed(&self.place(entry));
+    pub fn within(&self, admits: &dyn Fn(&Path) -> bool) -> Arc<Self> {
+        let is_admitted = |entry: &&Arc<IndexedFile>| admits(&self.place(entry));
         let files = self.files.iter().filter(is_admitted).cloned().collect();
         Arc::new(Self {
             root: self.root.clone(),
+            source: self.source,
             files,
             is_complete: self.is_complete,
         })
@@ -98,9 +99,9 @@ impl SearchIndex {
     pub fn refreshed(
         &self,
         cancel: &CancellationToken,
-        progress: &ProgressCallback,
+        progress: &dyn Fn(&str),
     ) -> Option<RefreshedIndex> {
-        let survey = scan_files(&self.root, cancel)?;
+        let survey = scan_files(&self.root, self.source, cancel)?;
         let known: HashMap<&OsStr, &Arc<IndexedFile>> = self
             .files
             .iter()
@@ -120,7 +121,7 @@ impl SearchIndex {
         if doubts.len() > MANY {
             progress(&format!("indexing {} files …\n", doubts.len()));
         }
-        let looked_at = look_at(&self.root, &doubts, cancel)?;
+        let looked_at = look_at(self, &doubts, cancel)?;
         let is_kept = |entry: &&Arc<IndexedFile>| {
             known
                 .get(entry.path.as_os_str())
@@ -133,6 +134,7 @@ impl SearchIndex {
         let changes = new + (self.files.len().saturating_sub(kept));
         let index = Self {
             root: self.root.clone(),
+            source: self.source,
             files,
             is_complete: survey.is_complete,
         };
@@ -142,7 +144,7 @@ impl SearchIndex {
 
 /// Reads files on all processors. Those that cannot be read are left out.
 fn look_at(
-    root: &Path,
+    index: &SearchIndex,
     doubts: &[StaleFile<'_>],
     cancel: &CancellationToken,
 ) -> Option<Vec<Arc<IndexedFile>>> {
@@ -154,7 +156,7 @@ fn look_at(
             if cancel.is_cancelled() {
                 break;
             }
-            entries.extend(entry(root, doubt));
+            entries.extend(entry(index, doubt));
         }
         entries
     };
@@ -174,9 +176,9 @@ fn look_at(
 }
 
 /// Reads a file that was one a moment ago. It may have become a link or a FIFO since, or grown.
-fn read(path: &Path) -> Option<Vec<u8>> {
+fn read(path: &Path, source: FileSource) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    reach::read(path)
+    (source.open)(path)
         .ok()?
         .take(FILE_BYTES)
         .read_to_end(&mut bytes)
@@ -185,18 +187,18 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// The entry for a file: the known one's content if it is still that.
-fn entry(root: &Path, doubt: &StaleFile<'_>) -> Option<Arc<IndexedFile>> {
+fn entry(index: &SearchIndex, doubt: &StaleFile<'_>) -> Option<Arc<IndexedFile>> {
     let path = if doubt.path.as_os_str().is_empty() {
-        root.to_owned()
+        index.root.clone()
     } else {
-        root.join(&doubt.path)
+        index.root.join(&doubt.path)
     };
     let read_at = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(i64::MAX, |since| {
             i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
         });
-    let bytes = read(&path)?;
+    let bytes = read(&path, index.source)?;
     let is_proven = doubt.stamp.bytes == bytes.len() as u64
         && doubt.stamp.changed < read_at.saturating_sub(TICK);
     let stamp = if is_proven {
@@ -223,12 +225,10 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::request::tests::PLAIN;
 
     fn refreshed(index: &SearchIndex) -> RefreshedIndex {
-        let progress: ProgressCallback = Arc::new(|_| {});
-        index
-            .refreshed(&CancellationToken::new(), &progress)
-            .unwrap()
+        index.refreshed(&CancellationToken::new(), &|_| {}).unwrap()
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
         put("a.rs", "fn a() {}\n");
         put("b.rs", "fn b() {}\n");
-        let first = refreshed(&SearchIndex::empty(root.path()));
+        let first = refreshed(&SearchIndex::empty(root.path(), PLAIN));
         assert_eq!((first.changes, first.index.files.len()), (2, 2));
         let same = refreshed(&first.index);
         assert_eq!(same.changes, 0);
@@ -262,12 +262,12 @@ mod tests {
     fn a_stamp_that_is_old_enough_spares_the_reading() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
-        let index = refreshed(&SearchIndex::empty(root.path())).index;
+        let index = refreshed(&SearchIndex::empty(root.path(), PLAIN)).index;
         assert_eq!(
             index.files[0].stamp.changed, UNPROVEN,
             "it was written a moment ago"
         );
-        let found = scan_files(root.path(), &CancellationToken::new())
+        let found = scan_files(root.path(), PLAIN, &CancellationToken::new())
             .unwrap()
             .files
             .remove(0);
@@ -278,7 +278,7 @@ mod tests {
         };
         let proven = SearchIndex {
             files: vec![Arc::new(proven)],
-            ..SearchIndex::empty(root.path())
+            ..SearchIndex::empty(root.path(), PLAIN)
         };
         assert_eq!(
             refreshed(&proven).index.files[0].hash,

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::{index::SearchIndex, query::SearchQuery, rerank::SearchResult};
-use crate::walk;
 
 /// Search results, and notices about them.
 pub(super) struct SearchAnswer<'a> {
@@ -17,11 +16,11 @@ pub(super) struct SearchAnswer<'a> {
 
 impl SearchAnswer<'_> {
     /// The text of it.
-    pub fn text(&self, asked: &str, cwd: &Path) -> String {
+    pub fn text(&self, asked: &str, shown: &dyn Fn(&Path) -> String) -> String {
         let mut blocks: Vec<String> = self
             .found
             .iter()
-            .filter_map(|found| self.block(found, cwd))
+            .filter_map(|found| self.block(found, shown))
             .collect();
         if blocks.is_empty() {
             blocks.push(format!(
@@ -32,11 +31,8 @@ impl SearchAnswer<'_> {
         blocks.join("\n")
     }
 
-    fn block(&self, found: &SearchResult, cwd: &Path) -> Option<String> {
-        let place = walk::shown(
-            &self.index.place(self.index.files.get(found.hit.file)?),
-            cwd,
-        );
+    fn block(&self, found: &SearchResult, shown: &dyn Fn(&Path) -> String) -> Option<String> {
+        let place = shown(&self.index.place(self.index.files.get(found.hit.file)?));
         let (piece, score) = (found.piece, found.hit.score);
         let name = if found.name.is_empty() {
             String::new()

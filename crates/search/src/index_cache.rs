@@ -9,8 +9,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{index::SearchIndex, index_file};
-use crate::tool::ProgressCallback;
+use super::{index::SearchIndex, index_file, request::FileSource};
 
 /// Roots kept in memory: a project, a worktree or two, a library that is looked up.
 const ROOTS: usize = 4;
@@ -25,6 +24,7 @@ const KEPT: usize = 32;
 /// The indexes of one tool.
 pub(super) struct IndexCache {
     directory: Option<PathBuf>,
+    source: FileSource,
     /// The one used last is last.
     roots: Mutex<Vec<Arc<CachedIndex>>>,
 }
@@ -45,9 +45,10 @@ struct CachedIndexState {
 
 impl IndexCache {
     /// A cache that keeps index files in a directory; none: in memory only.
-    pub fn new(directory: Option<PathBuf>) -> Self {
+    pub fn new(directory: Option<PathBuf>, source: FileSource) -> Self {
         Self {
             directory,
+            source,
             roots: Mutex::new(Vec::new()),
         }
     }
@@ -57,13 +58,16 @@ impl IndexCache {
         &self,
         root: &Path,
         cancel: &CancellationToken,
-        progress: &ProgressCallback,
+        progress: &dyn Fn(&str),
     ) -> Option<Arc<SearchIndex>> {
         let slot = self.slot(root);
         let mut held = slot.held.lock().unwrap_or_else(PoisonError::into_inner);
         let old = match &held.index {
             Some(index) => index.clone(),
-            None => Arc::new(self.load(root).unwrap_or_else(|| SearchIndex::empty(root))),
+            None => Arc::new(
+                self.load(root)
+                    .unwrap_or_else(|| SearchIndex::empty(root, self.source)),
+            ),
         };
         let refreshed = old.refreshed(cancel, progress)?;
         let index = Arc::new(refreshed.index);
@@ -74,6 +78,11 @@ impl IndexCache {
             self.save(&index);
         }
         Some(index)
+    }
+
+    /// How files are found and opened.
+    pub fn source(&self) -> FileSource {
+        self.source
     }
 
     /// The cache file for a root; none without a cache directory.
@@ -100,7 +109,7 @@ impl IndexCache {
     }
 
     fn load(&self, root: &Path) -> Option<SearchIndex> {
-        index_file::load(&self.place(root, "index")?, root)
+        index_file::load(&self.place(root, "index")?, root, self.source)
     }
 
     /// Errors are ignored: without the file, the index in memory is still used.
@@ -133,12 +142,12 @@ fn tidy(directory: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::indexed_file::IndexedFile, *};
+    use super::*;
+    use crate::{indexed_file::IndexedFile, request::tests::PLAIN};
 
     fn index(shelf: &IndexCache, root: &Path) -> Arc<SearchIndex> {
-        let progress: ProgressCallback = Arc::new(|_| {});
         shelf
-            .index(root, &CancellationToken::new(), &progress)
+            .index(root, &CancellationToken::new(), &|_| {})
             .unwrap()
     }
 
@@ -146,7 +155,7 @@ mod tests {
     fn what_is_kept_on_disk_is_what_is_used() {
         let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
-        let shelf = || IndexCache::new(Some(cache.path().to_owned()));
+        let shelf = || IndexCache::new(Some(cache.path().to_owned()), PLAIN);
         let made = index(&shelf(), root.path());
         let marked = IndexedFile {
             pieces: Vec::new(),
@@ -154,7 +163,7 @@ mod tests {
         };
         let marked = SearchIndex {
             files: vec![Arc::new(marked)],
-            ..SearchIndex::empty(root.path())
+            ..SearchIndex::empty(root.path(), PLAIN)
         };
         index_file::save(&shelf().place(root.path(), "index").unwrap(), &marked).unwrap();
         assert!(index(&shelf(), root.path()).files[0].pieces.is_empty());
@@ -163,7 +172,7 @@ mod tests {
     #[test]
     fn roots_in_memory_and_files_on_disk_are_few() {
         let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let shelf = IndexCache::new(Some(cache.path().to_owned()));
+        let shelf = IndexCache::new(Some(cache.path().to_owned()), PLAIN);
         fs::write(cache.path().join("somebody.else"), "").unwrap();
         for n in 0..KEPT + 3 {
             let place = root.path().join(n.to_string());

@@ -19,6 +19,7 @@ use super::{
     definition::ChunkKind,
     index::SearchIndex,
     indexed_file::{ContentHash, IndexedChunk, IndexedFile, IndexedFileStamp, hash},
+    request::FileSource,
 };
 
 /// Changes whenever an old file would be understood wrongly: also when words are split, stemmed or
@@ -37,9 +38,9 @@ pub(super) fn place(directory: &Path, root: &Path, ending: &str) -> PathBuf {
 }
 
 /// Reads an index; none if there is none that can be used.
-pub(super) fn load(place: &Path, root: &Path) -> Option<SearchIndex> {
+pub(super) fn load(place: &Path, root: &Path, source: FileSource) -> Option<SearchIndex> {
     let bytes = fs::read(place).ok()?;
-    decode(checked(&bytes)?, root)
+    decode(checked(&bytes)?, root, source)
 }
 
 /// Writes an index.
@@ -100,7 +101,7 @@ fn encode(index: &SearchIndex) -> Vec<u8> {
     writer.0
 }
 
-fn decode(bytes: &[u8], root: &Path) -> Option<SearchIndex> {
+fn decode(bytes: &[u8], root: &Path, source: FileSource) -> Option<SearchIndex> {
     let mut reader = IndexReader(bytes.strip_prefix(FORMAT)?);
     if reader.bytes()? != root.as_os_str().as_bytes() {
         return None;
@@ -111,7 +112,7 @@ fn decode(bytes: &[u8], root: &Path) -> Option<SearchIndex> {
         .collect::<Option<_>>()?;
     Some(SearchIndex {
         files,
-        ..SearchIndex::empty(root)
+        ..SearchIndex::empty(root, source)
     })
 }
 
@@ -136,14 +137,10 @@ fn entry(reader: &mut IndexReader<'_>) -> Option<IndexedFile> {
 
 fn piece(reader: &mut IndexReader<'_>) -> Option<IndexedChunk> {
     let (first, last) = (reader.small()?, reader.small()?);
-    let kinds = [
-        ChunkKind::Function,
-        ChunkKind::Type,
-        ChunkKind::Heading,
-        ChunkKind::Text,
-    ];
     let kind = reader.small()?;
-    let kind = kinds.into_iter().find(|known| *known as u32 == kind)?;
+    let kind = ChunkKind::ALL
+        .into_iter()
+        .find(|known| *known as u32 == kind)?;
     let is_test = reader.small()? == 1;
     Some(IndexedChunk {
         first,
@@ -209,6 +206,7 @@ impl<'a> IndexReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::tests::PLAIN;
 
     fn index() -> SearchIndex {
         let stamp = IndexedFileStamp {
@@ -224,7 +222,7 @@ mod tests {
         });
         SearchIndex {
             files: files.into(),
-            ..SearchIndex::empty(Path::new("/r"))
+            ..SearchIndex::empty(Path::new("/r"), PLAIN)
         }
     }
 
@@ -233,8 +231,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = place(directory.path(), Path::new("/r"), "index");
         save(&file, &index()).unwrap();
-        assert_eq!(load(&file, Path::new("/r")).unwrap().files, index().files);
-        assert!(load(&file, Path::new("/other")).is_none());
+        assert_eq!(
+            load(&file, Path::new("/r"), PLAIN).unwrap().files,
+            index().files
+        );
+        assert!(load(&file, Path::new("/other"), PLAIN).is_none());
         assert_eq!(
             fs::read_dir(directory.path()).unwrap().count(),
             1,
@@ -252,13 +253,13 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&file, &bad).unwrap();
-            assert!(load(&file, Path::new("/r")).is_none(), "byte {at}");
+            assert!(load(&file, Path::new("/r"), PLAIN).is_none(), "byte {at}");
             assert!(
-                decode(&bad, Path::new("/r")).is_none_or(|index| index.files.len() < 99),
+                decode(&bad, Path::new("/r"), PLAIN).is_none_or(|index| index.files.len() < 99),
                 "no panic"
             );
             fs::write(&file, &good[..at]).unwrap();
-            assert!(load(&file, Path::new("/r")).is_none(), "cut at {at}");
+            assert!(load(&file, Path::new("/r"), PLAIN).is_none(), "cut at {at}");
         }
     }
 }
