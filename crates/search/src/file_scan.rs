@@ -13,7 +13,7 @@ use std::{
 use ignore::{DirEntry, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use super::{indexed_file::IndexedFileStamp, request::FileSource};
+use super::{file_source::FileSource, indexed_file::IndexedFileStamp};
 
 /// Files of one index. More are left out, and the answer says so.
 const MOST_FILES: usize = 100_000;

@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     file_scan::{FILE_BYTES, scan_files},
+    file_source::FileSource,
     indexed_file::{IndexedFile, IndexedFileStamp, hash},
-    request::FileSource,
 };
 
 /// A file that changed this shortly before it was read may change again within the same tick of
@@ -225,7 +225,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::request::tests::PLAIN;
 
     fn refreshed(index: &SearchIndex) -> RefreshedIndex {
         index.refreshed(&CancellationToken::new(), &|_| {}).unwrap()
@@ -237,7 +236,7 @@ mod tests {
         let put = |name: &str, text: &str| fs::write(root.path().join(name), text).unwrap();
         put("a.rs", "fn a() {}\n");
         put("b.rs", "fn b() {}\n");
-        let first = refreshed(&SearchIndex::empty(root.path(), PLAIN));
+        let first = refreshed(&SearchIndex::empty(root.path(), FileSource::PLAIN));
         assert_eq!((first.changes, first.index.files.len()), (2, 2));
         let same = refreshed(&first.index);
         assert_eq!(same.changes, 0);
@@ -262,12 +261,12 @@ mod tests {
     fn a_stamp_that_is_old_enough_spares_the_reading() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
-        let index = refreshed(&SearchIndex::empty(root.path(), PLAIN)).index;
+        let index = refreshed(&SearchIndex::empty(root.path(), FileSource::PLAIN)).index;
         assert_eq!(
             index.files[0].stamp.changed, UNPROVEN,
             "it was written a moment ago"
         );
-        let found = scan_files(root.path(), PLAIN, &CancellationToken::new())
+        let found = scan_files(root.path(), FileSource::PLAIN, &CancellationToken::new())
             .unwrap()
             .files
             .remove(0);
@@ -278,7 +277,7 @@ mod tests {
         };
         let proven = SearchIndex {
             files: vec![Arc::new(proven)],
-            ..SearchIndex::empty(root.path(), PLAIN)
+            ..SearchIndex::empty(root.path(), FileSource::PLAIN)
         };
         assert_eq!(
             refreshed(&proven).index.files[0].hash,

@@ -9,7 +9,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{index::SearchIndex, index_file, request::FileSource};
+use super::{file_source::FileSource, index::SearchIndex, index_file};
 
 /// Roots kept in memory: a project, a worktree or two, a library that is looked up.
 const ROOTS: usize = 4;
@@ -143,7 +143,7 @@ fn tidy(directory: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{indexed_file::IndexedFile, request::tests::PLAIN};
+    use crate::indexed_file::IndexedFile;
 
     fn index(shelf: &IndexCache, root: &Path) -> Arc<SearchIndex> {
         shelf
@@ -155,7 +155,7 @@ mod tests {
     fn what_is_kept_on_disk_is_what_is_used() {
         let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
-        let shelf = || IndexCache::new(Some(cache.path().to_owned()), PLAIN);
+        let shelf = || IndexCache::new(Some(cache.path().to_owned()), FileSource::PLAIN);
         let made = index(&shelf(), root.path());
         let marked = IndexedFile {
             pieces: Vec::new(),
@@ -163,7 +163,7 @@ mod tests {
         };
         let marked = SearchIndex {
             files: vec![Arc::new(marked)],
-            ..SearchIndex::empty(root.path(), PLAIN)
+            ..SearchIndex::empty(root.path(), FileSource::PLAIN)
         };
         index_file::save(&shelf().place(root.path(), "index").unwrap(), &marked).unwrap();
         assert!(index(&shelf(), root.path()).files[0].pieces.is_empty());
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn roots_in_memory_and_files_on_disk_are_few() {
         let (root, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let shelf = IndexCache::new(Some(cache.path().to_owned()), PLAIN);
+        let shelf = IndexCache::new(Some(cache.path().to_owned()), FileSource::PLAIN);
         fs::write(cache.path().join("somebody.else"), "").unwrap();
         for n in 0..KEPT + 3 {
             let place = root.path().join(n.to_string());

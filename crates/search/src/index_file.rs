@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 
 use super::{
     definition::ChunkKind,
+    file_source::FileSource,
     index::SearchIndex,
     indexed_file::{ContentHash, IndexedChunk, IndexedFile, IndexedFileStamp, hash},
-    request::FileSource,
 };
 
 /// Changes whenever an old file would be understood wrongly: also when words are split, stemmed or
@@ -206,7 +206,6 @@ impl<'a> IndexReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::tests::PLAIN;
 
     fn index() -> SearchIndex {
         let stamp = IndexedFileStamp {
@@ -222,7 +221,7 @@ mod tests {
         });
         SearchIndex {
             files: files.into(),
-            ..SearchIndex::empty(Path::new("/r"), PLAIN)
+            ..SearchIndex::empty(Path::new("/r"), FileSource::PLAIN)
         }
     }
 
@@ -232,10 +231,12 @@ mod tests {
         let file = place(directory.path(), Path::new("/r"), "index");
         save(&file, &index()).unwrap();
         assert_eq!(
-            load(&file, Path::new("/r"), PLAIN).unwrap().files,
+            load(&file, Path::new("/r"), FileSource::PLAIN)
+                .unwrap()
+                .files,
             index().files
         );
-        assert!(load(&file, Path::new("/other"), PLAIN).is_none());
+        assert!(load(&file, Path::new("/other"), FileSource::PLAIN).is_none());
         assert_eq!(
             fs::read_dir(directory.path()).unwrap().count(),
             1,
@@ -253,13 +254,20 @@ mod tests {
             let mut bad = good.clone();
             bad[at] ^= 1;
             fs::write(&file, &bad).unwrap();
-            assert!(load(&file, Path::new("/r"), PLAIN).is_none(), "byte {at}");
             assert!(
-                decode(&bad, Path::new("/r"), PLAIN).is_none_or(|index| index.files.len() < 99),
+                load(&file, Path::new("/r"), FileSource::PLAIN).is_none(),
+                "byte {at}"
+            );
+            assert!(
+                decode(&bad, Path::new("/r"), FileSource::PLAIN)
+                    .is_none_or(|index| index.files.len() < 99),
                 "no panic"
             );
             fs::write(&file, &good[..at]).unwrap();
-            assert!(load(&file, Path::new("/r"), PLAIN).is_none(), "cut at {at}");
+            assert!(
+                load(&file, Path::new("/r"), FileSource::PLAIN).is_none(),
+                "cut at {at}"
+            );
         }
     }
 }

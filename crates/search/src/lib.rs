@@ -31,6 +31,7 @@ mod definition;
 mod embedder;
 mod embeddings;
 mod file_scan;
+mod file_source;
 mod index;
 mod index_cache;
 mod index_file;
@@ -49,7 +50,8 @@ mod vectors;
 
 pub use definition::ChunkKind;
 pub use embedder::Embedder;
-pub use request::{FileSource, SearchRequest};
+pub use file_source::FileSource;
+pub use request::SearchRequest;
 pub use search::{SearchError, SemanticSearcher};
 
 /// The words of a text, as a search compares them.

@@ -1,27 +1,13 @@
-//! One search: its question, where to look, and how the caller gets at files.
+//! One search: its question, where to look, and what to leave out.
 
 use std::{
-    fs::File,
-    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use ignore::WalkBuilder;
 use tokio_util::sync::CancellationToken;
 
 use super::{definition::ChunkKind, rank::SearchFilter};
-
-/// How a search gets at files: rules about links and ignored files are the caller's.
-#[derive(Clone, Copy)]
-pub struct FileSource {
-    /// A walk over the files of a root.
-    pub walk: fn(&Path) -> WalkBuilder,
-    /// Opens a file that a walk has found. It may have become something else since.
-    pub open: fn(&Path) -> io::Result<File>,
-    /// A path as results show it, relative to a working directory.
-    pub shown: fn(&Path, &Path) -> String,
-}
 
 /// A search to be made.
 #[derive(Clone)]
@@ -69,16 +55,4 @@ impl SearchRequest {
             kind: self.kind,
         }
     }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// Files as they are.
-    pub(crate) const PLAIN: FileSource = FileSource {
-        walk: |root| WalkBuilder::new(root),
-        open: |path| File::open(path),
-        shown: |path, _| path.display().to_string(),
-    };
 }

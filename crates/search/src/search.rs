@@ -9,11 +9,12 @@ use super::{
     answer::SearchAnswer,
     embedder::Embedder,
     embeddings::{self, EmbeddingBatch, EmbeddingSearch},
+    file_source::FileSource,
     index::SearchIndex,
     index_cache::IndexCache,
     query::SearchQuery,
     rank::{ChunkHit, RankedChunks, rank},
-    request::{FileSource, SearchRequest},
+    request::SearchRequest,
     rerank::{RerankMode, SearchResult, look},
     vectors::ChunkVectors,
 };

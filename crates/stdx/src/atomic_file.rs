@@ -1,7 +1,7 @@
 //! Atomic file replace with fsync: writes a temporary file in the same directory, syncs it and renames it.
 //!
-//! A reader sees the old content or the new one, and so does whoever looks after a crash or a power failure: the file
-//! is synced before it gets its name, and its directory afterwards. A failure leaves no temporary file behind.
+//! A reader sees the old content or the new one, also after a crash or a power failure: the file is synced before it
+//! gets its name, and its directory afterwards. A failure leaves no temporary file behind.
 //!
 //! A symbolic link at the path is replaced, not followed: who may create a link must not choose which file is written.
 //! Only [`replace_through_links`] follows links, for files that users keep and may link themselves.

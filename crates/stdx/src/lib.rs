@@ -1,4 +1,4 @@
-//! What the standard library lacks and several crates need: atomic file replace, edit distance, shortening, XML escapes.
+//! Additions to the standard library: atomic file replace with fsync, edit distance, shortening, XML escapes.
 //!
 //! - [`atomic_file`]: replaces a file atomically and durably ([`atomic_file::AtomicFile`], [`atomic_file::replace`]).
 //! - [`edit_distance`]: how many letters two words differ by, to suggest the known word that was meant.

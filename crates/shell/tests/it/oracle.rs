@@ -56,11 +56,6 @@ impl Oracle {
         oracle
     }
 
-    /// Whether a program that a line needs is there.
-    pub fn has(program: &str) -> bool {
-        find(program).is_some()
-    }
-
     /// Runs a line and says what it did. The directory is as before afterwards.
     pub fn run(&mut self, line: &str) -> Effects {
         // What an earlier line left running writes to another log.
@@ -253,7 +248,7 @@ impl Oracle {
     }
 }
 
-fn find(program: &str) -> Option<PathBuf> {
+pub fn find(program: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|place| place.join(program))
         .find(|path| path.is_file())
