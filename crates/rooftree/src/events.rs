@@ -15,6 +15,7 @@ use futures::{
 };
 use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId, event::StopReason};
 use rooftree_runtime::{EventFilter, Handle, Subscription};
+use rooftree_store::JournalPages;
 
 use crate::{
     error::{Error, Result},
@@ -22,8 +23,6 @@ use crate::{
     run_tree::{RunTree, WatchUntil},
 };
 
-/// Events read from a journal at a time.
-const PAGE: usize = 256;
 /// How long to wait for a session that is about to be opened, at first and at last.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
@@ -124,18 +123,10 @@ impl SessionTreeWatcher {
 pub(crate) async fn stored_events(
     handle: &Handle,
     session: &SessionId,
-    mut after: u64,
+    after: u64,
 ) -> Result<Vec<Event>> {
-    let mut all = Vec::new();
-    loop {
-        let page = handle.store().events(session, after, PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().and_then(|event| event.id).unwrap_or(after);
-        all.extend(page);
-        if is_last {
-            return Ok(all);
-        }
-    }
+    let pages = JournalPages::after(handle.store().as_ref(), session, after);
+    Ok(pages.all().await?)
 }
 
 /// Everything a subscription tells, until it fails. A session that is not there yet is waited for:

@@ -8,6 +8,7 @@ pub mod conformance;
 pub mod error;
 mod hash_chain;
 pub mod inquiries;
+mod journal_pages;
 mod owner;
 pub mod pending;
 pub mod records;
@@ -21,6 +22,7 @@ pub use hash_chain::blob_id;
 pub use inquiries::{
     AnswerOutcome, Inquiry, InquiryAnswer, RuleKind, RuleRow, RuleScope, RuleVersion,
 };
+pub use journal_pages::JournalPages;
 pub use pending::Pending;
 pub use records::{
     AppendBatch, CommandRow, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Event, EventBody, Problem, Session, Usage};
-use rooftree_store::{SessionFilter, Store};
+use rooftree_store::{JournalPages, SessionFilter, Store};
 use serde::Serialize;
 
 use super::sessions::open_read_only;
@@ -19,9 +19,6 @@ use crate::{
     table::{ColumnShrink, TextTable},
     terminal::run_text::{model, money},
 };
-
-/// Events read at a time.
-const PAGE: usize = 2_000;
 
 /// Options of `usage`.
 #[derive(Args, Debug)]
@@ -99,20 +96,13 @@ async fn add(
     session: &Session,
     store: &dyn Store,
 ) -> Result<(), Problem> {
-    let mut after = 0;
-    loop {
-        let page = store
-            .events(&session.id, after, PAGE)
-            .await
-            .map_err(|error| error.problem())?;
+    let mut pages = JournalPages::after(store, &session.id, 0);
+    while let Some(page) = pages.next().await.map_err(|error| error.problem())? {
         page.iter()
             .filter(|event| event.session == session.id)
             .for_each(|event| tally.take(by, session, event));
-        match page.last().and_then(|event| event.id) {
-            Some(last) if page.len() == PAGE => after = last,
-            _ => return Ok(()),
-        }
     }
+    Ok(())
 }
 
 /// The sums so far, by name.

@@ -3,7 +3,7 @@
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
 };
-use rooftree_store::CommandRow;
+use rooftree_store::{CommandRow, JournalPages};
 
 use super::{
     AgentActor,
@@ -18,21 +18,15 @@ use crate::{Error, rights::RightsCeiling};
 
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
-/// Events read at a time.
-const PAGE: usize = 2_000;
 
 /// Folds the journal, as far as it goes, into the agent.
 pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     if agent.session.head == 0 {
         return Ok(());
     }
-    let mut after = 0;
-    loop {
-        let page = agent
-            .world
-            .store()
-            .events(&agent.session.id, after, PAGE)
-            .await?;
+    let (store, session) = (agent.world.store().clone(), agent.session.id.clone());
+    let mut pages = JournalPages::after(store.as_ref(), &session, 0);
+    while let Some(page) = pages.next().await? {
         for event in &page {
             agent.observe(event);
             // Live, tools note by themselves what they saw of files; replayed, we do.
@@ -40,11 +34,8 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
                 record.files.iter().for_each(|note| agent.views.note(note));
             }
         }
-        match page.last().and_then(|event| event.id) {
-            Some(last) if page.len() == PAGE => after = last,
-            _ => return Ok(()),
-        }
     }
+    Ok(())
 }
 
 /// Applies commands that were left for the previous owner. A command to stop is for the run it was meant for, never

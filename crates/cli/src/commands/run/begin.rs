@@ -8,7 +8,7 @@ use rooftree_protocol::{
 use rooftree_runtime::{
     Clock, EventFilter, Handle, SystemClock, TreeSubscription, settle_orphaned_programs,
 };
-use rooftree_store::{Owner, TaskStatus};
+use rooftree_store::{JournalPages, Owner, TaskStatus};
 use tokio::sync::mpsc;
 
 use super::{
@@ -18,9 +18,6 @@ use super::{
     session_target::SessionTarget,
     usage,
 };
-
-/// Events read at a time.
-const PAGE: usize = 1_000;
 
 /// What is to be done in a session.
 #[derive(Debug)]
@@ -211,23 +208,10 @@ pub async fn await_keyed(
     watch: &mut RunTracker,
 ) -> Result<(), Problem> {
     watch.await_message(message);
-    let (seen, mut after) = (watch.seen, 0);
-    while after < seen {
-        let page = handle
-            .store()
-            .events(session, after, PAGE)
-            .await
-            .map_err(|error| error.problem())?;
-        let Some(last) = page.last().and_then(|event| event.id) else {
-            break;
-        };
-        for event in page
-            .iter()
-            .filter(|event| event.id.is_some_and(|id| id <= seen))
-        {
-            watch.take_past(event);
-        }
-        after = last;
+    let seen = watch.seen;
+    let mut pages = JournalPages::after(handle.store().as_ref(), session, 0).up_to(seen);
+    while let Some(page) = pages.next().await.map_err(|error| error.problem())? {
+        page.iter().for_each(|event| watch.take_past(event));
     }
     watch.seen = seen;
     Ok(())

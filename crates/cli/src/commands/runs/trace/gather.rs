@@ -7,12 +7,10 @@ use rooftree_protocol::{
     event::{RunMode, WaitReason},
 };
 use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{RunFilter, RunRow, Store};
+use rooftree_store::{JournalPages, RunFilter, RunRow, Store};
 
 use super::super::run_summary::{self, RunState};
 
-/// Events read at a time.
-const PAGE: usize = 1_000;
 /// Maximum depth of delegation that is followed.
 const DEEPEST: usize = 64;
 
@@ -134,23 +132,11 @@ async fn events(store: &dyn Store, row: &RunRow) -> Result<Vec<Event>, Problem> 
         .as_ref()
         .and_then(|event| event.id)
         .unwrap_or(u64::MAX);
-    let mut after = row.started.id.unwrap_or(1).saturating_sub(1);
-    let mut events = Vec::new();
-    loop {
-        let page = store
-            .events(&row.started.session, after, PAGE)
-            .await
-            .map_err(|error| error.problem())?;
-        let is_whole = page.len() < PAGE;
-        after = page.last().and_then(|event| event.id).unwrap_or(after);
-        events.extend(
-            page.into_iter()
-                .filter(|event| event.run == row.started.run),
-        );
-        if is_whole || after >= last {
-            return Ok(events);
-        }
-    }
+    let after = row.started.id.unwrap_or(1).saturating_sub(1);
+    let pages = JournalPages::after(store, &row.started.session, after).up_to(last);
+    let mut events = pages.all().await.map_err(|error| error.problem())?;
+    events.retain(|event| event.run == row.started.run);
+    Ok(events)
 }
 
 /// When a run ended; up to when it is known to have worked, if it has not.
