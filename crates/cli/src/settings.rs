@@ -13,7 +13,6 @@ pub mod other_programs;
 mod parse_file;
 mod parse_value;
 mod providers;
-mod suggest;
 mod web;
 
 use std::{

@@ -6,7 +6,6 @@
 
 mod answer_text;
 mod call_records;
-mod hook_records;
 mod run_records;
 
 use schemars::JsonSchema;
@@ -24,10 +23,9 @@ pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
 pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
-pub use hook_records::HookNote;
 pub use run_records::{
-    ClearReason, Compaction, CompactionKind, Denial, NoticeLevel, PolicyNote, Report, RunEnd,
-    Verdict, WaitReason, WorkspaceNote,
+    ClearReason, Compaction, CompactionKind, Denial, HookNote, NoticeLevel, PolicyNote, Report,
+    RunEnd, Verdict, WaitReason, WorkspaceNote,
 };
 
 /// Schema version of the envelope and of everything in it.

@@ -28,7 +28,6 @@
 mod answer;
 mod chunk;
 mod definition;
-mod embedder;
 mod embeddings;
 mod file_scan;
 mod file_source;
@@ -49,7 +48,7 @@ mod tokenizer;
 mod vectors;
 
 pub use definition::ChunkKind;
-pub use embedder::Embedder;
+pub use embeddings::Embedder;
 pub use file_source::FileSource;
 pub use request::SearchRequest;
 pub use search::{SearchError, SemanticSearcher};

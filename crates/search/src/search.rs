@@ -7,8 +7,7 @@ use std::{
 
 use super::{
     answer::SearchAnswer,
-    embedder::Embedder,
-    embeddings::{self, EmbeddingBatch, EmbeddingSearch},
+    embeddings::{self, Embedder, EmbeddingBatch, EmbeddingSearch},
     file_source::FileSource,
     index::SearchIndex,
     index_cache::IndexCache,

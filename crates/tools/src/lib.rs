@@ -21,7 +21,6 @@ pub mod fingerprint;
 mod glob;
 mod glob_cache;
 mod grep;
-mod lexical_path;
 mod line_numbers;
 mod list;
 #[cfg_attr(not(feature = "mcp"), path = "without_mcp.rs")]

@@ -11,9 +11,9 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
-    lexical_path::normalize_lexically,
     reach::{OpenDirectory, is_directory},
     resolved_path,
+    resolved_path::normalize_lexically,
     walk::{self, WalkExclusion},
 };
 

@@ -19,8 +19,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    CallReach, SandboxConfig, call_socket_env::CallSocketEnv, lexical_path::normalize_lexically,
-    notice::Notice, reach::FileTarget, walk,
+    CallReach, SandboxConfig, call_socket_env::CallSocketEnv, notice::Notice, reach::FileTarget,
+    resolved_path::normalize_lexically, walk,
 };
 
 /// Something an agent can do.

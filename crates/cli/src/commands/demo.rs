@@ -1,8 +1,12 @@
 //! Shows the engine at work without a key: real tools, real store, a model that reads from a script.
 
-mod directory_size;
-
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
@@ -16,7 +20,7 @@ use super::run::{
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     configured_models::ConfiguredModels,
-    demo_models::{DemoScenario, PROVIDER},
+    demo_models::{DemoExtent, DemoScenario, PROVIDER},
     environment::Environment,
     exit::Exit,
     secrets,
@@ -41,7 +45,7 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let scenario = arguments.scenario;
     let mut view = select_view::view(environment, select_view::detail(environment));
-    let message = scenario.message(directory_size::extent(&environment.cwd));
+    let message = scenario.message(extent(&environment.cwd));
     view.conclude(&before(environment, message));
     let model = ModelChoice {
         provider: PROVIDER.into(),
@@ -168,4 +172,34 @@ fn after(session: &SessionId, run: Option<&RunId>) -> Vec<StyledLine> {
 /// Prose is not wider than this, however wide the terminal is.
 fn columns() -> usize {
     terminal::width().clamp(10, 100)
+}
+
+/// Maximum number of entries that can be scanned without a noticeable delay.
+const MANY: usize = 20_000;
+/// Timeout of the scan that counts them.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Whether a directory holds generated files: tools skip it, as ignore files say.
+fn is_made(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    name == ".git" || name == "node_modules" || directory.join("CACHEDIR.TAG").is_file()
+}
+
+/// Estimates whether a directory is small enough to scan quickly: counts entries until the limit or the timeout. Unreadable ones do not count: no tool will read them either.
+fn extent(directory: &Path) -> DemoExtent {
+    let since = Instant::now();
+    let mut count = 0;
+    let mut rest = VecDeque::from([directory.to_owned()]);
+    while let Some(place) = rest.pop_front() {
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            count += 1;
+            if count > MANY || since.elapsed() > PATIENCE {
+                return DemoExtent::Top;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_made(&entry.path()) {
+                rest.push_back(entry.path());
+            }
+        }
+    }
+    DemoExtent::All
 }

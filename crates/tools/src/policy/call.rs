@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     file_scope::{FileAccess, FileScope},
-    lexical_path::normalize_lexically,
+    resolved_path::normalize_lexically,
     resolved_path::{LastLink, ResolvedPath},
     sensitive_paths::{self, SensitivePath},
 };
