@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Mandate, RunId};
+use rooftree_protocol::{Mandate, RunId, event::RunMode};
 use rooftree_providers::MediaBytes;
 use rooftree_store::ClaimedSession;
 use rooftree_tools::tool::FileViews;
@@ -124,9 +124,14 @@ impl AgentActor {
             .model(&self.session, &kit.definition, mandate.as_deref());
         let window = self.model.as_ref().ok().and_then(|model| model.window);
         self.window = ContextWindow::new(window.unwrap_or(kit.limits.context_window));
-        self.journal
-            .works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
+        self.journal.works_for(delegating_run(mandate.as_deref()));
         (self.kit, self.mandate, self.surroundings) = (kit, mandate, around);
         Ok(())
     }
+}
+
+/// The run that a run belongs to in the tree of runs. One that was woken begins a tree of its own.
+fn delegating_run(mandate: Option<&Mandate>) -> Option<RunId> {
+    let mandate = mandate.filter(|mandate| mandate.mode != RunMode::Woken)?;
+    Some(mandate.parent.run.clone())
 }
