@@ -70,7 +70,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     agent.has_news = true;
     failpoint::reach_at("mail.taking", agent.depth());
     agent.append(commit);
-    agent.remark();
+    agent.send_notices();
     Ok(())
 }
 
@@ -103,12 +103,12 @@ fn asked_for(call: &ToolCall) -> EventBody {
 
 /// Whether a message waits that would start a run. Called after the agent has released the session.
 pub(super) async fn is_left(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     session: &SessionId,
     history: &History,
 ) -> bool {
     for lane in [Lane::Mail, Lane::Boundary] {
-        let items = inbox::waiting(world, session, lane)
+        let items = inbox::waiting(context, session, lane)
             .await
             .unwrap_or_default();
         let mut fresh = items
@@ -216,7 +216,7 @@ async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, E
     loop {
         let mut items = match at_hand.take() {
             Some(items) => items,
-            None => inbox::waiting(&agent.world, &agent.session.id, lane).await?,
+            None => inbox::waiting(&agent.context, &agent.session.id, lane).await?,
         };
         let may_hide_more = items.len() >= batch_limit(lane);
         items.retain(|item| item.position > taken);

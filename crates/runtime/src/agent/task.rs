@@ -24,8 +24,8 @@ pub(super) fn ended(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &Ru
         status: status(end.status),
         process_group: None,
         detail: detail(end),
-        started_at: view.map_or_else(|| agent.world.now(), |view| view.started_at),
-        ended_at: Some(agent.world.now()),
+        started_at: view.map_or_else(|| agent.context.now(), |view| view.started_at),
+        ended_at: Some(agent.context.now()),
         child: Some(agent.session.id.clone()),
         data: data(agent, mandate),
     }

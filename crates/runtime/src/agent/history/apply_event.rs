@@ -51,7 +51,7 @@ impl History {
             message, &self.mark,
         )));
         if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
-            run.wishes.push(worded.clone());
+            run.requests.push(worded.clone());
         }
         if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
             self.prompts.push((message.id.clone(), worded.clone()));

@@ -56,13 +56,13 @@ fn open(name: &str) -> Arc<dyn Tool> {
     ProbeTool::open(name, Effect::ReadOnly)
 }
 
-async fn helper_of(house: &TestRuntime, lead: &SessionId) -> SessionId {
-    house.children(lead).await.remove(0).id
+async fn helper_of(runtime: &TestRuntime, lead: &SessionId) -> SessionId {
+    runtime.children(lead).await.remove(0).id
 }
 
 /// The woken run began at the depth and in the mode that the lead gave, and no tool of others worked.
-async fn assert_narrow(house: &TestRuntime, helper: &SessionId) {
-    let story = house.transcript(helper).await;
+async fn assert_narrow(runtime: &TestRuntime, helper: &SessionId) {
+    let story = runtime.transcript(helper).await;
     assert!(
         story.contains("tool     Change failed: tool_not_allowed"),
         "{story}"
@@ -71,7 +71,7 @@ async fn assert_narrow(house: &TestRuntime, helper: &SessionId) {
         story.contains("tool     Walls failed: tool_not_allowed"),
         "{story}"
     );
-    let events = house.events(helper).await;
+    let events = runtime.events(helper).await;
     let begun: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.body {
@@ -87,31 +87,31 @@ async fn assert_narrow(house: &TestRuntime, helper: &SessionId) {
 #[tokio::test]
 async fn r2_d1_a_sub_agent_woken_by_its_own_background_agent_keeps_its_mandate() {
     let (held, keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
-    let house = plan(held, open("Resumed")).build();
-    let lead = house.post("go").await;
-    assert_eq!(house.wait_for_run(&lead).await.text, "done");
+    let runtime = plan(held, open("Resumed")).build();
+    let lead = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&lead).await.text, "done");
     keeper.open(1);
-    let helper = helper_of(&house, &lead).await;
-    assert_eq!(house.wait_for_nth_run(&helper, 2).await.text, "woken");
-    assert_narrow(&house, &helper).await;
-    house.verify().await;
+    let helper = helper_of(&runtime, &lead).await;
+    assert_eq!(runtime.wait_for_nth_run(&helper, 2).await.text, "woken");
+    assert_narrow(&runtime, &helper).await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d1_it_keeps_its_mandate_when_the_woken_run_is_recovered_after_a_crash() {
     let (held, keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
     let (resumed, _never) = ProbeTool::gated("Resumed", Effect::ReadOnly);
-    let house = plan(held, resumed).build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
+    let runtime = plan(held, resumed).build();
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
     keeper.open(1);
-    let helper = helper_of(&house, &lead).await;
-    while !house.transcript(&helper).await.contains("Resumed") {
+    let helper = helper_of(&runtime, &lead).await;
+    while !runtime.transcript(&helper).await.contains("Resumed") {
         tokio::task::yield_now().await;
     }
-    let house = house.crash(plan(open("Held"), open("Resumed"))).await;
-    house.recover().await;
-    assert_eq!(house.wait_for_nth_run(&helper, 2).await.text, "woken");
-    assert_narrow(&house, &helper).await;
-    house.verify().await;
+    let runtime = runtime.crash(plan(open("Held"), open("Resumed"))).await;
+    runtime.recover().await;
+    assert_eq!(runtime.wait_for_nth_run(&helper, 2).await.text, "woken");
+    assert_narrow(&runtime, &helper).await;
+    runtime.verify().await;
 }
