@@ -1,11 +1,29 @@
 //! Edit distance of two words, and the known word nearest to a misspelt one.
 
-/// Letters to add, remove, change or swap with their neighbour to get from one word to another.
+/// Cost of two neighbouring letters that are swapped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SwapCost {
+    /// One step, as of any other slip (Damerau).
+    One,
+    /// Two changed letters (Levenshtein).
+    Two,
+}
+
+/// Letters to add, remove or change to get from one word to another (Levenshtein).
 ///
 /// ```
-/// assert_eq!(rooftree_stdx::edit_distance::edit_distance("modle", "model"), 1);
+/// assert_eq!(rooftree_stdx::edit_distance::edit_distance("txt", "text"), 1);
 /// ```
 pub fn edit_distance(from: &str, to: &str) -> usize {
+    distance(from, to, SwapCost::Two)
+}
+
+/// The same, where swapping two neighbouring letters is one step (Damerau).
+pub fn edit_distance_with_swaps(from: &str, to: &str) -> usize {
+    distance(from, to, SwapCost::One)
+}
+
+fn distance(from: &str, to: &str, swap: SwapCost) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=to.len()).collect();
@@ -18,7 +36,8 @@ pub fn edit_distance(from: &str, to: &str) -> usize {
             let mut best = changed
                 .min(at(&above, column + 1) + 1)
                 .min(at(&line, column) + 1);
-            let is_swap = row > 0
+            let is_swap = swap == SwapCost::One
+                && row > 0
                 && column > 0
                 && from.get(row - 1) == Some(other)
                 && to.get(column - 1) == Some(letter);
@@ -52,18 +71,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_counts_single_letters_and_swaps() {
-        for (from, to, letters) in [
-            ("text", "text", 0),
-            ("txt", "text", 1),
-            ("tool", "tols", 2),
-            ("modle", "model", 1),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("größe", "grösse", 2),
+    fn the_distance_counts_single_letters_and_swaps_if_asked() {
+        for (from, to, letters, with_swaps) in [
+            ("text", "text", 0, 0),
+            ("txt", "text", 1, 1),
+            ("tool", "tols", 2, 2),
+            ("modle", "model", 2, 1),
+            ("txet", "text", 2, 1),
+            ("", "abc", 3, 3),
+            ("abc", "", 3, 3),
+            ("kitten", "sitting", 3, 3),
+            ("größe", "grösse", 2, 2),
         ] {
             assert_eq!(edit_distance(from, to), letters, "{from} to {to}");
+            assert_eq!(
+                edit_distance_with_swaps(from, to),
+                with_swaps,
+                "{from} to {to}"
+            );
         }
     }
 

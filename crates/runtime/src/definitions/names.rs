@@ -1,6 +1,6 @@
 //! Validates names of agents and tools, and suggests the nearest known name.
 
-use rooftree_stdx::edit_distance::edit_distance;
+use rooftree_stdx::edit_distance::edit_distance_with_swaps;
 
 /// The tools that only look: what an agent in the manner of emdash has unless it says otherwise.
 pub const READ_ONLY: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearch"];
@@ -133,7 +133,7 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let written = plain(written);
     let (steps, word) = known
         .into_iter()
-        .map(|word| (edit_distance(&written, &plain(word)), word))
+        .map(|word| (edit_distance_with_swaps(&written, &plain(word)), word))
         .min()?;
     (steps <= written.chars().count().div_ceil(3).min(3)).then_some(word)
 }
