@@ -50,7 +50,7 @@ mod vectors;
 pub use definition::ChunkKind;
 pub use embeddings::Embedder;
 pub use file_source::FileSource;
-pub use request::SearchRequest;
+pub use request::{PathFilter, SearchRequest};
 pub use search::{SearchError, SemanticSearcher};
 
 /// The words of a text, as a search compares them.

@@ -9,6 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{definition::ChunkKind, rank::SearchFilter};
 
+/// Says of a path whether a search may show it.
+pub type PathFilter = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
 /// A search to be made.
 #[derive(Clone)]
 pub struct SearchRequest {
@@ -25,7 +28,7 @@ pub struct SearchRequest {
     /// Directory that shown paths are relative to.
     pub cwd: PathBuf,
     /// Paths that may be shown; none: all of them. The index is shared with searches that may see more.
-    pub admits: Option<Arc<dyn Fn(&Path) -> bool + Send + Sync>>,
+    pub admits: Option<PathFilter>,
     /// Ends the search.
     pub cancel: CancellationToken,
     /// Gets messages about a long indexing.

@@ -1,11 +1,8 @@
 //! Parses and validates the arguments of SemanticSearch: query, path, filters, limit.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
-use rooftree_search::{ChunkKind, SearchRequest};
+use rooftree_search::{ChunkKind, PathFilter, SearchRequest};
 use serde_json::Value;
 
 use crate::{
@@ -51,8 +48,6 @@ pub(super) fn parse(input: &Value, context: ToolContext) -> Result<SearchRequest
         progress: context.progress,
     })
 }
-
-type PathFilter = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// Leaves out what rules keep from the call.
 fn admits(context: &ToolContext) -> Option<PathFilter> {
