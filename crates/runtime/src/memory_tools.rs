@@ -3,10 +3,11 @@
 use std::{fs, path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput, Toolset,
+    Tool, ToolContext, ToolInfo, ToolOutput, Toolset,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::{MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE},
 };
 use serde_json::Value;
 
@@ -35,6 +36,16 @@ enum MemoryAction {
     Read,
     Write,
     Search,
+}
+
+impl MemoryAction {
+    fn info(self) -> &'static ToolInfo {
+        match self {
+            Self::Read => &MEMORY_READ,
+            Self::Write => &MEMORY_WRITE,
+            Self::Search => &MEMORY_SEARCH,
+        }
+    }
 }
 
 const READ: [ToolArgument; 1] = [ToolArgument::new(
@@ -72,18 +83,20 @@ impl MemoryTool {
     fn new(deed: MemoryAction) -> Self {
         let spec = match deed {
             MemoryAction::Read => arguments::spec(
-                "MemoryRead",
+                MEMORY_READ.name,
                 "Read what you remember from earlier sessions.",
                 &READ,
             ),
             MemoryAction::Write => arguments::spec(
-                "MemoryWrite",
+                MEMORY_WRITE.name,
                 "Remember something for later sessions: what is true of this project or person beyond this task.",
                 &WRITE,
             ),
-            MemoryAction::Search => {
-                arguments::spec("MemorySearch", "Find lines in all you remember.", &SEARCH)
-            }
+            MemoryAction::Search => arguments::spec(
+                MEMORY_SEARCH.name,
+                "Find lines in all you remember.",
+                &SEARCH,
+            ),
         };
         Self { deed, spec }
     }
@@ -98,36 +111,16 @@ impl MemoryTool {
 }
 
 impl Tool for MemoryTool {
+    fn info(&self) -> &ToolInfo {
+        self.deed.info()
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        match self.deed {
-            MemoryAction::Read => &["memory_get", "memory_read"],
-            MemoryAction::Write => &["remember", "memory_write"],
-            MemoryAction::Search => &["memory_search"],
-        }
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(&self.spec.name, self.arguments(), input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        if self.deed == MemoryAction::Write {
-            Effect::LocalMutation
-        } else {
-            Effect::ReadOnly
-        }
     }
 
     fn title(&self, input: &Value) -> String {

@@ -32,15 +32,22 @@ mod vectors;
 use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    tool_info::{ExposedAs, ToolInfo, ToolSubject},
 };
 pub use embedder::Embedder;
 use search::SemanticSearcher;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["semantic_search"],
+    exposed_as: ExposedAs::CodeSearch,
+    ..ToolInfo::reads_files("SemanticSearch", ToolSubject::SearchPath("path"))
+};
 
 const DESCRIPTION: &str = "Find code and text by what it is about, in plain words or identifiers: \
     `where are retries handled`. Shows the best places with a few lines each. Grep is better for exact text.";
@@ -75,7 +82,7 @@ pub struct SemanticSearchTool {
 impl SemanticSearchTool {
     /// A search that keeps its indexes in a directory of their own; none: only in memory.
     pub fn new(cache_directory: Option<PathBuf>) -> Self {
-        let spec = arguments::spec("SemanticSearch", DESCRIPTION, &ARGUMENTS);
+        let spec = arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS);
         Self {
             spec,
             search: Arc::new(SemanticSearcher::new(cache_directory, None)),
@@ -92,28 +99,20 @@ impl SemanticSearchTool {
 }
 
 impl Tool for SemanticSearchTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["semantic_search"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("SemanticSearch", &ARGUMENTS, input).map(Value::Object)?;
+        let input = arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)?;
         if text(&input, "query").trim().is_empty() {
             return Err("SemanticSearch: `query` is empty.".to_owned());
         }
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, input: &Value) -> String {
@@ -121,15 +120,6 @@ impl Tool for SemanticSearchTool {
             "" => text(input, "query").to_owned(),
             path => format!("{} in {path}", text(input, "query")),
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        let path = text(input, "path");
-        Some(if path.is_empty() {
-            ".".to_owned()
-        } else {
-            path.to_owned()
-        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -4,7 +4,9 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{PolicyRequest, PolicyVerdict, toolset::ToolLookup};
+use rooftree_tools::{
+    PolicyRequest, PolicyVerdict, declared, tool_info::ToolOffer, toolset::ToolLookup,
+};
 use serde_json::Value;
 
 use super::{
@@ -17,7 +19,6 @@ use crate::{
     Error,
     effective_rights::{self, CallRuling},
     hooks::{self, HookAnswer},
-    resolved_agent::{ONLY_ABOVE, ONLY_FIRST},
 };
 
 /// Outcome of the checks of a call.
@@ -167,16 +168,14 @@ fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
     };
     let name = tool.spec().name.as_str();
     agent.mandate.as_ref()?;
-    if ONLY_ABOVE.contains(&name) {
-        Some(format!(
+    match declared(name).offer {
+        ToolOffer::AboveDepthLimit => Some(format!(
             "{name} is not available inside a sub-agent. Do the work yourself, or say in your answer what another agent should do."
-        ))
-    } else if ONLY_FIRST.contains(&name) {
-        Some(format!(
+        )),
+        ToolOffer::FirstAgent => Some(format!(
             "{name} is not available inside a sub-agent. Decide by yourself, or ask in your answer."
-        ))
-    } else {
-        None
+        )),
+        _ => None,
     }
 }
 

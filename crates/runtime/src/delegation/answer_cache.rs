@@ -17,6 +17,7 @@ use rooftree_protocol::{
     Mandate,
     event::{RunEnd, RunMode, TaskNote},
 };
+use rooftree_tools::declared;
 
 use super::{
     ActiveDelegation,
@@ -52,10 +53,7 @@ impl CacheableQuestion {
                 DelegationSurface::AgentsMessage | DelegationSurface::Verifier
             )
             && mandate.mode != RunMode::Fork;
-        let only_looks = mandate
-            .tools
-            .iter()
-            .all(|tool| dependencies::READ_ONLY.contains(&tool.as_str()));
+        let only_looks = mandate.tools.iter().all(|tool| declared(tool).is_cacheable);
         if !is_plain || !only_looks || mandate.tools.is_empty() {
             return None;
         }

@@ -1,6 +1,7 @@
 //! Workspace isolation: an agent that can write while others work in the same directory gets a copy of its own.
 
 use rooftree_protocol::{Isolation, Mandate, RunId};
+use rooftree_tools::declared;
 use serde_json::Value;
 
 use super::{
@@ -14,28 +15,6 @@ use crate::{
     caller::Caller,
     workspace::{self, Workspace},
 };
-
-/// Tools that change no files below the working directory.
-const HARMLESS: [&str; 18] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "List",
-    "SemanticSearch",
-    "TodoWrite",
-    "BashOutput",
-    "WebFetch",
-    "WebSearch",
-    "Skill",
-    "ListSkills",
-    "MemoryRead",
-    "MemoryWrite",
-    "MemorySearch",
-    "SendMessage",
-    "TaskStop",
-    "AskUser",
-    "Task",
-];
 
 /// Makes the copy, if there is to be one and the session has no directory yet, or none any more.
 pub(super) async fn provision(
@@ -96,7 +75,7 @@ fn can_write(mandate: &Mandate) -> bool {
     mandate
         .tools
         .iter()
-        .any(|tool| !HARMLESS.contains(&tool.as_str()))
+        .any(|tool| declared(tool).needs_working_copy)
 }
 
 /// Whether another agent works concurrently: another child, or the caller.

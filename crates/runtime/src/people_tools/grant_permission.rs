@@ -5,13 +5,14 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Answer, Effect, ErrorCode, EventBody, InquiryResponse, PermissionScope, RunId, Session,
-    SessionId, ToolKind, ToolSpec,
+    Answer, ErrorCode, EventBody, InquiryResponse, PermissionScope, RunId, Session, SessionId,
+    ToolSpec,
 };
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_tools::{
-    PermissionRule, Tool, ToolContext, ToolOutput,
+    PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    session_tools::GRANT_PERMISSION,
 };
 use serde_json::Value;
 
@@ -37,37 +38,32 @@ pub(super) struct GrantPermissionTool(ToolSpec);
 
 impl GrantPermissionTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("GrantPermission", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(
+            GRANT_PERMISSION.name,
+            DESCRIPTION,
+            &ARGUMENTS,
+        ))
     }
 }
 
 impl Tool for GrantPermissionTool {
+    fn info(&self) -> &ToolInfo {
+        &GRANT_PERMISSION
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["grant_permission"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = Value::Object(arguments::normalise("GrantPermission", &ARGUMENTS, input)?);
+        let canonical = Value::Object(arguments::normalise(
+            GRANT_PERMISSION.name,
+            &ARGUMENTS,
+            input,
+        )?);
         PermissionRule::parse(text(&canonical, "permission"))
             .map_err(|problem| problem.to_string())?;
         Ok(canonical)
-    }
-
-    /// What follows from it is judged when the other one does it.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
     }
 
     fn title(&self, input: &Value) -> String {

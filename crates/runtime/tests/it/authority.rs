@@ -16,7 +16,7 @@ use rooftree_protocol::{
 use rooftree_runtime::Clock;
 use rooftree_store::{AppendBatch, ClaimOutcome, InboxPost, NewSessionRow, Owner};
 use rooftree_testkit::{ProbeTool, TestRuntime};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 /// Tools with every effect, and one that says how the programs of its agent would be confined.
@@ -48,25 +48,19 @@ impl Walls {
     }
 }
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Other, Effect::ReadOnly);
+
 impl Tool for Walls {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, _input: &Value) -> String {
-        String::new()
     }
 
     fn run(&self, _input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -35,6 +35,7 @@ mod skills;
 mod steer;
 mod strict;
 mod todos;
+mod tool_facts;
 mod verify;
 mod watching;
 mod wires;

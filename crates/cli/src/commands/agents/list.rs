@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{AgentDefinition, Problem, Timestamp};
-use rooftree_runtime::{
-    Clock, SystemClock,
-    definitions::{READ_ONLY, ShadowedDefinition},
-};
+use rooftree_runtime::{Clock, SystemClock, definitions::ShadowedDefinition};
 use rooftree_store::{SessionFilter, Store};
+use rooftree_tools::declared;
 use serde::Serialize;
 
 use super::{AgentsContext, mode, source};
@@ -142,7 +140,7 @@ fn tools(definition: &AgentDefinition) -> String {
     let names = match scope.allow.as_deref() {
         None => "all".to_owned(),
         Some([]) => return "none".to_owned(),
-        Some(names) if names.iter().all(|name| READ_ONLY.contains(&name.as_str())) => {
+        Some(names) if names.iter().all(|name| declared(name).only_reads_files()) => {
             format!("read-only {}", names.len())
         }
         Some(names @ ([_] | [_, _])) => names.join(" "),

@@ -2,13 +2,14 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    AgentDialect, Effect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId,
-    Session, SessionId, ToolKind, ToolSpec,
+    AgentDialect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId, Session,
+    SessionId, ToolSpec,
 };
 use rooftree_store::{InboxPost, SessionFilter};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::SEND_MESSAGE,
     toolset::is_named,
 };
 use serde_json::Value;
@@ -57,12 +58,16 @@ pub(super) struct SendMessageTool {
 impl SendMessageTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("SendMessage", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(SEND_MESSAGE.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for SendMessageTool {
+    fn info(&self) -> &ToolInfo {
+        &SEND_MESSAGE
+    }
+
     fn is_ordered(&self, _input: &Value) -> bool {
         true
     }
@@ -75,36 +80,13 @@ impl Tool for SendMessageTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "send_agent_message",
-            "team_send_message",
-            "sessions_message",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("SendMessage", &ARGUMENTS, input).map(Value::Object)?;
+        let input =
+            arguments::normalise(SEND_MESSAGE.name, &ARGUMENTS, input).map(Value::Object)?;
         if text(&input, "text").trim().is_empty() {
             return Err("SendMessage needs a `text` that says something.".into());
         }
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "to").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "to").to_owned())
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use rooftree_protocol::{
     Answer, Command, Effect, EventBody, InquiryResponse, Origin, PermissionId, PermissionMode,
-    PermissionScope, SessionId, ToolKind, ToolSpec,
+    PermissionScope, SessionId, ToolSpec,
 };
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::Clock;
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, probe_tool::ProbeGate};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::yes;
@@ -169,12 +169,12 @@ async fn an_answer_to_something_else_is_refused() {
 struct Newer(Arc<dyn Tool>);
 
 impl Tool for Newer {
-    fn spec(&self) -> &ToolSpec {
-        self.0.spec()
+    fn info(&self) -> &ToolInfo {
+        self.0.info()
     }
 
-    fn kind(&self) -> ToolKind {
-        self.0.kind()
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
     }
 
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {

@@ -8,27 +8,25 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, EventBody, PermissionMode, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
-use rooftree_tools::{PermissionRule, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 /// A page that wants something.
 struct Page(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Fetch, Effect::ReadOnly);
+
 impl Tool for Page {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, _input: &Value) -> String {

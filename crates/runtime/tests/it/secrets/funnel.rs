@@ -7,7 +7,7 @@ use rooftree_protocol::{Effect, EventBody, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::EventFilter;
 use rooftree_testkit::{TestRuntimeBuilder, secret_canaries::SecretCanary};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::{canaries, read_in};
@@ -34,21 +34,19 @@ impl Leaky {
     }
 }
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Other, Effect::ReadOnly);
+
 impl Tool for Leaky {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, _input: &Value) -> String {
