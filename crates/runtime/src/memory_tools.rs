@@ -75,13 +75,13 @@ const SEARCH: [ToolArgument; 1] =
 
 /// One of the three tools.
 struct MemoryTool {
-    deed: MemoryAction,
+    action: MemoryAction,
     spec: ToolSpec,
 }
 
 impl MemoryTool {
-    fn new(deed: MemoryAction) -> Self {
-        let spec = match deed {
+    fn new(action: MemoryAction) -> Self {
+        let spec = match action {
             MemoryAction::Read => arguments::spec(
                 MEMORY_READ.name,
                 "Read what you remember from earlier sessions.",
@@ -98,11 +98,11 @@ impl MemoryTool {
                 &SEARCH,
             ),
         };
-        Self { deed, spec }
+        Self { action, spec }
     }
 
     fn arguments(&self) -> &'static [ToolArgument] {
-        match self.deed {
+        match self.action {
             MemoryAction::Read => &READ,
             MemoryAction::Write => &WRITE,
             MemoryAction::Search => &SEARCH,
@@ -112,7 +112,7 @@ impl MemoryTool {
 
 impl Tool for MemoryTool {
     fn info(&self) -> &ToolInfo {
-        self.deed.info()
+        self.action.info()
     }
 
     fn spec(&self) -> &ToolSpec {
@@ -124,7 +124,7 @@ impl Tool for MemoryTool {
     }
 
     fn title(&self, input: &Value) -> String {
-        match self.deed {
+        match self.action {
             MemoryAction::Search => text(input, "query").to_owned(),
             MemoryAction::Read | MemoryAction::Write => name_in(input).to_owned(),
         }
@@ -139,7 +139,7 @@ impl Tool for MemoryTool {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let deed = self.deed;
+        let action = self.action;
         Box::pin(async move {
             let Some(caller) = Caller::of(&context) else {
                 return ToolOutput::failed(
@@ -148,12 +148,16 @@ impl Tool for MemoryTool {
                 );
             };
             let done = tokio::task::spawn_blocking(move || {
-                let shelves = &caller.world.options.memory;
-                let place = directory(&caller.kit.definition, shelves, &caller.session.cwd);
+                let memory_dirs = &caller.context.options.memory;
+                let place = directory(
+                    &caller.resolved.definition,
+                    memory_dirs,
+                    &caller.session.cwd,
+                );
                 let place = place.ok_or(
                     "This agent has no memory: its definition says `memory: user` or the like.",
                 )?;
-                match deed {
+                match action {
                     MemoryAction::Read => read(&place, name_in(&input)),
                     MemoryAction::Write => write(&place, &input),
                     MemoryAction::Search => search(&place, text(&input, "query")),
