@@ -5,28 +5,9 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "web")]
-use crate::web_fetch::WebFetchTool;
 use crate::{
-    BackgroundProcesses, Tool,
-    apply_diff::{self, ApplyDiffTool},
-    bash::{self, BashTool},
-    bash_output::{self, BashOutputTool},
-    delete::{self, DeleteTool},
-    edit::{self, EditTool},
-    glob::{self, GlobTool},
-    grep::{self, GrepTool},
-    list::{self, ListTool},
-    notebook_edit::{self, NotebookEditTool},
-    read::{self, ReadTool},
-    semantic_search::{self, SemanticSearchTool},
-    session_tools,
-    task_stop::{self, TaskStopTool},
-    todo_write::{self, TodoWriteTool},
-    tool_info::ToolInfo,
-    web::{self, WebConfig, guard::NetworkGuard},
-    web_search::{self, SearchService, WebSearchTool},
-    write::{self, WriteTool},
+    BackgroundProcesses, SemanticSearchTool, Tool, WebConfig, session_tools, tool_info::ToolInfo,
+    web::guard::NetworkGuard, web_search::SearchService,
 };
 
 /// What instances of the built-in tools are made of.
@@ -45,30 +26,48 @@ type BuiltinRow = (
 
 /// The tools that need nothing but a machine. Their order is part of a cached prompt: new ones go to the end.
 const BUILTIN: &[BuiltinRow] = &[
-    (&read::INFO, |_| made(ReadTool::new())),
-    (&write::INFO, |_| made(WriteTool::new())),
-    (&edit::INFO, |_| made(EditTool::new())),
-    (&apply_diff::INFO, |_| made(ApplyDiffTool::new())),
-    (&delete::INFO, |_| made(DeleteTool::new())),
-    (&notebook_edit::INFO, |_| made(NotebookEditTool::new())),
-    (&list::INFO, |_| made(ListTool::new())),
-    (&glob::INFO, |_| made(GlobTool::new())),
-    (&grep::INFO, |_| made(GrepTool::new())),
-    (&bash::INFO, |parts| {
+    (&crate::read::INFO, |_| made(crate::read::ReadTool::new())),
+    (
+        &crate::write::INFO,
+        |_| made(crate::write::WriteTool::new()),
+    ),
+    (&crate::edit::INFO, |_| made(crate::edit::EditTool::new())),
+    (&crate::apply_diff::INFO, |_| {
+        made(crate::apply_diff::ApplyDiffTool::new())
+    }),
+    (&crate::delete::INFO, |_| {
+        made(crate::delete::DeleteTool::new())
+    }),
+    (&crate::notebook_edit::INFO, |_| {
+        made(crate::notebook_edit::NotebookEditTool::new())
+    }),
+    (&crate::list::INFO, |_| made(crate::list::ListTool::new())),
+    (&crate::glob::INFO, |_| made(crate::glob::GlobTool::new())),
+    (&crate::grep::INFO, |_| made(crate::grep::GrepTool::new())),
+    (&crate::bash::INFO, |parts| {
         let guard = NetworkGuard::new(parts.web);
-        made(BashTool::new(parts.processes.clone(), guard))
+        made(crate::bash::BashTool::new(parts.processes.clone(), guard))
     }),
-    (&bash_output::INFO, |parts| {
-        made(BashOutputTool::new(parts.processes.clone()))
+    (&crate::bash_output::INFO, |parts| {
+        made(crate::bash_output::BashOutputTool::new(
+            parts.processes.clone(),
+        ))
     }),
-    (&task_stop::INFO, |parts| {
-        made(TaskStopTool::new(parts.processes.clone()))
+    (&crate::task_stop::INFO, |parts| {
+        made(crate::task_stop::TaskStopTool::new(parts.processes.clone()))
     }),
-    (&todo_write::INFO, |_| made(TodoWriteTool::new())),
-    (&semantic_search::INFO, |parts| Some(parts.search.clone())),
-    (&web::WEB_FETCH, web_fetch),
-    (&web_search::INFO, |parts| {
-        made(WebSearchTool::new(parts.web, parts.service.clone()))
+    (&crate::todo_write::INFO, |_| {
+        made(crate::todo_write::TodoWriteTool::new())
+    }),
+    (&crate::semantic_search::INFO, |parts| {
+        Some(parts.search.clone())
+    }),
+    (&crate::web::WEB_FETCH, web_fetch),
+    (&crate::web_search::INFO, |parts| {
+        made(crate::web_search::WebSearchTool::new(
+            parts.web,
+            parts.service.clone(),
+        ))
     }),
 ];
 
@@ -78,7 +77,7 @@ fn made(tool: impl Tool + 'static) -> Option<Arc<dyn Tool>> {
 
 #[cfg(feature = "web")]
 fn web_fetch(parts: &BuiltinParts<'_>) -> Option<Arc<dyn Tool>> {
-    made(WebFetchTool::new(parts.web))
+    made(crate::web_fetch::WebFetchTool::new(parts.web))
 }
 
 #[cfg(not(feature = "web"))]
