@@ -212,7 +212,7 @@ impl ToolInfo {
     /// Whether this is its name or one of the names that models and rules may use.
     pub fn answers_to(&self, name: &str) -> bool {
         let is_it = |own: &&str| own.eq_ignore_ascii_case(name);
-        is_it(&self.name) || self.aliases.iter().any(|alias| is_it(&alias))
+        is_it(&self.name) || self.aliases.iter().any(is_it)
     }
 }
 
