@@ -9,7 +9,6 @@ mod follow;
 mod follower_events;
 mod input_lines;
 mod mcp_prompt;
-mod partial_result;
 mod prompt_queue;
 mod report;
 mod result_json;

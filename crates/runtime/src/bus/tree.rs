@@ -1,22 +1,25 @@
 //! Subscribes to a session and all sessions below it, as one stream of events.
 //!
-//! Each session keeps its own order, without a gap; between sessions events come as they come. A
-//! session joins when a delegated run begins in it. In this process the bus says so; what
-//! another process began is found in the store, by the id that follows from the delegating call.
+//! Each session keeps its own order, without a gap. A session joins when a delegated run begins in it. In this
+//! process the bus says so; what another process began is found in the store, by the id that follows from the
+//! delegating call.
+//!
+//! Invariant: the events of a delegated run come before the event that tells its result. Else events of different
+//! sessions come as they come.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
-    Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::TaskNote,
+    Event, EventBody, Origin, ParentCall, RunId, SessionId, ToolKind, event::TaskNote,
 };
 use rooftree_store::{RunFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
-use super::{Bus, EventFilter, IdleTimer, Subscription};
+use super::{Bus, EventFilter, IdleTimer, PAGE, Subscription};
 use crate::Error;
 
 /// A subscription and what it will say next.
@@ -28,7 +31,14 @@ pub struct TreeSubscription {
     store: Arc<dyn Store>,
     root: EventFilter,
     branches: FuturesUnordered<BranchFuture>,
-    watched: HashSet<SessionId>,
+    /// The watched sessions, and the last durable event of each that was delivered.
+    watched: HashMap<SessionId, u64>,
+    /// Events to deliver before anything else; the last one comes first.
+    held: Vec<Arc<Event>>,
+    /// Sessions whose journal was read ahead of their branch, and up to which event.
+    ahead: HashMap<SessionId, u64>,
+    /// Runs whose end was delivered, or whose journal was read for it.
+    ended: HashSet<RunId>,
     births: broadcast::Receiver<Arc<Event>>,
     changes: watch::Receiver<u64>,
     patience: IdleTimer,
@@ -64,7 +74,10 @@ impl TreeSubscription {
             store,
             root: root.clone(),
             branches: FuturesUnordered::new(),
-            watched: HashSet::new(),
+            watched: HashMap::new(),
+            held: Vec::new(),
+            ahead: HashMap::new(),
+            ended: HashSet::new(),
             births,
             changes,
             patience: IdleTimer::new(),
@@ -79,6 +92,9 @@ impl TreeSubscription {
     /// The next event of any session of the tree. Dropping the wait loses nothing.
     pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
         loop {
+            if let Some(event) = self.next_held().await? {
+                return Ok(event);
+            }
             match self.then {
                 TreeStep::Begin => self.find_those_at_work().await?,
                 TreeStep::Look => self.look().await?,
@@ -90,12 +106,84 @@ impl TreeSubscription {
                 TreeWakeup::Hint => self.then = TreeStep::Look,
                 TreeWakeup::Said(subscription, event) => {
                     let event = event?;
-                    self.has_begun = true;
-                    self.note(&event);
                     self.branches.push(next_of(*subscription));
-                    return Ok(event);
+                    if !self.was_read_ahead(&event) {
+                        self.held.push(event);
+                    }
                 }
             }
+        }
+    }
+
+    /// The next event that is held, once the runs whose results it tells were delivered.
+    async fn next_held(&mut self) -> Result<Option<Arc<Event>>, Error> {
+        loop {
+            let Some(event) = self.held.last() else {
+                return Ok(None);
+            };
+            match self.unheard_result(event) {
+                Some((session, run)) => self.read_ahead(&session, run).await?,
+                None => break,
+            }
+        }
+        let event = self.held.pop();
+        if let Some(event) = &event {
+            self.has_begun = true;
+            self.note(event);
+        }
+        Ok(event)
+    }
+
+    /// A run whose result an event tells, and whose own end was not delivered.
+    fn unheard_result(&self, event: &Event) -> Option<(SessionId, RunId)> {
+        // A message may bring the result of a run from before the subscription, which is not delivered.
+        let is_message = matches!(event.body, EventBody::MessageUser { .. });
+        results_in(&event.body).into_iter().find(|(session, run)| {
+            *session != event.session
+                && !self.ended.contains(run)
+                && (!is_message || self.watched.contains_key(session))
+        })
+    }
+
+    /// Reads what a session's journal holds beyond what was delivered. Its end is in it: it is stored before the
+    /// result is told. Nothing is changed before the last wait is over.
+    async fn read_ahead(&mut self, session: &SessionId, run: RunId) -> Result<(), Error> {
+        if !self.watched.contains_key(session) {
+            self.find_run(run.clone()).await?;
+        }
+        if let Some(after) = self.watched.get(session).copied() {
+            let mut events = Vec::new();
+            let mut last = after;
+            loop {
+                let page = self.store.events(session, last, PAGE).await?;
+                let is_whole = page.len() < PAGE;
+                last = page.last().and_then(|event| event.id).unwrap_or(last);
+                events.extend(page.into_iter().map(Arc::new));
+                if is_whole {
+                    break;
+                }
+            }
+            self.store.settled().await?;
+            if last > after {
+                self.ahead.insert(session.clone(), last);
+            }
+            self.held.extend(events.into_iter().rev());
+        }
+        self.ended.insert(run);
+        Ok(())
+    }
+
+    /// Whether an event was delivered from the journal already, or is a piece of what was.
+    fn was_read_ahead(&mut self, event: &Event) -> bool {
+        let Some(upto) = self.ahead.get(&event.session).copied() else {
+            return false;
+        };
+        match event.id {
+            Some(id) if id >= upto => {
+                self.ahead.remove(&event.session);
+                id == upto
+            }
+            Some(_) | None => true,
         }
     }
 
@@ -111,7 +199,8 @@ impl TreeSubscription {
     }
 
     fn watch(&mut self, filter: EventFilter) {
-        if self.watched.insert(filter.session.clone()) {
+        if !self.watched.contains_key(&filter.session) {
+            self.watched.insert(filter.session.clone(), filter.after);
             let subscription = self.bus.subscribe(self.store.clone(), filter);
             self.branches.push(next_of(subscription));
         }
@@ -126,7 +215,7 @@ impl TreeSubscription {
         else {
             return;
         };
-        if let (true, Some(run)) = (self.watched.contains(&parent.session), &started.run) {
+        if let (true, Some(run)) = (self.watched.contains_key(&parent.session), &started.run) {
             self.wanted.remove(run);
             let after = started
                 .id
@@ -139,9 +228,13 @@ impl TreeSubscription {
         }
     }
 
-    /// Remembers which runs an event lets one expect.
+    /// Remembers what was delivered, and which runs it lets one expect.
     fn note(&mut self, event: &Event) {
+        if let (Some(id), Some(last)) = (event.id, self.watched.get_mut(&event.session)) {
+            *last = id;
+        }
         match &event.body {
+            EventBody::RunCompleted(_) => self.ended.extend(event.run.clone()),
             EventBody::ToolStarted {
                 call,
                 kind: ToolKind::Delegate,
@@ -172,7 +265,7 @@ impl TreeSubscription {
     fn note_task(&mut self, note: Option<&TaskNote>) {
         if let Some(note) = note
             && !note.cached
-            && !self.watched.contains(&note.session)
+            && !self.watched.contains_key(&note.session)
         {
             self.wanted.insert(note.task.clone());
             self.then = TreeStep::Look;
@@ -181,14 +274,20 @@ impl TreeSubscription {
 
     async fn look(&mut self) -> Result<(), Error> {
         for run in self.wanted.clone() {
-            let filter = RunFilter {
-                run: Some(run),
-                limit: 1,
-                ..RunFilter::default()
-            };
-            if let Some(row) = self.store.runs(filter).await?.pop() {
-                self.join(&row.started);
-            }
+            self.find_run(run).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks for a run in the store, and watches its session if it belongs to the tree.
+    async fn find_run(&mut self, run: RunId) -> Result<(), Error> {
+        let filter = RunFilter {
+            run: Some(run),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        if let Some(row) = self.store.runs(filter).await?.pop() {
+            self.join(&row.started);
         }
         Ok(())
     }
@@ -207,7 +306,8 @@ impl TreeSubscription {
                 .into_iter()
                 .filter(|task| task.status == TaskStatus::Running)
             {
-                let Some(child) = task.child.filter(|child| !self.watched.contains(child)) else {
+                let Some(child) = task.child.filter(|child| !self.watched.contains_key(child))
+                else {
                     continue;
                 };
                 if let Some(session) = self.store.session(&child).await? {
@@ -220,6 +320,29 @@ impl TreeSubscription {
             }
         }
         Ok(())
+    }
+}
+
+/// The runs whose results an event tells, and their sessions.
+fn results_in(body: &EventBody) -> Vec<(SessionId, RunId)> {
+    let of_note = |note: &TaskNote| {
+        let is_result = note.status.is_some() && !note.cached;
+        is_result.then(|| (note.session.clone(), note.task.clone()))
+    };
+    match body {
+        EventBody::ToolCompleted(record) => record.task.iter().filter_map(of_note).collect(),
+        EventBody::RunVerified(verdict) => {
+            let notes = verdict
+                .reports
+                .iter()
+                .filter_map(|report| report.task.as_ref());
+            notes.filter_map(of_note).collect()
+        }
+        EventBody::MessageUser { message, .. } => match &message.origin {
+            Origin::Task { session, task, .. } => vec![(session.clone(), task.clone())],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
     }
 }
 

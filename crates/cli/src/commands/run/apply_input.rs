@@ -180,7 +180,7 @@ impl RunFollower<'_> {
                 })
                 .await;
         }
-        for agent in self.watch.agents.at_work() {
+        for agent in self.watch.tree.delegated_at_work() {
             let (session, run) = (agent.session.clone(), Some(agent.run.clone()));
             self.send(Command::Cancel { session, run }).await?;
         }

@@ -9,6 +9,7 @@ use rooftree_runtime::{
     Clock, EventFilter, Handle, SystemClock, TreeSubscription, settle_orphaned_programs,
 };
 use rooftree_store::{Owner, TaskStatus};
+use rooftree_view::RunTreeView;
 use tokio::sync::mpsc;
 
 use super::{
@@ -212,6 +213,7 @@ pub async fn await_keyed(
 ) -> Result<(), Problem> {
     watch.await_message(message);
     let (seen, mut after) = (watch.seen, 0);
+    let mut past = RunTreeView::of(session.clone());
     while after < seen {
         let page = handle
             .store()
@@ -225,11 +227,12 @@ pub async fn await_keyed(
             .iter()
             .filter(|event| event.id.is_some_and(|id| id <= seen))
         {
+            past.apply(event);
             watch.take_past(event);
         }
         after = last;
     }
-    watch.seen = seen;
+    watch.adopt_past(&past);
     Ok(())
 }
 

@@ -194,7 +194,7 @@ impl RunFollower<'_> {
 
     /// Whether a run of ours, or an agent it delegated to, is at work.
     fn is_working(&self) -> bool {
-        self.watch.is_working() || self.watch.agents.at_work().next().is_some()
+        self.watch.is_working() || self.watch.tree.delegated_at_work().next().is_some()
     }
 
     async fn is_over(&mut self) -> Result<bool, Problem> {
@@ -209,8 +209,9 @@ impl RunFollower<'_> {
         } else {
             Vec::new()
         };
-        let has_delegated = !self.watch.agents.all().is_empty() || self.watch.has_programs;
-        let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
+        let has_agents = self.watch.tree.delegated().next().is_some();
+        let has_delegated = has_agents || self.watch.has_programs;
+        let is_settled = match (self.watch.takes_any(), self.watch.last_end()) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
             // No agent's answer is on its way: only what is left in the inbox is waited for, without a timeout.
@@ -221,7 +222,7 @@ impl RunFollower<'_> {
             _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };
         match self.linger.next(
-            &self.watch.agents,
+            &self.watch.tree,
             &programs,
             is_settled,
             self.stopping.is_some(),
@@ -277,7 +278,7 @@ impl RunFollower<'_> {
     /// The commands that still run in background, of the session and of the agents below it.
     async fn programs(&self) -> Result<Vec<String>, Problem> {
         let mut sessions = vec![&self.session.id];
-        sessions.extend(self.watch.agents.all().iter().map(|agent| &agent.session));
+        sessions.extend(self.watch.tree.delegated().map(|agent| &agent.session));
         sessions.dedup();
         let mut programs = Vec::new();
         for session in sessions {
@@ -325,7 +326,7 @@ impl RunFollower<'_> {
     }
 
     fn take_own(&mut self, event: &Event) {
-        let answered = self.watch.ended.as_ref().map(|(_, end)| end.text.clone());
+        let answered = self.watch.last_end().map(|(_, end)| end.text.clone());
         match (self.watch.take(event), answered) {
             (TrackerStep::OtherBegun(ForeignRunOrder::Before, title), _) => {
                 self.remark(&format!("an earlier message is worked on first: {title}"));

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{
-    gather::WaitCause,
-    waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
-};
+use rooftree_view::WaitCause;
+
+use super::waterfall::{TraceBar, TraceBarEnd, TraceChart, mark};
 
 const WIDTH: f64 = 960.0;
 /// Where bars begin and end.
