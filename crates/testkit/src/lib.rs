@@ -23,7 +23,9 @@ pub mod fuzz;
 pub mod model_server;
 pub mod probe_tool;
 pub mod process_marks;
+pub mod recorded_story;
 pub mod secret_canaries;
+pub mod stories;
 pub mod test_runtime;
 pub mod transcript;
 
