@@ -106,6 +106,8 @@ fn with_ephemeral(events: Vec<Event>) -> Vec<Event> {
     for event in events {
         let ephemeral = |body: EventBody| Event {
             id: None,
+            // A message waits outside of any run.
+            run: event.run.clone().filter(|_| body.name() != "inbox.queued"),
             body,
             ..event.clone()
         };

@@ -20,8 +20,10 @@
 //! Key types: [`RunTreeView`], [`TreeRun`], [`TreeSession`], [`OpenInquiry`], [`StreamedReply`], [`RunSpan`]. Not in it:
 //! words and colours, and which events to subscribe to.
 
+mod apply_run_event;
 mod canonical_json;
 mod inquiry;
+mod queries;
 mod run;
 mod run_parts;
 mod session;

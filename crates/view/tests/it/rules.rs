@@ -156,6 +156,22 @@ fn a_long_run_keeps_its_last_calls_and_counts_all() {
 }
 
 #[test]
+fn old_runs_are_forgotten_with_what_they_delegated_and_open_ones_are_kept() {
+    let mut tree = begun();
+    let child = started(Some((1, 1, 3)), RunMode::Foreground);
+    let beside = started(Some((1, 1, 4)), RunMode::Background);
+    tree.apply(&event(Some(1), (3, 3), child));
+    tree.apply(&event(Some(1), (4, 4), beside));
+    tree.apply(&event(Some(2), (3, 3), completed(RunStatus::Completed, "")));
+    tree.apply(&event(Some(2), ROOT, completed(RunStatus::Completed, "")));
+    tree.apply(&event(Some(3), (1, 2), started(None, RunMode::Main)));
+    tree.forget_runs(1);
+    let left: Vec<_> = tree.runs().iter().map(|left| left.run.clone()).collect();
+    assert_eq!(left, [run(4), run(2)]);
+    assert_eq!(tree.head(&session(1)), 3, "numbers are remembered");
+}
+
+#[test]
 fn events_of_unknown_types_are_ignored() {
     let line = r#"{"v":1,"id":1,"ts":"2026-11-15T18:42:07.113Z","session":"ses_a","run":null,
         "parent_run":null,"agent":"lead","type":"session.painted","data":{"colour":"teal"}}"#;
