@@ -1,4 +1,4 @@
-//! What views ask of a run tree: sessions, runs, who works for whom, open inquiries, usage.
+//! Queries of a run tree: its sessions and runs, which run works for which, open inquiries, usage.
 
 use std::collections::BTreeSet;
 

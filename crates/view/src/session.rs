@@ -103,10 +103,8 @@ impl TreeSession {
     /// What waits in the inbox, and which tasks the session waits to be told of.
     fn apply_message(&mut self, event: &Event) {
         match &event.body {
-            EventBody::InboxQueued { message, .. } => {
-                if !self.queued.contains(message) {
-                    self.queued.push(message.clone());
-                }
+            EventBody::InboxQueued { message, .. } if !self.queued.contains(message) => {
+                self.queued.push(message.clone());
             }
             EventBody::InboxDelivered { message, task, .. } => {
                 self.take_message(message);

@@ -1,4 +1,4 @@
-//! What of a reply was streamed already: given the whole reply, the text that is left to show.
+//! Tracks what of a reply was streamed already: given the whole reply, the text that is left to show.
 //!
 //! For clients that can only append: standard output, a terminal's scrollback, an HTTP answer. There is one rule
 //! for all of them. A reply that begins with what was shown is continued; one that does not is shown whole.

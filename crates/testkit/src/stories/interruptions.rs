@@ -93,7 +93,7 @@ pub(super) async fn compacted() -> String {
     recorded_story::record(&house, &session).await
 }
 
-/// A process that dies during a call with effects: nobody knows how far the call got.
+/// A process that dies during a call with effects: the call gets the outcome unknown.
 pub(super) async fn recovered() -> String {
     let entries = || {
         [

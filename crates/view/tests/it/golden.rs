@@ -107,7 +107,8 @@ fn each_story_shows_what_its_name_says() {
         }
         tree
     };
-    let table: [(&str, fn(&RunTreeView) -> bool); 15] = [
+    type Shown = fn(&RunTreeView) -> bool;
+    let table: [(&str, Shown); 15] = [
         ("foreground", |tree| tree.runs().len() == 2),
         ("parallel", |tree| tree.runs().len() == 3),
         ("background", |tree| {
