@@ -89,14 +89,14 @@ impl BenchRuntime {
             tools: rooftree_tools::builtin(processes.clone()),
             processes,
             definitions: Definitions::builtin(),
-            surroundings: Default::default(),
+            project_context: Default::default(),
             policy: Policy {
                 mode: PermissionMode::Bypass,
                 ..Policy::default()
             },
             wary: true,
             sandbox: rooftree_tools::SandboxConfig::off(),
-            asking: ApprovalSource::Nobody,
+            approvals: ApprovalSource::Nobody,
             default_model: "quick/model".parse().ok(),
             fallbacks: Vec::new(),
             max_turns: Some(1_000_000),
@@ -110,12 +110,12 @@ impl BenchRuntime {
             },
             memory: rooftree_runtime::memory::MemoryDirs::default(),
             checkers: Default::default(),
-            naming: Arc::new(|name: &str| name.parse()),
+            model_resolver: Arc::new(|name: &str| name.parse()),
             hooks: rooftree_runtime::Hooks::default(),
             servers: Arc::default(),
             secrets: Arc::default(),
             mark: rooftree_runtime::MessageMark::derived(b"bench"),
-            calls: None,
+            call_socket: None,
         })
     }
 

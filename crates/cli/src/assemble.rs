@@ -83,14 +83,14 @@ impl CliOverrides {
 /// Everything that was read and validated, before anything runs.
 pub struct RuntimePlan {
     pub store: Arc<dyn Store>,
-    pub minds: Arc<ConfiguredModels>,
+    pub models: Arc<ConfiguredModels>,
     pub definitions: Definitions,
-    pub surroundings: ContextWatcher,
+    pub project_context: ContextWatcher,
     pub settings: Settings,
-    pub wishes: CliOverrides,
+    pub overrides: CliOverrides,
     pub search: SemanticSearchTool,
     pub online: WebAccess,
-    pub asking: ApprovalSource,
+    pub approvals: ApprovalSource,
     /// Private directories that no command sees, and the directory of commands' `/tmp`.
     pub private: PrivateDirs,
     /// Where agents remember what does not belong to a project.
@@ -98,7 +98,7 @@ pub struct RuntimePlan {
     /// Where working copies of children are kept.
     pub workspaces: WorkspaceConfig,
     /// The socket through which agents' commands call tools.
-    pub calls: exposure::CallSocketConfig,
+    pub call_socket: exposure::CallSocketConfig,
     /// The servers whose tools agents have.
     pub servers: McpSetup,
     /// The hooks that run before and after tool calls and at other points.
@@ -116,25 +116,25 @@ impl RuntimePlan {
     pub fn start(self) -> AgentRuntime {
         let Self {
             store,
-            minds,
+            models,
             definitions,
-            surroundings,
+            project_context,
             settings,
-            wishes,
+            overrides,
             search,
             online,
-            asking,
+            approvals,
             private,
             memory,
             workspaces,
-            calls,
+            call_socket,
             servers,
             mut hooks,
             widest_mode,
             secrets,
             mark,
         } = self;
-        let sandbox = confining(wishes.sandbox, wishes.network, &settings, private);
+        let sandbox = confining(overrides.sandbox, overrides.network, &settings, private);
         let servers = McpServerPool::new(McpSetup {
             confining: sandbox.clone(),
             ..servers
@@ -144,40 +144,40 @@ impl RuntimePlan {
             BackgroundProcesses::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
         let processes = Arc::new(processes);
         hooks.inheritance = inheritance;
-        let mode = wishes.mode.or(settings.mode).unwrap_or_default();
+        let mode = overrides.mode.or(settings.mode).unwrap_or_default();
         AgentRuntime::start(RuntimeOptions {
             store,
             clock: Arc::new(SystemClock),
-            catalog: minds.catalog.clone(),
-            tools: needed(tools(&processes, search, online), asking),
+            catalog: models.catalog.clone(),
+            tools: needed(tools(&processes, search, online), approvals),
             processes,
             definitions: demo_models::with_agents(definitions),
-            surroundings,
+            project_context,
             policy: Policy {
                 mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
-                allow: wishes.allow.into_iter().chain(settings.allow).collect(),
+                allow: overrides.allow.into_iter().chain(settings.allow).collect(),
                 ask: settings.ask,
-                deny: wishes.deny.into_iter().chain(settings.deny).collect(),
+                deny: overrides.deny.into_iter().chain(settings.deny).collect(),
                 ..Policy::default()
             },
             wary: settings.wary.unwrap_or(WARY),
             sandbox,
-            asking,
-            default_model: wishes.model,
-            fallbacks: wishes.fallbacks,
-            max_turns: wishes.max_turns.or(settings.max_turns),
-            run_timeout: wishes.timeout.or(settings.timeout).map(in_whole_seconds),
-            max_cost_usd: wishes.max_cost.or(settings.max_cost),
+            approvals,
+            default_model: overrides.model,
+            fallbacks: overrides.fallbacks,
+            max_turns: overrides.max_turns.or(settings.max_turns),
+            run_timeout: overrides.timeout.or(settings.timeout).map(in_whole_seconds),
+            max_cost_usd: overrides.max_cost.or(settings.max_cost),
             depth: None,
             memory,
             workspaces,
             checkers: Default::default(),
-            naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
+            model_resolver: Arc::new(move |name| Ok(models.resolve(name)?.choice)),
             hooks,
             servers: Arc::new(servers),
             secrets,
             mark,
-            calls: Some(calls),
+            call_socket: Some(call_socket),
         })
     }
 }
@@ -196,8 +196,8 @@ pub fn tools(
 }
 
 /// Leaves out the tools that ask the user if no client can answer.
-fn needed(tools: Toolset, asking: ApprovalSource) -> Toolset {
-    if asking == ApprovalSource::Nobody {
+fn needed(tools: Toolset, approvals: ApprovalSource) -> Toolset {
+    if approvals == ApprovalSource::Nobody {
         people_tools::without_questions(&tools)
     } else {
         tools
@@ -237,13 +237,15 @@ mod tests {
     fn nobody_wishes_away_what_is_pinned_and_all_else_is_left() {
         type Says = fn(&CliOverrides) -> bool;
         let keys: [(&str, Says); 7] = [
-            ("permission.mode", |wishes| wishes.mode.is_some()),
-            ("permission.allow", |wishes| !wishes.allow.is_empty()),
-            ("sandbox.mode", |wishes| wishes.sandbox.is_some()),
-            ("sandbox.network", |wishes| wishes.network.is_some()),
-            ("limits.max_turns", |wishes| wishes.max_turns.is_some()),
-            ("limits.timeout", |wishes| wishes.timeout.is_some()),
-            ("limits.max_cost", |wishes| wishes.max_cost.is_some()),
+            ("permission.mode", |overrides| overrides.mode.is_some()),
+            ("permission.allow", |overrides| !overrides.allow.is_empty()),
+            ("sandbox.mode", |overrides| overrides.sandbox.is_some()),
+            ("sandbox.network", |overrides| overrides.network.is_some()),
+            ("limits.max_turns", |overrides| {
+                overrides.max_turns.is_some()
+            }),
+            ("limits.timeout", |overrides| overrides.timeout.is_some()),
+            ("limits.max_cost", |overrides| overrides.max_cost.is_some()),
         ];
         for (pinned, _) in keys {
             let settings = Settings {

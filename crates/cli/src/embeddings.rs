@@ -19,31 +19,31 @@ use crate::{
 pub fn search(
     environment: &Environment,
     settings: &Settings,
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     tape: &RecordingMode,
 ) -> Result<SemanticSearchTool, Problem> {
     let cache = Some(environment.search_cache.clone());
     match (&settings.embeddings, tape) {
         (Some(name), RecordingMode::Off) => Ok(SemanticSearchTool::with_embedder(
             cache,
-            embedder(name, minds)?,
+            embedder(name, models)?,
         )),
         _ => Ok(SemanticSearchTool::new(cache)),
     }
 }
 
 /// Finds the embedding model. Sends no request and opens no connection that is not needed for that.
-fn embedder(name: &str, minds: &ConfiguredModels) -> Result<Arc<dyn Embedder>, Problem> {
+fn embedder(name: &str, models: &ConfiguredModels) -> Result<Arc<dyn Embedder>, Problem> {
     let (provider, model) = name.split_once('/').ok_or_else(|| {
         wrong(name, "it names no provider")
             .fix("write provider/model, for example \"ollama/nomic-embed-text\"")
     })?;
-    let profile = minds
+    let profile = models
         .profiles
         .iter()
         .find(|profile| profile.name == provider);
     let profile = profile.ok_or_else(|| {
-        let known: Vec<&str> = minds
+        let known: Vec<&str> = models
             .profiles
             .iter()
             .map(|profile| profile.name.as_str())
@@ -51,11 +51,11 @@ fn embedder(name: &str, minds: &ConfiguredModels) -> Result<Arc<dyn Embedder>, P
         wrong(name, "no such provider is known").fix(format!("known ones: {}", known.join(", ")))
     })?;
     let form = form(profile).ok_or_else(|| wrong(name, "that provider has no embeddings"))?;
-    if profile.need == KeyNeed::Key && profile.key(&minds.credentials)?.is_none() {
-        return Err(providers::missing_key(profile, &minds.credentials));
+    if profile.need == KeyNeed::Key && profile.key(&models.credentials)?.is_none() {
+        return Err(providers::missing_key(profile, &models.credentials));
     }
-    let client = minds.connections.client(profile.waits)?;
-    let key = providers::secret(profile, &minds.credentials);
+    let client = models.connections.client(profile.waits)?;
+    let key = providers::secret(profile, &models.credentials);
     let embeddings = EmbeddingModel {
         client,
         form,

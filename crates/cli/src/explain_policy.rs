@@ -141,14 +141,14 @@ pub fn consulted_hooks(
 ) -> Result<Vec<ConsultedHook>, Problem> {
     let tool = known.find(call.tool)?;
     let input = normalised(tool.as_ref(), call)?;
-    let mut occasion = HookPayload::sample(
+    let mut payload = HookPayload::sample(
         HookPoint::PreToolUse,
         call.cwd.to_owned(),
         serde_json::Map::new(),
     );
-    (occasion.agent, occasion.mode) = (definition.name.clone(), mode);
-    let occasion = occasion.calling(tool.as_ref(), &input);
-    let asked = effective_rights::hooks(hooks, definition, &occasion);
+    (payload.agent, payload.mode) = (definition.name.clone(), mode);
+    let payload = payload.calling(tool.as_ref(), &input);
+    let asked = effective_rights::hooks(hooks, definition, &payload);
     let named = |hook: &ConfiguredHook| ConsultedHook {
         hook: hook.name().to_owned(),
         place: place(&hook.place),

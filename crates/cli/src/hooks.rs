@@ -48,7 +48,7 @@ pub fn find(
     let tables = settings.hooks.iter().map(|table| HookFile {
         path: table.path.clone(),
         level: table.level,
-        manner: HookFileOrigin::Ours,
+        origin: HookFileOrigin::Ours,
         hooks: table.hooks.clone(),
     });
     let mut all = files::user(environment)?;
@@ -88,7 +88,7 @@ impl ConfiguredHooks {
     fn add(&mut self, file: &HookFile) -> Result<(), Problem> {
         let ParsedHooks { hooks, complaints } = read(&file.hooks, file.level, &file.path);
         let here = place(&file.path);
-        match (file.manner, complaints.first()) {
+        match (file.origin, complaints.first()) {
             (HookFileOrigin::Ours, Some(first)) => {
                 let message = format!("{here}: hooks: {first}");
                 let fix = "rooftree hooks list shows what is read; docs/hooks.md says what can be written";

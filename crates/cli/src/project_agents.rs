@@ -41,7 +41,7 @@ const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until yo
 /// The agents that can be used here, with their project context, hooks and permission ceiling.
 pub struct ProjectAgents {
     pub definitions: Definitions,
-    pub surroundings: ContextWatcher,
+    pub project_context: ContextWatcher,
     /// Hooks that run before and after tool calls and at other points.
     pub hooks: Hooks,
     /// What people should know before anything runs.
@@ -55,22 +55,22 @@ impl ProjectAgents {
     pub fn find(
         environment: &Environment,
         settings: &Settings,
-        minds: &Arc<ConfiguredModels>,
+        models: &Arc<ConfiguredModels>,
         typed: Option<&str>,
     ) -> Result<Self, Problem> {
-        let mut library = library(environment, settings, minds);
+        let mut library = library(environment, settings, models);
         let typed = typed
             .map(|typed| typed_document(environment, typed))
             .transpose()?;
         library.documents.extend(typed.clone());
         let bytes = Limits::default().instruction_bytes;
-        let surroundings = ContextWatcher::watching(
+        let project_context = ContextWatcher::watching(
             library.places.clone(),
             library.recheck.clone(),
             bytes,
             Arc::new(SystemClock),
         );
-        let mut remarks = surroundings.current().remarks.clone();
+        let mut remarks = project_context.current().remarks.clone();
         remarks.extend(untrusted(environment, &library.places));
         let mut found = hooks::find(environment, settings, &library.places)?;
         // What they run must still be what is trusted: another agent may be at work here.
@@ -96,7 +96,7 @@ impl ProjectAgents {
         }
         Ok(Self {
             definitions,
-            surroundings,
+            project_context,
             hooks: found.hooks,
             remarks,
             widest_mode,
@@ -108,13 +108,13 @@ impl ProjectAgents {
 pub fn library(
     environment: &Environment,
     settings: &Settings,
-    minds: &Arc<ConfiguredModels>,
+    models: &Arc<ConfiguredModels>,
 ) -> DefinitionLibrary {
     let places = places(environment);
     let trust = trust::of(environment, &places);
-    let minds = minds.clone();
-    let knowledge = LoaderContext {
-        naming: Arc::new(move |name| Ok(minds.resolve(name)?.choice)),
+    let models = models.clone();
+    let loader_context = LoaderContext {
+        model_resolver: Arc::new(move |name| Ok(models.resolve(name)?.choice)),
         tools: tool_names(),
         variables: Arc::new(variable),
     };
@@ -128,7 +128,7 @@ pub fn library(
     };
     DefinitionLibrary {
         places: places.trusted(trust),
-        knowledge,
+        loader_context,
         documents: settings.agents.clone(),
         recheck,
     }

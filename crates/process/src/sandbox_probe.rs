@@ -64,11 +64,11 @@ pub async fn available_backend() -> Result<SandboxBackend, String> {
     if bubblewrap.is_ok() {
         return Ok(SandboxBackend::Bubblewrap);
     }
-    let standing = SandboxSupport {
+    let support = SandboxSupport {
         bubblewrap,
         landlock: tried(SandboxBackend::Landlock).await,
     };
-    standing.best().ok_or_else(|| standing.reasons())
+    support.best().ok_or_else(|| support.reasons())
 }
 
 static BUBBLEWRAP: OnceCell<Result<(), String>> = OnceCell::const_new();

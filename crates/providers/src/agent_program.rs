@@ -47,7 +47,7 @@ pub struct ProgramOptions {
     /// Idle timeout: how long it may print nothing before it counts as dead.
     pub silence: Duration,
     /// Timeout for exiting after its answer.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for ProgramOptions {
@@ -56,7 +56,7 @@ impl Default for ProgramOptions {
             executable: None,
             environment: ChildEnvironment::default(),
             silence: Duration::from_secs(30 * 60),
-            patience: Duration::from_secs(5),
+            timeout: Duration::from_secs(5),
         }
     }
 }

@@ -22,14 +22,14 @@ pub(crate) fn read(
         );
         return Err(Error::new(ErrorCode::InvalidConfig, message));
     }
-    let naming = models.clone();
-    let knowledge = LoaderContext {
-        naming: Arc::new(move |name| naming.resolve(name)),
+    let model_resolver = models.clone();
+    let loader_context = LoaderContext {
+        model_resolver: Arc::new(move |name| model_resolver.resolve(name)),
         tools: tools.iter().map(names).collect(),
         variables: Arc::new(|name| std::env::var(name).ok()),
     };
     let loaded = DefinitionLibrary {
-        knowledge,
+        loader_context,
         ..DefinitionLibrary::default()
     }
     .load_files(paths, None);

@@ -114,7 +114,7 @@ pub(crate) fn verifiers(
 /// What agents may name. A name that is missing would be noticed late: a verifier that never runs, a memory
 /// without a directory.
 pub(crate) struct AvailableComponents<'a> {
-    pub(crate) surroundings: &'a ProjectContext,
+    pub(crate) project_context: &'a ProjectContext,
     pub(crate) checkers: &'a BTreeMap<String, VerifierFunction>,
     pub(crate) memory: Option<&'a PathBuf>,
 }
@@ -132,7 +132,7 @@ impl AvailableComponents<'_> {
         if !definition.mcp_servers.is_empty() {
             require_mcp(&format!("agent `{agent}` brings servers of tools"))?;
         }
-        let (_, unknown) = self.surroundings.checking(definition, definitions);
+        let (_, unknown) = self.project_context.checking(definition, definitions);
         if let Some(missing) = unknown
             .iter()
             .find(|name| !self.checkers.contains_key(*name))

@@ -49,7 +49,7 @@ impl Query {
             read(&second).map_err(|wrong| schema_mismatch(&wrong, &second))
         };
         let extracted = extracted.await;
-        asked.roof.stop().await;
+        asked.runtime.stop().await;
         extracted
     }
 }

@@ -20,7 +20,7 @@ impl Feed {
     /// Only one session, and from the beginning of its journal.
     pub fn session(self, id: &SessionId) -> SessionFeed {
         SessionFeed {
-            roof: self.0,
+            runtime: self.0,
             session: id.clone(),
             after: 0,
         }
@@ -42,7 +42,7 @@ impl Feed {
 /// order and without a gap, also those of other processes.
 #[must_use = "subscribe() begins to watch"]
 pub struct SessionFeed {
-    roof: SharedRuntime,
+    runtime: SharedRuntime,
     session: SessionId,
     after: u64,
 }
@@ -56,7 +56,7 @@ impl SessionFeed {
 
     /// What the journal holds now.
     pub async fn stored(self) -> Result<Vec<Event>> {
-        stored_events(self.roof.handle(), &self.session, self.after).await
+        stored_events(self.runtime.handle(), &self.session, self.after).await
     }
 
     /// Begins to watch. Ends only with an error, or by being dropped.
@@ -65,7 +65,7 @@ impl SessionFeed {
             session: self.session,
             after: self.after,
         };
-        let events = subscription_events(self.roof.handle().subscribe(filter));
+        let events = subscription_events(self.runtime.handle().subscribe(filter));
         Box::pin(events.map(|heard| Ok(Arc::unwrap_or_clone(heard?))))
     }
 }

@@ -117,25 +117,25 @@ impl Query {
         } = self;
         let agent = main.name.clone();
         setup.main = Some(main);
-        let raised = setup.start()?;
+        let started = setup.start()?;
         let new = NewSession {
             agent,
-            cwd: raised.cwd,
+            cwd: started.cwd,
             name: None,
             model: None,
         };
-        let posted = raised
-            .roof
+        let posted = started
+            .runtime
             .post(Address::Create(new), &prompt, Origin::User)
             .await?;
         let watch = SessionTreeWatcher::new(
-            raised.roof.handle().clone(),
+            started.runtime.handle().clone(),
             posted.session.clone(),
             0,
             WatchUntil::Rests,
         );
         Ok(Box::new(RunningQuery {
-            roof: raised.roof,
+            runtime: started.runtime,
             session: posted.session,
             watch,
         }))
@@ -150,7 +150,7 @@ enum State {
 
 /// A query that is being answered.
 pub(crate) struct RunningQuery {
-    pub(crate) roof: RunningRuntime,
+    pub(crate) runtime: RunningRuntime,
     pub(crate) session: SessionId,
     watch: SessionTreeWatcher,
 }
@@ -160,7 +160,7 @@ impl RunningQuery {
         match self.watch.next().await {
             Ok(Some(event)) => (Ok(EventStreamItem::Event(event)), State::Asked(self)),
             ended => {
-                self.roof.stop().await;
+                self.runtime.stop().await;
                 let outcome = ended.and_then(|_| self.watch.outcome());
                 (
                     outcome.map(|outcome| EventStreamItem::Ended(Box::new(outcome))),
@@ -174,7 +174,7 @@ impl RunningQuery {
     pub(crate) async fn answer(&mut self, follow_up: Option<&str>) -> Result<RunOutcome> {
         if let Some(text) = follow_up {
             let head = self
-                .roof
+                .runtime
                 .handle()
                 .store()
                 .session(&self.session)
@@ -183,9 +183,9 @@ impl RunningQuery {
             let to = Address::Id {
                 id: self.session.clone(),
             };
-            self.roof.post(to, text, Origin::User).await?;
+            self.runtime.post(to, text, Origin::User).await?;
             self.watch = SessionTreeWatcher::new(
-                self.roof.handle().clone(),
+                self.runtime.handle().clone(),
                 self.session.clone(),
                 head,
                 WatchUntil::Rests,

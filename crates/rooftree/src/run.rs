@@ -22,16 +22,16 @@ use crate::{
 pub struct Run {
     id: RunId,
     session: SessionId,
-    roof: SharedRuntime,
+    runtime: SharedRuntime,
     events: Events,
 }
 
 impl Run {
     /// Watches a run from a place in its session's journal on.
-    pub(crate) fn new(roof: SharedRuntime, posted: AcceptedMessage, after: u64) -> Self {
+    pub(crate) fn new(runtime: SharedRuntime, posted: AcceptedMessage, after: u64) -> Self {
         let AcceptedMessage { session, run } = posted;
         let watch = SessionTreeWatcher::new(
-            roof.handle().clone(),
+            runtime.handle().clone(),
             session.clone(),
             after,
             WatchUntil::Ended(run.clone()),
@@ -52,7 +52,7 @@ impl Run {
         Self {
             id: run,
             session,
-            roof,
+            runtime,
             events: Events::new(steps),
         }
     }
@@ -100,7 +100,7 @@ impl Run {
     /// Stops it, now or as soon as it begins. Its last event says that it was.
     pub async fn cancel(&self) -> Result<()> {
         let (session, run) = (self.session.clone(), Some(self.id.clone()));
-        self.roof
+        self.runtime
             .handle()
             .send(Command::Cancel { session, run })
             .await?;

@@ -35,7 +35,7 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Runtime {
-    house: SessionFactory,
+    factory: SessionFactory,
 }
 
 impl Runtime {
@@ -49,7 +49,7 @@ impl Runtime {
     /// A session of this agent: say which one.
     pub fn session(&self, agent: impl Into<String>) -> SessionSelector {
         SessionSelector {
-            house: self.house.clone(),
+            factory: self.factory.clone(),
             agent: agent.into(),
             name: None,
             model: None,
@@ -58,18 +58,18 @@ impl Runtime {
 
     /// Everything that happens.
     pub fn events(&self) -> Feed {
-        Feed(self.house.roof.clone())
+        Feed(self.factory.runtime.clone())
     }
 
     /// Answers a question about a tool call that [`events`](Runtime::events) have told.
     pub async fn respond(&self, permission: &PermissionId, decision: Decision) -> Result<()> {
-        self.house.roof.respond(permission, decision).await
+        self.factory.runtime.respond(permission, decision).await
     }
 
     /// Stops: what is running goes on when the store is opened the next time. Returns once
     /// everything is kept and every listener was told.
     pub async fn stop(&self) {
-        self.house.roof.stop().await;
+        self.factory.runtime.stop().await;
     }
 }
 
@@ -93,19 +93,19 @@ impl RuntimeBuilder {
     /// Lets permission requests wait for [`Runtime::respond`], an hour at most. Without this, and without
     /// [`approve`](RuntimeBuilder::approve), such calls are refused.
     pub fn ask_by_events(mut self) -> Self {
-        self.setup.asking = ApprovalSource::Client;
+        self.setup.approvals = ApprovalSource::Client;
         self
     }
 
     /// Starts the runtime, and resumes sessions that were interrupted.
     pub async fn build(self) -> Result<Runtime> {
-        let raised = self.setup.start()?;
-        raised.roof.recover().await?;
-        let (roof, definitions) = (Arc::new(raised.roof), raised.definitions);
-        let (models, clock, cwd) = (raised.models, raised.clock, raised.cwd);
+        let started = self.setup.start()?;
+        started.runtime.recover().await?;
+        let (runtime, definitions) = (Arc::new(started.runtime), started.definitions);
+        let (models, clock, cwd) = (started.models, started.clock, started.cwd);
         Ok(Runtime {
-            house: SessionFactory {
-                roof,
+            factory: SessionFactory {
+                runtime,
                 definitions,
                 models,
                 clock,

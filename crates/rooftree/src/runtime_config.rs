@@ -60,7 +60,7 @@ pub(crate) struct RuntimeConfig {
     /// Which agent begins, if one does.
     pub(crate) main: Option<MainAgent>,
     pub(crate) store: StorageLocation,
-    pub(crate) asking: ApprovalSource,
+    pub(crate) approvals: ApprovalSource,
 }
 
 impl Default for RuntimeConfig {
@@ -90,7 +90,7 @@ impl Default for RuntimeConfig {
             cwd: None,
             main: None,
             store: StorageLocation::Temporary,
-            asking: ApprovalSource::Nobody,
+            approvals: ApprovalSource::Nobody,
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) struct MainAgent {
 
 /// Agents at work, and what is needed to open sessions for them.
 pub(crate) struct StartedRuntime {
-    pub(crate) roof: RunningRuntime,
+    pub(crate) runtime: RunningRuntime,
     pub(crate) definitions: Definitions,
     pub(crate) models: Arc<ModelRegistry>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -145,12 +145,12 @@ impl RuntimeConfig {
         let given = std::mem::take(&mut self.verifiers);
         let verifiers = components::verifiers(given, &self.verifier_files)?;
         let definitions = self.definitions(&models, &tools)?;
-        let surroundings = ProjectContext {
+        let project_context = ProjectContext {
             verifiers,
             ..ProjectContext::default()
         };
         let needed = components::AvailableComponents {
-            surroundings: &surroundings,
+            project_context: &project_context,
             checkers: &self.checkers,
             memory: self.memory.as_ref(),
         };
@@ -168,7 +168,8 @@ impl RuntimeConfig {
             deny: components::rules(&self.deny)?,
             followed: Vec::new(),
         };
-        let (workspaces, calls) = (self.store.workspaces(), self.store.call_socket_location());
+        let (workspaces, call_socket) =
+            (self.store.workspaces(), self.store.call_socket_location());
         let sandbox = self.store.confining(self.confinement.clone());
         let servers = McpServerPool::new(mcp::McpSetup {
             directory: cwd.clone(),
@@ -177,15 +178,15 @@ impl RuntimeConfig {
             ..mcp::McpSetup::default()
         });
         let (store, place) = self.store.open()?;
-        self.listeners.is_alone = self.asking == ApprovalSource::Nobody;
+        self.listeners.is_alone = self.approvals == ApprovalSource::Nobody;
         let (hooks, line) = self.listeners.connect(inheritance);
         let is_answered = self.listeners.approver.is_some() || self.listeners.answerer.is_some();
-        let asking = if is_answered {
+        let approvals = if is_answered {
             ApprovalSource::Client
         } else {
-            self.asking
+            self.approvals
         };
-        let naming = models.clone();
+        let model_resolver = models.clone();
         let options = RuntimeOptions {
             store,
             clock: self.clock.clone(),
@@ -196,7 +197,7 @@ impl RuntimeConfig {
             policy,
             wary: true,
             sandbox,
-            asking,
+            approvals,
             default_model,
             fallbacks,
             max_turns: self.limits.turns,
@@ -206,17 +207,17 @@ impl RuntimeConfig {
             memory: MemoryDirs { user: self.memory },
             workspaces,
             checkers: self.checkers,
-            naming: Arc::new(move |name| naming.resolve(name)),
-            surroundings: surroundings.into(),
+            model_resolver: Arc::new(move |name| model_resolver.resolve(name)),
+            project_context: project_context.into(),
             hooks,
             servers: Arc::new(servers),
             secrets,
             mark: rooftree_runtime::MessageMark::random(self.clock.entropy()),
-            calls,
+            call_socket,
         };
-        let roof = RunningRuntime::start(options, self.listeners, line, place);
+        let runtime = RunningRuntime::start(options, self.listeners, line, place);
         Ok(StartedRuntime {
-            roof,
+            runtime,
             definitions,
             models,
             clock: self.clock,

@@ -24,7 +24,7 @@ use crate::{
 /// What is needed to create sessions. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct SessionFactory {
-    pub(crate) roof: SharedRuntime,
+    pub(crate) runtime: SharedRuntime,
     pub(crate) definitions: Definitions,
     pub(crate) models: Arc<ModelRegistry>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -50,9 +50,9 @@ impl SessionFactory {
             connector_key: None,
             at: self.clock.now(),
         };
-        let row = self.roof.handle().store().open(row).await?;
+        let row = self.runtime.handle().store().open(row).await?;
         Ok(AgentSession {
-            house: self.clone(),
+            factory: self.clone(),
             row,
         })
     }
@@ -65,9 +65,9 @@ impl SessionFactory {
             limit: 1,
             ..SessionFilter::default()
         };
-        let row = self.roof.handle().store().sessions(filter).await?.pop();
+        let row = self.runtime.handle().store().sessions(filter).await?.pop();
         Ok(row.map(|row| AgentSession {
-            house: self.clone(),
+            factory: self.clone(),
             row,
         }))
     }
@@ -76,7 +76,7 @@ impl SessionFactory {
 /// Selects a session of an agent. Made by [`Runtime::session`](crate::Runtime::session).
 #[must_use = "say which one: create(), latest(), latest_or_create() or id()"]
 pub struct SessionSelector {
-    pub(crate) house: SessionFactory,
+    pub(crate) factory: SessionFactory,
     pub(crate) agent: String,
     pub(crate) name: Option<String>,
     pub(crate) model: Option<String>,
@@ -97,18 +97,18 @@ impl SessionSelector {
 
     /// The directory a new one works in.
     pub fn cwd(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.house.cwd = directory.into();
+        self.factory.cwd = directory.into();
         self
     }
 
     /// A new session.
     pub async fn create(self) -> Result<AgentSession> {
-        self.house.open(&self.agent, self.name, self.model).await
+        self.factory.open(&self.agent, self.name, self.model).await
     }
 
     /// The one something happened in last.
     pub async fn latest(self) -> Result<AgentSession> {
-        self.house.latest(&self.agent).await?.ok_or_else(|| {
+        self.factory.latest(&self.agent).await?.ok_or_else(|| {
             let message = format!("agent `{}` has no session yet", self.agent);
             Problem::new(ErrorCode::SessionNotFound, message)
                 .fix("latest_or_create() opens one")
@@ -118,7 +118,7 @@ impl SessionSelector {
 
     /// The latest, else a new one.
     pub async fn latest_or_create(self) -> Result<AgentSession> {
-        match self.house.latest(&self.agent).await? {
+        match self.factory.latest(&self.agent).await? {
             Some(session) => Ok(session),
             None => self.create().await,
         }
@@ -126,7 +126,7 @@ impl SessionSelector {
 
     /// Exactly this one, if it is one of this agent's.
     pub async fn id(self, id: &SessionId) -> Result<AgentSession> {
-        let row = self.house.roof.handle().store().session(id).await?;
+        let row = self.factory.runtime.handle().store().session(id).await?;
         let is_meant =
             |row: &Row| row.deleted_at.is_none() && row.agent.eq_ignore_ascii_case(&self.agent);
         let row = row.filter(is_meant).ok_or_else(|| {
@@ -136,7 +136,7 @@ impl SessionSelector {
             )
         })?;
         Ok(AgentSession {
-            house: self.house,
+            factory: self.factory,
             row,
         })
     }
@@ -145,7 +145,7 @@ impl SessionSelector {
 /// A conversation with one agent. It is stored: a program that opens the same store finds it again.
 #[derive(Clone)]
 pub struct AgentSession {
-    house: SessionFactory,
+    factory: SessionFactory,
     row: Row,
 }
 
@@ -180,7 +180,7 @@ impl AgentSession {
             key: None,
             delivery: Delivery::Steer,
         };
-        self.house.roof.handle().send(post).await?;
+        self.factory.runtime.handle().send(post).await?;
         Ok(())
     }
 
@@ -194,9 +194,9 @@ impl AgentSession {
     }
 
     async fn post(&self, text: &str, origin: Origin) -> Result<Run> {
-        let roof = &self.house.roof;
+        let runtime = &self.factory.runtime;
         let head = self.head().await?;
-        let posted = roof
+        let posted = runtime
             .post(
                 Address::Id {
                     id: self.row.id.clone(),
@@ -205,14 +205,14 @@ impl AgentSession {
                 origin,
             )
             .await?;
-        Ok(Run::new(roof.clone(), posted, head))
+        Ok(Run::new(runtime.clone(), posted, head))
     }
 
     /// How far its journal goes.
     async fn head(&self) -> Result<u64> {
         let row = self
-            .house
-            .roof
+            .factory
+            .runtime
             .handle()
             .store()
             .session(&self.row.id)
@@ -222,16 +222,16 @@ impl AgentSession {
 
     /// Has its agent make a call; gives the call's name and the run that makes it.
     async fn call(&self, tool: &str, input: Value) -> Result<(CallId, Run)> {
-        let roof = &self.house.roof;
-        let id = CallId::from_entropy(self.house.clock.entropy());
+        let runtime = &self.factory.runtime;
+        let id = CallId::from_entropy(self.factory.clock.entropy());
         let call = ToolCall {
             id: id.clone(),
             tool: tool.to_owned(),
             input,
         };
         let head = self.head().await?;
-        let posted = roof.call(&self.row.id, call).await?;
-        Ok((id, Run::new(roof.clone(), posted, head)))
+        let posted = runtime.call(&self.row.id, call).await?;
+        Ok((id, Run::new(runtime.clone(), posted, head)))
     }
 
     /// The run that works on a task of this session's.
@@ -240,7 +240,7 @@ impl AgentSession {
             session: task.session.clone(),
             run: task.task.clone(),
         };
-        Run::new(self.house.roof.clone(), posted, 0)
+        Run::new(self.factory.runtime.clone(), posted, 0)
     }
 }
 
@@ -287,7 +287,7 @@ impl Delegation {
     /// Has the call made and gives the run that it led to.
     async fn start_call(self) -> Result<Run> {
         let Self { from, agent, input } = self;
-        from.house.definitions.find(&agent)?;
+        from.factory.definitions.find(&agent)?;
         let (call, mut making) = from.call("Task", input.into()).await?;
         while let Some(event) = making.next().await {
             match event?.body {

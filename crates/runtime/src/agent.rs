@@ -71,11 +71,11 @@ use crate::{
 };
 
 struct AgentActor {
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     session: Session,
-    kit: Arc<ResolvedAgent>,
+    resolved: Arc<ResolvedAgent>,
     /// What it found around it when the run began.
-    surroundings: Arc<ProjectContext>,
+    project_context: Arc<ProjectContext>,
     /// What checks its work, by name.
     verifiers: Arc<[(String, WorkCheck)]>,
     prompt: Arc<SystemPrompt>,
@@ -94,8 +94,8 @@ struct AgentActor {
     /// Keep the servers it has tools from.
     leases: Vec<McpServerLease>,
     /// What people should know about those servers, and have not been told; and what they have.
-    remarks: Vec<Notice>,
-    remarked: Vec<Notice>,
+    notices: Vec<Notice>,
+    sent_notices: Vec<Notice>,
     model: Result<Model, Problem>,
     window: ContextWindow,
     journal: Journal,
@@ -120,7 +120,7 @@ struct AgentActor {
     /// How the run must end, heard while something else was being done.
     ending: Option<limits::RunEndReason>,
     /// What running tools want to know from people.
-    wishes: tool_questions::ToolQuestionQueue,
+    tool_questions: tool_questions::ToolQuestionQueue,
     /// What commands of running calls want called.
     inner: nested_calls::NestedCalls,
     /// Runs that are to be stopped as soon as they begin.
@@ -176,12 +176,12 @@ impl AgentActor {
     }
 
     /// Tells what people should know about servers, each thing once.
-    fn remark(&mut self) {
-        for notice in std::mem::take(&mut self.remarks) {
-            if self.remarked.contains(&notice) {
+    fn send_notices(&mut self) {
+        for notice in std::mem::take(&mut self.notices) {
+            if self.sent_notices.contains(&notice) {
                 continue;
             }
-            self.remarked.push(notice.clone());
+            self.sent_notices.push(notice.clone());
             let Notice {
                 code,
                 message,
@@ -198,7 +198,7 @@ impl AgentActor {
 
     /// Tells watchers something about the open run that is not kept.
     fn say(&self, body: EventBody) {
-        self.journal.teller().say(self.run_id(), body);
+        self.journal.publisher().say(self.run_id(), body);
     }
 
     /// Takes an event in, live or replayed.
@@ -215,7 +215,7 @@ impl AgentActor {
     /// Room in the model's context window for the next request.
     fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
-        let (limits, tokens) = (&self.kit.limits, self.window.tokens(estimate));
+        let (limits, tokens) = (&self.resolved.limits, self.window.tokens(estimate));
         match self.refusals {
             0 if tokens > limits.emergency_context.max(self.window.limit)
                 && self.history.shrunk() > 0 =>

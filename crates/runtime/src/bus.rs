@@ -91,7 +91,7 @@ impl Bus {
             Err(_) => broadcast::channel(1).1,
         };
         let changes = store.changes();
-        let patience = IdleTimer::new();
+        let idle_timer = IdleTimer::new();
         let (said, read) = (VecDeque::new(), VecDeque::new());
         Subscription {
             store,
@@ -99,7 +99,7 @@ impl Bus {
             live,
             said,
             changes,
-            patience,
+            idle_timer,
             read,
             behind: true,
         }
@@ -152,7 +152,7 @@ pub struct Subscription {
     /// What was said while the journal was read.
     said: VecDeque<PublishedEvent>,
     changes: watch::Receiver<u64>,
-    patience: IdleTimer,
+    idle_timer: IdleTimer,
     read: VecDeque<Event>,
     /// Whether the journal may hold more than the bus will tell.
     behind: bool,
@@ -232,9 +232,9 @@ impl Subscription {
             biased;
             heard = self.live.recv() => heard,
             _ = self.changes.changed() => return self.fall_behind(),
-            () = self.patience.end() => return self.fall_behind(),
+            () = self.idle_timer.end() => return self.fall_behind(),
         };
-        self.patience.begin_anew();
+        self.idle_timer.begin_anew();
         match heard {
             Ok(said) => self.told(said),
             Err(broadcast::error::RecvError::Lagged(_)) => self.fall_behind(),

@@ -48,15 +48,15 @@ type CallSessions = Arc<Mutex<HashMap<String, CallSession>>>;
 #[derive(Clone)]
 struct CallSession {
     call: CallId,
-    knocks: mpsc::Sender<CallRequest>,
+    requests: mpsc::Sender<CallRequest>,
     ended: CancellationToken,
 }
 
 /// The call socket of a runtime. The socket is created when the first call needs it.
 pub(crate) struct CallSocket {
     place: Option<CallSocketConfig>,
-    guests: CallSessions,
-    door: Mutex<Option<CallListener>>,
+    sessions: CallSessions,
+    listener: Mutex<Option<CallListener>>,
 }
 
 struct CallListener {
@@ -74,14 +74,14 @@ impl Drop for CallListener {
 
 /// Lets the commands of one call in until it is dropped.
 pub(crate) struct CallToken {
-    guests: CallSessions,
+    sessions: CallSessions,
     ended: CancellationToken,
     pub(crate) way_back: CallSocketEnv,
 }
 
 impl Drop for CallToken {
     fn drop(&mut self) {
-        hold(&self.guests).remove(&self.way_back.token);
+        hold(&self.sessions).remove(&self.way_back.token);
         self.ended.cancel();
     }
 }
@@ -90,8 +90,8 @@ impl CallSocket {
     pub(crate) fn new(place: Option<CallSocketConfig>) -> Self {
         Self {
             place,
-            guests: CallSessions::default(),
-            door: Mutex::default(),
+            sessions: CallSessions::default(),
+            listener: Mutex::default(),
         }
     }
 
@@ -104,19 +104,19 @@ impl CallSocket {
     pub(crate) fn admit(
         &self,
         call: &CallId,
-        knocks: mpsc::Sender<CallRequest>,
+        requests: mpsc::Sender<CallRequest>,
         chance: [u128; 2],
     ) -> io::Result<CallToken> {
         let place = self.place.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let (directory, socket) = self.opened(place, chance)?;
         let token = format!("rtcall_{:032x}", chance[0]);
         let ended = CancellationToken::new();
-        let guest = CallSession {
+        let session = CallSession {
             call: call.clone(),
-            knocks,
+            requests,
             ended: ended.clone(),
         };
-        hold(&self.guests).insert(token.clone(), guest);
+        hold(&self.sessions).insert(token.clone(), session);
         let programs = directory.join("bin");
         let mut visible = vec![directory];
         visible.extend(place.program.clone());
@@ -127,7 +127,7 @@ impl CallSocket {
             programs,
         };
         Ok(CallToken {
-            guests: self.guests.clone(),
+            sessions: self.sessions.clone(),
             ended,
             way_back,
         })
@@ -135,7 +135,7 @@ impl CallSocket {
 
     /// Closes the socket.
     pub(crate) fn close(&self) {
-        drop(hold(&self.door).take());
+        drop(hold(&self.listener).take());
     }
 
     fn opened(
@@ -143,12 +143,12 @@ impl CallSocket {
         place: &CallSocketConfig,
         chance: [u128; 2],
     ) -> io::Result<(PathBuf, PathBuf)> {
-        let mut door = hold(&self.door);
-        if door.is_none() {
-            *door = Some(self.open(place, chance)?);
+        let mut listener = hold(&self.listener);
+        if listener.is_none() {
+            *listener = Some(self.open(place, chance)?);
         }
-        let door = door.as_ref().ok_or(io::ErrorKind::NotFound)?;
-        Ok((door.directory.clone(), door.socket.clone()))
+        let listener = listener.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok((listener.directory.clone(), listener.socket.clone()))
     }
 
     fn open(&self, place: &CallSocketConfig, chance: [u128; 2]) -> io::Result<CallListener> {
@@ -167,7 +167,7 @@ impl CallSocket {
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o600))?;
         listener.set_nonblocking(true)?;
         let listener = tokio::net::UnixListener::from_std(listener)?;
-        let server = tokio::spawn(serve::serve(listener, self.guests.clone())).abort_handle();
+        let server = tokio::spawn(serve::serve(listener, self.sessions.clone())).abort_handle();
         Ok(CallListener {
             directory,
             socket,

@@ -16,12 +16,12 @@ pub(crate) const VERIFYING: &str = "verify work";
 
 /// An agent in the middle of a run, as its tools see it.
 pub(crate) struct Caller {
-    pub(crate) world: Arc<RuntimeContext>,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) session: Arc<Session>,
     pub(crate) run: RunId,
-    pub(crate) kit: Arc<ResolvedAgent>,
+    pub(crate) resolved: Arc<ResolvedAgent>,
     /// What it found around it when its run began.
-    pub(crate) surroundings: Arc<ProjectContext>,
+    pub(crate) project_context: Arc<ProjectContext>,
     /// What may happen without asking, as it is now.
     pub(crate) policy: Policy,
     /// How the programs it runs are confined, as it is now.

@@ -64,7 +64,7 @@ const FRESH: i64 = 1_000;
 /// Agent definitions, ready to be looked up. A clone is the same collection.
 #[derive(Clone, Default)]
 pub struct Definitions {
-    shelf: Arc<RwLock<DefinitionIndex>>,
+    index: Arc<RwLock<DefinitionIndex>>,
     watch: Option<Arc<DefinitionWatch>>,
 }
 
@@ -124,7 +124,7 @@ impl Definitions {
 
     /// Takes a definition away; what it hid counts again. Those of the program stay.
     pub fn remove(&self, name: &str) -> Option<Arc<AgentDefinition>> {
-        self.shelf
+        self.index
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .remove(name)
@@ -133,14 +133,14 @@ impl Definitions {
     /// Finds a definition. `default` means `lead`; `builtin/NAME` one that another hides.
     pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
         self.refresh();
-        self.read(|shelf| shelf.find(name))
+        self.read(|index| index.find(name))
             .ok_or_else(|| self.unknown(name))
     }
 
     /// Whether there is one of this name.
     pub fn has(&self, name: &str) -> bool {
         self.refresh();
-        self.read(|shelf| shelf.find(name)).is_some()
+        self.read(|index| index.find(name)).is_some()
     }
 
     /// Those that can be found, by name.
@@ -157,7 +157,7 @@ impl Definitions {
     /// A version number that changes with every change: a caller that has the same number is up to date.
     pub(crate) fn edition(&self) -> u64 {
         self.refresh();
-        self.read(|shelf| shelf.edition)
+        self.read(|index| index.edition)
     }
 
     /// Those that others of the same name hide.
@@ -170,30 +170,30 @@ impl Definitions {
     pub(crate) fn hidden_by(&self, definition: &AgentDefinition) -> Option<Arc<AgentDefinition>> {
         let is_project = definition.source.level == rooftree_protocol::DefinitionLevel::Project;
         is_project
-            .then(|| self.read(|shelf| shelf.below_project(&definition.name)))
+            .then(|| self.read(|index| index.below_project(&definition.name)))
             .flatten()
     }
 
     /// Diagnostics of the loaded files.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.read(|shelf| shelf.diagnostics.clone())
+        self.read(|index| index.diagnostics.clone())
     }
 
     fn read<T>(&self, look: impl FnOnce(&DefinitionIndex) -> T) -> T {
-        look(&self.shelf.read().unwrap_or_else(PoisonError::into_inner))
+        look(&self.index.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn keep(&self, definition: Arc<AgentDefinition>, origin: DefinitionOrigin) {
-        self.shelf
+        self.index
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .put(definition, origin);
     }
 
     fn take(&self, loaded: LoadedDefinitions) {
-        let mut shelf = self.shelf.write().unwrap_or_else(PoisonError::into_inner);
-        shelf.replace_files(loaded.definitions);
-        shelf.diagnostics = loaded.diagnostics;
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.replace_files(loaded.definitions);
+        index.diagnostics = loaded.diagnostics;
     }
 
     /// Reloads files that changed since the last lookup.
@@ -250,7 +250,7 @@ impl Definitions {
                 .is_some_and(|stem| stem.eq_ignore_ascii_case(name));
             stem && found.severity == Severity::Error
         };
-        let broken = self.read(|shelf| shelf.diagnostics.iter().find(is_broken).cloned());
+        let broken = self.read(|index| index.diagnostics.iter().find(is_broken).cloned());
         if let Some(path) = self.untrusted(name) {
             return problem
                 .cause(format!(

@@ -88,16 +88,16 @@ async fn delegate(
                 told,
                 late,
             };
-            let patience = patience(&caller, &request).as_secs();
-            match waiting.wait(&caller.world, &context.cancel).await {
+            let timeout = timeout(&caller, &request).as_secs();
+            match waiting.wait(&caller.context, &context.cancel).await {
                 WaitOutcome::Ended(end) => {
                     if let Some(question) = question {
                         question.keep(&caller, &asked, &end);
                     }
                     answer::ended(&caller, &request, &asked, &end).await
                 }
-                WaitOutcome::Detached => answer::detached(&request, &asked, patience),
-                WaitOutcome::Stopped(end) => answer::stopped(&asked, end.as_deref(), patience),
+                WaitOutcome::Detached => answer::detached(&request, &asked, timeout),
+                WaitOutcome::Stopped(end) => answer::stopped(&asked, end.as_deref(), timeout),
                 WaitOutcome::Cancelled => answer::cancelled(&asked),
             }
         }
@@ -122,11 +122,11 @@ async fn with_defaults(caller: &Caller, request: DelegationRequest) -> Delegatio
 }
 
 /// Timeout for the answer.
-fn patience(caller: &Caller, request: &DelegationRequest) -> Duration {
+fn timeout(caller: &Caller, request: &DelegationRequest) -> Duration {
     Duration::from_secs(
         request
             .timeout_secs
-            .unwrap_or(caller.kit.limits.delegation_timeout_secs),
+            .unwrap_or(caller.resolved.limits.delegation_timeout_secs),
     )
 }
 
@@ -154,7 +154,7 @@ async fn ask(
     request: &DelegationRequest,
     context: &ToolContext,
 ) -> Result<DelegationOutcome, DelegationError> {
-    let world = &caller.world;
+    let runtime = &caller.context;
     let definition = target::definition(caller, request).await?;
     bounds::check(caller, &definition, request)?;
     // Invariant: messages of one reply enter an inbox in the order of the calls, and find the session that one before
@@ -184,24 +184,24 @@ async fn ask(
     {
         return Ok(DelegationOutcome::Known(note, end));
     }
-    let limits = &caller.kit.limits;
-    world
-        .replies
+    let limits = &caller.resolved.limits;
+    runtime
+        .delegations
         .reserve(
             &task,
             (&caller.session.id, &mandate.root),
             (limits.children, limits.descendants),
         )
         .map_err(bounds::full)?;
-    let too_late = world.options.clock.sleep(patience(caller, request));
+    let too_late = runtime.options.clock.sleep(timeout(caller, request));
     let told = DelegationEnd {
-        end: world.replies.subscribe(&task),
+        end: runtime.delegations.subscribe(&task),
         too_late,
     };
     let mut asked = ActiveDelegation {
         is_repeated: false,
         session_name: target.name(),
-        is_queued: target.is_busy(world).await,
+        is_queued: target.is_busy(runtime).await,
         share: rights::share(caller),
         task: task.clone(),
         session: target.id().clone(),
@@ -210,7 +210,7 @@ async fn ask(
             target,
             DelegationTarget::New(_) | DelegationTarget::Fork { .. }
         ),
-        is_held: is_held(world, &target).await?,
+        is_held: is_held(runtime, &target).await?,
     };
     let row = started(caller, request, &asked, mandate.workspace.clone());
     let message = message(
@@ -231,20 +231,20 @@ async fn ask(
     let is_found_by_next = matches!(target, DelegationTarget::Known(_));
     let given = inherit::given(caller, &definition, request)?;
     let cwd = workspace.map(|workspace| workspace.cwd);
-    let opened = target.working_in(cwd).thinking_with(given).open(world);
-    world.store().put_task(row).detach();
-    let posted = world.store().post(post);
+    let opened = target.working_in(cwd).thinking_with(given).open(runtime);
+    runtime.store().put_task(row).detach();
+    let posted = runtime.store().post(post);
     if is_found_by_next {
         caller.turn.pass();
     }
     // A session that was opened for this call works for this one, also if the call is made again after a crash.
     let session = asked.session.clone();
-    let errand = if asked.is_new {
+    let action = if asked.is_new {
         SessionAction::WakeChild(session)
     } else {
         SessionAction::Wake(session)
     };
-    let _ = world.errands.send(errand);
+    let _ = runtime.session_actions.send(action);
     rooftree_store::failpoint::reach("task.asking");
     let kept = async {
         opened.await?;
@@ -255,7 +255,7 @@ async fn ask(
     match kept.await {
         Ok(posted) => asked.is_repeated = posted.repeated != KeyReuse::No,
         Err(error) => {
-            world.replies.release(&task);
+            runtime.delegations.release(&task);
             return Err(DelegationError::NotStarted(error.problem().message));
         }
     }
@@ -264,13 +264,13 @@ async fn ask(
 
 /// Whether a message to this session waits until a process that it belongs to goes on with it.
 async fn is_held(
-    world: &RuntimeContext,
+    runtime: &RuntimeContext,
     target: &DelegationTarget,
 ) -> Result<bool, DelegationError> {
     let DelegationTarget::Known(session) = target else {
         return Ok(false);
     };
-    let queued = interrupted_runs::stays_queued(world, &session.id).await;
+    let queued = interrupted_runs::stays_queued(runtime, &session.id).await;
     queued.map_err(|error| DelegationError::NotStarted(error.problem().message))
 }
 
@@ -282,7 +282,7 @@ fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: Stri
         call: Some(context.call.clone()),
     };
     let id = MessageId::derived_from(context.call.as_str());
-    let message = Message::new(id, vec![Part::text(words)], origin, caller.world.now());
+    let message = Message::new(id, vec![Part::text(words)], origin, caller.context.now());
     Message {
         outside: caller.outside,
         mandate: Some(Box::new(mandate)),
@@ -317,7 +317,7 @@ fn started(
         status: TaskStatus::Running,
         process_group: None,
         detail: String::new(),
-        started_at: caller.world.now(),
+        started_at: caller.context.now(),
         ended_at: None,
         child: Some(asked.session.clone()),
         data,
@@ -358,7 +358,7 @@ impl ActiveDelegation {
 
 /// A session to be opened for a delegation.
 fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> NewSessionRow {
-    let world: &RuntimeContext = &caller.world;
+    let runtime: &RuntimeContext = &caller.context;
     NewSessionRow {
         id: SessionId::derived_from(call.as_str()),
         agent: agent.to_owned(),
@@ -371,6 +371,6 @@ fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> 
             call: call.clone(),
         }),
         connector_key: Some(format!("call:{call}")),
-        at: world.now(),
+        at: runtime.now(),
     }
 }

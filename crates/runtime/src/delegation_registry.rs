@@ -114,26 +114,26 @@ mod tests {
 
     #[test]
     fn places_are_counted_per_session_and_per_root_and_given_back() {
-        let replies = DelegationRegistry::default();
+        let registry = DelegationRegistry::default();
         let (one, two) = (SessionId::from_entropy(1), SessionId::from_entropy(2));
         let root = RunId::from_entropy(9);
         let run = RunId::from_entropy;
-        assert_eq!(replies.reserve(&run(1), (&one, &root), (1, 2)), Ok(()));
+        assert_eq!(registry.reserve(&run(1), (&one, &root), (1, 2)), Ok(()));
         assert_eq!(
-            replies.reserve(&run(1), (&one, &root), (1, 2)),
+            registry.reserve(&run(1), (&one, &root), (1, 2)),
             Ok(()),
             "the same one again"
         );
         assert_eq!(
-            replies.reserve(&run(2), (&one, &root), (1, 2)),
+            registry.reserve(&run(2), (&one, &root), (1, 2)),
             Err(DelegationLimit::Children(1))
         );
-        assert_eq!(replies.reserve(&run(3), (&two, &root), (5, 2)), Ok(()));
+        assert_eq!(registry.reserve(&run(3), (&two, &root), (5, 2)), Ok(()));
         assert_eq!(
-            replies.reserve(&run(4), (&two, &root), (5, 2)),
+            registry.reserve(&run(4), (&two, &root), (5, 2)),
             Err(DelegationLimit::Descendants(2))
         );
-        replies.release(&run(1));
-        assert_eq!(replies.reserve(&run(2), (&one, &root), (1, 2)), Ok(()));
+        registry.release(&run(1));
+        assert_eq!(registry.reserve(&run(2), (&one, &root), (1, 2)), Ok(()));
     }
 }

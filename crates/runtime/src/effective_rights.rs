@@ -78,14 +78,14 @@ pub fn servers(
 pub fn hooks(
     hooks: &Hooks,
     definition: &AgentDefinition,
-    occasion: &HookPayload,
+    payload: &HookPayload,
 ) -> Vec<ConfiguredHook> {
     let own = resolved_agent::hooks(definition, None);
     hooks
         .hooks
         .iter()
         .chain(&own)
-        .filter(|hook| hook.is_for(occasion))
+        .filter(|hook| hook.is_for(payload))
         .cloned()
         .collect()
 }

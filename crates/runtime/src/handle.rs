@@ -20,14 +20,14 @@ use crate::{
 /// A client's way to the runtime. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) world: Arc<RuntimeContext>,
+    pub(crate) context: Arc<RuntimeContext>,
     pub(crate) router: Arc<Router>,
 }
 
 impl Handle {
     /// Asks for something. What comes of it is told by events.
     pub async fn send(&self, command: Command) -> Result<CommandReply, Error> {
-        if self.world.closing.is_cancelled() {
+        if self.context.closing.is_cancelled() {
             return Err(Error::Closed);
         }
         match command {
@@ -48,7 +48,7 @@ impl Handle {
                 };
                 let capacity = self.capacity(&meant)?;
                 let session = meant.id().clone();
-                let letter = OutgoingMessage {
+                let message = OutgoingMessage {
                     session,
                     parts,
                     origin,
@@ -57,7 +57,7 @@ impl Handle {
                     capacity,
                     call: None,
                 };
-                self.accept(meant, letter).await
+                self.accept(meant, message).await
             }
             Command::Call { session, call } => self.call(session, call).await,
             Command::Resume { session } => {
@@ -72,12 +72,12 @@ impl Handle {
                 agent,
             } => {
                 let agent = agent
-                    .map(|agent| self.world.options.definitions.find(&agent))
+                    .map(|agent| self.context.options.definitions.find(&agent))
                     .transpose()?;
                 self.fork(&session, at, name, agent).await
             }
             Command::Rename { session, name } => {
-                let at = Some(self.world.now());
+                let at = Some(self.context.now());
                 self.patch(
                     &session,
                     SessionPatch {
@@ -89,7 +89,7 @@ impl Handle {
                 .await
             }
             Command::Delete { session } => {
-                let deleted_at = Some(Some(self.world.now()));
+                let deleted_at = Some(Some(self.context.now()));
                 self.router.tell(&session, AgentSignal::Cancel(None));
                 self.patch(
                     &session,
@@ -112,9 +112,10 @@ impl Handle {
             }
             Command::Clear { session } => {
                 let session = self.router.by_id(&session).await?.id;
-                match self.world.store().owner(&session).await? {
+                match self.context.store().owner(&session).await? {
                     Some(owner)
-                        if owner != self.world.owner && !owner.is_dead_for(&self.world.owner) =>
+                        if owner != self.context.owner
+                            && !owner.is_dead_for(&self.context.owner) =>
                     {
                         self.forward(&session.clone(), Command::Clear { session })
                             .await
@@ -165,7 +166,7 @@ impl Handle {
             })
             .await?;
         let capacity = self.capacity(&meant)?;
-        let letter = OutgoingMessage {
+        let message = OutgoingMessage {
             session,
             parts: vec![Part::text(format!(
                 "Call {} and say what came of it.",
@@ -177,13 +178,13 @@ impl Handle {
             capacity,
             call: Some(Box::new(call)),
         };
-        self.accept(meant, letter).await
+        self.accept(meant, message).await
     }
 
     /// Capacity of a lane of a session's inbox, as its agent is defined now.
     fn capacity(&self, meant: &ResolvedSession) -> Result<u64, Error> {
         Ok(self
-            .world
+            .context
             .options
             .definitions
             .find(meant.agent())?
@@ -194,11 +195,11 @@ impl Handle {
     /// Keeps an answer, if it is the first one, and hurries the one who waits for it.
     async fn answer(&self, id: &str, response: InquiryResponse) -> Result<CommandReply, Error> {
         let asked = inquiries::answer(
-            &**self.world.store(),
+            &**self.context.store(),
             id,
             response,
             "user",
-            self.world.now(),
+            self.context.now(),
         )
         .await?;
         self.router.wake(&asked.session, AgentSignal::Mail);
@@ -207,19 +208,21 @@ impl Handle {
 
     /// Watches a session: first what the journal holds after a number, then what happens.
     pub fn subscribe(&self, filter: EventFilter) -> Subscription {
-        self.world.bus.subscribe(self.world.store().clone(), filter)
+        self.context
+            .bus
+            .subscribe(self.context.store().clone(), filter)
     }
 
     /// Subscribes to a session, from its number on, and to all sessions it delegates to.
     pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
-        self.world
+        self.context
             .bus
-            .subscribe_tree(self.world.store().clone(), filter)
+            .subscribe_tree(self.context.store().clone(), filter)
     }
 
     /// The store, for reading lists.
     pub fn store(&self) -> &Arc<dyn Store> {
-        self.world.store()
+        self.context.store()
     }
 
     /// A new session and its message are queued one after the other, so that they share one fsync. The sender is
@@ -227,13 +230,13 @@ impl Handle {
     async fn accept(
         &self,
         meant: ResolvedSession,
-        letter: OutgoingMessage,
+        message: OutgoingMessage,
     ) -> Result<CommandReply, Error> {
-        let delivery = letter.delivery;
-        let post = inbox::post(&self.world, letter);
+        let delivery = message.delivery;
+        let post = inbox::post(&self.context, message);
         let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
-        let opened = meant.open(&**self.world.store());
-        let posted = self.world.store().post_to_living(post);
+        let opened = meant.open(&**self.context.store());
+        let posted = self.context.store().post_to_living(post);
         let session = opened.session().await?;
         let PostReceipt {
             message,
@@ -250,7 +253,7 @@ impl Handle {
         if repeated == KeyReuse::Other {
             return Err(inbox::used(&key).into());
         }
-        self.world.mention(
+        self.context.mention(
             &session,
             None,
             EventBody::InboxQueued {
@@ -280,17 +283,17 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         let parent = self.router.by_id(from).await?;
         let new = NewSessionRow {
-            id: SessionId::from_entropy(self.world.entropy()),
+            id: SessionId::from_entropy(self.context.entropy()),
             model: parent.model.clone().filter(|_| agent.is_none()),
             agent: agent.map_or_else(|| parent.agent.clone(), |agent| agent.name.clone()),
             name,
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,
-            at: self.world.now(),
+            at: self.context.now(),
         };
         let forked = self
-            .world
+            .context
             .store()
             .fork(from, at.unwrap_or(parent.head), new)
             .await?;
@@ -298,12 +301,12 @@ impl Handle {
     }
 
     async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<CommandReply, Error> {
-        let session = self.world.store().update(session, patch).await?;
+        let session = self.context.store().update(session, patch).await?;
         let body = EventBody::SessionUpdated {
             name: session.name.clone(),
             deleted: session.deleted_at.is_some(),
         };
-        self.world.mention(&session, None, body);
+        self.context.mention(&session, None, body);
         Ok(CommandReply::Session(Box::new(session)))
     }
 
@@ -318,8 +321,8 @@ impl Handle {
             return Ok(CommandReply::Done);
         }
         self.router.by_id(session).await?;
-        match self.world.store().owner(session).await? {
-            Some(owner) if !owner.is_dead_for(&self.world.owner) => {
+        match self.context.store().owner(session).await? {
+            Some(owner) if !owner.is_dead_for(&self.context.owner) => {
                 self.forward(session, command).await
             }
             _ => Ok(CommandReply::Stopping { run: None }),
@@ -327,9 +330,9 @@ impl Handle {
     }
 
     async fn forward(&self, session: &SessionId, command: Command) -> Result<CommandReply, Error> {
-        self.world
+        self.context
             .store()
-            .put_command(session, command, self.world.now())
+            .put_command(session, command, self.context.now())
             .await?;
         Ok(CommandReply::Forwarded)
     }

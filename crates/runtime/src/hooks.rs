@@ -130,7 +130,7 @@ pub struct Hooks {
 
 impl Hooks {
     /// The context that hooks run in, with this sandbox for those that are confined.
-    pub fn ground(&self, confining: SandboxConfig) -> HookRunContext {
+    pub fn run_context(&self, confining: SandboxConfig) -> HookRunContext {
         HookRunContext {
             project: self.project.clone(),
             inheritance: self.inheritance.clone(),
@@ -218,35 +218,35 @@ async fn judged(hook: BeforeToolHook, about: ToolUse) -> HookVerdict {
 /// Those of some hooks that are to be asked on this occasion.
 pub(crate) fn asked_on<'a>(
     hooks: impl Iterator<Item = &'a ConfiguredHook>,
-    occasion: &HookPayload,
+    payload: &HookPayload,
 ) -> Vec<ConfiguredHook> {
-    let wanted = hooks.filter(|hook| hook.is_for(occasion) && hook.has_turn(&occasion.session));
+    let wanted = hooks.filter(|hook| hook.is_for(payload) && hook.has_turn(&payload.session));
     wanted.cloned().collect()
 }
 
 /// Asks these hooks one after the other, each about the call as those before have left it.
 pub(crate) async fn ask(
     hooks: Vec<ConfiguredHook>,
-    mut occasion: HookPayload,
-    ground: HookRunContext,
+    mut payload: HookPayload,
+    run_context: HookRunContext,
     clock: Arc<dyn Clock>,
 ) -> HookAnswer {
     let mut all = HookAnswer::default();
     for hook in hooks {
-        let said = match hook.ask(&occasion, &ground, &*clock).await {
+        let said = match hook.ask(&payload, &run_context, &*clock).await {
             Ok(answer) => hook.bounded(answer),
             Err(failure) => hook.failed(&failure),
         };
         if let Some(input) = said
             .input
             .as_ref()
-            .filter(|_| occasion.point == HookPoint::PreToolUse)
+            .filter(|_| payload.point == HookPoint::PreToolUse)
         {
-            occasion.details.insert("tool_input".into(), input.clone());
+            payload.details.insert("tool_input".into(), input.clone());
         }
         all.add(said);
         // After a refusal at a gate point the remaining hooks are not asked.
-        if all.stops.is_some() || occasion.point.is_gate() && all.refusal().is_some() {
+        if all.stops.is_some() || payload.point.is_gate() && all.refusal().is_some() {
             break;
         }
     }
@@ -255,14 +255,14 @@ pub(crate) async fn ask(
 
 /// Notifies hooks that no agent works on a session any more. Their output is ignored.
 pub(crate) async fn notify_session_end(
-    (mut occasion, own): EndedSession,
+    (mut payload, own): EndedSession,
     hooks: &Hooks,
-    ground: HookRunContext,
+    run_context: HookRunContext,
     clock: Arc<dyn Clock>,
 ) {
-    occasion = occasion.named(["other".to_owned()]);
-    (occasion.point, occasion.run) = (HookPoint::SessionEnd, None);
-    occasion.details.insert("reason".into(), "other".into());
-    let ending = asked_on(hooks.hooks.iter().chain(&own), &occasion);
-    ask(ending, occasion, ground, clock).await;
+    payload = payload.named(["other".to_owned()]);
+    (payload.point, payload.run) = (HookPoint::SessionEnd, None);
+    payload.details.insert("reason".into(), "other".into());
+    let ending = asked_on(hooks.hooks.iter().chain(&own), &payload);
+    ask(ending, payload, run_context, clock).await;
 }

@@ -21,31 +21,31 @@ pub(crate) struct OutgoingMessage {
 }
 
 /// Converts an outgoing message to a post. Without an explicit key the message's id is the key.
-pub(crate) fn post(world: &RuntimeContext, letter: OutgoingMessage) -> InboxPost {
-    let id = MessageId::from_entropy(world.entropy());
-    let key = letter.key.unwrap_or_else(|| id.to_string());
-    let (lane, silent) = match letter.delivery {
+pub(crate) fn post(context: &RuntimeContext, outgoing: OutgoingMessage) -> InboxPost {
+    let id = MessageId::from_entropy(context.entropy());
+    let key = outgoing.key.unwrap_or_else(|| id.to_string());
+    let (lane, silent) = match outgoing.delivery {
         Delivery::Queue => (Lane::Mail, false),
         Delivery::Steer => (Lane::Boundary, false),
         Delivery::Silent => (Lane::Boundary, true),
     };
     let message = Message {
         id,
-        parts: letter.parts,
-        origin: letter.origin,
+        parts: outgoing.parts,
+        origin: outgoing.origin,
         silent,
         outside: false,
         context: None,
         mandate: None,
-        call: letter.call,
-        at: world.now(),
+        call: outgoing.call,
+        at: context.now(),
     };
     InboxPost {
-        session: letter.session,
+        session: outgoing.session,
         lane,
         key,
         message,
-        capacity: letter.capacity,
+        capacity: outgoing.capacity,
     }
 }
 
@@ -62,11 +62,11 @@ pub(crate) fn used(key: &str) -> Problem {
 
 /// Messages that wait in a lane, in order, as far as the store knows.
 pub(crate) async fn waiting(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     session: &SessionId,
     lane: Lane,
 ) -> Result<Vec<InboxItem>, Error> {
-    Ok(world
+    Ok(context
         .store()
         .waiting(session, lane, batch_limit(lane))
         .await?)

@@ -26,30 +26,30 @@ pub(crate) enum SessionOwnership {
 
 /// Ownership of a session that is not awake here.
 pub(crate) async fn session_ownership(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     id: &SessionId,
 ) -> Result<SessionOwnership, Error> {
-    if world.takes_all.load(Relaxed) {
+    if context.takes_all.load(Relaxed) {
         return Ok(SessionOwnership::Ours);
     }
-    let session = world.store().session(id).await?;
+    let session = context.store().session(id).await?;
     // One that is not there yet has no run.
     let Some(session) = session.filter(|session| session.head > 0) else {
         return Ok(SessionOwnership::Free);
     };
-    let owner = world.store().owner(id).await?;
-    if owner.is_some_and(|owner| owner != world.owner && !owner.is_dead_for(&world.owner)) {
+    let owner = context.store().owner(id).await?;
+    if owner.is_some_and(|owner| owner != context.owner && !owner.is_dead_for(&context.owner)) {
         return Ok(SessionOwnership::Free);
     }
-    if let Some(started) = open_run(world, &session).await? {
-        let is_below = matches!(&started.body, EventBody::RunStarted { parent: Some(parent), .. } if world.awake.has(&parent.session));
+    if let Some(started) = open_run(context, &session).await? {
+        let is_below = matches!(&started.body, EventBody::RunStarted { parent: Some(parent), .. } if context.awake.has(&parent.session));
         return Ok(if is_below {
             SessionOwnership::Ours
         } else {
             SessionOwnership::Foreign
         });
     }
-    let waiting = world
+    let waiting = context
         .store()
         .waiting(id, Lane::Mail, batch_limit(Lane::Mail))
         .await?;
@@ -67,8 +67,11 @@ pub(crate) async fn session_ownership(
 }
 
 /// Whether a message to this session stays queued, because the session is not this process's to work on.
-pub(crate) async fn stays_queued(world: &RuntimeContext, id: &SessionId) -> Result<bool, Error> {
-    Ok(!world.awake.has(id) && session_ownership(world, id).await? == SessionOwnership::Foreign)
+pub(crate) async fn stays_queued(context: &RuntimeContext, id: &SessionId) -> Result<bool, Error> {
+    Ok(
+        !context.awake.has(id)
+            && session_ownership(context, id).await? == SessionOwnership::Foreign,
+    )
 }
 
 /// The notice to the sender of a message that stays queued.
@@ -100,7 +103,7 @@ pub(crate) fn described(started: &Event) -> (String, PermissionMode) {
 
 /// The start of the run that is open in a session, as its journal tells it.
 pub(crate) async fn open_run(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     session: &Session,
 ) -> Result<Option<Event>, Error> {
     let mut before = session.head;
@@ -109,7 +112,7 @@ pub(crate) async fn open_run(
     while before > first {
         let after = before.saturating_sub(PAGE).max(first);
         let limit = usize::try_from(before - after).unwrap_or(usize::MAX);
-        let page = world.store().events(&session.id, after, limit).await?;
+        let page = context.store().events(&session.id, after, limit).await?;
         for event in page.into_iter().rev() {
             match event.body {
                 EventBody::RunStarted { .. } => return Ok(Some(event)),

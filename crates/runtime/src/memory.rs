@@ -20,11 +20,11 @@ const LINES: usize = 200;
 /// Excerpt of an agent's `MEMORY.md` for its prompt.
 pub fn excerpt(
     definition: &AgentDefinition,
-    shelves: &MemoryDirs,
+    memory_dirs: &MemoryDirs,
     cwd: &Path,
     bytes: usize,
 ) -> Option<Arc<str>> {
-    let directory = directory(definition, shelves, cwd)?;
+    let directory = directory(definition, memory_dirs, cwd)?;
     let text = fs::read_to_string(directory.join(MAIN)).ok()?;
     let mut kept = String::new();
     for line in text.lines().take(LINES) {

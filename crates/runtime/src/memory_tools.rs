@@ -64,13 +64,13 @@ const SEARCH: [ToolArgument; 1] =
 
 /// One of the three tools.
 struct MemoryTool {
-    deed: MemoryAction,
+    action: MemoryAction,
     spec: ToolSpec,
 }
 
 impl MemoryTool {
-    fn new(deed: MemoryAction) -> Self {
-        let spec = match deed {
+    fn new(action: MemoryAction) -> Self {
+        let spec = match action {
             MemoryAction::Read => arguments::spec(
                 "MemoryRead",
                 "Read what you remember from earlier sessions.",
@@ -85,11 +85,11 @@ impl MemoryTool {
                 arguments::spec("MemorySearch", "Find lines in all you remember.", &SEARCH)
             }
         };
-        Self { deed, spec }
+        Self { action, spec }
     }
 
     fn arguments(&self) -> &'static [ToolArgument] {
-        match self.deed {
+        match self.action {
             MemoryAction::Read => &READ,
             MemoryAction::Write => &WRITE,
             MemoryAction::Search => &SEARCH,
@@ -103,7 +103,7 @@ impl Tool for MemoryTool {
     }
 
     fn aliases(&self) -> &'static [&'static str] {
-        match self.deed {
+        match self.action {
             MemoryAction::Read => &["memory_get", "memory_read"],
             MemoryAction::Write => &["remember", "memory_write"],
             MemoryAction::Search => &["memory_search"],
@@ -123,7 +123,7 @@ impl Tool for MemoryTool {
     }
 
     fn effect(&self, _input: &Value) -> Effect {
-        if self.deed == MemoryAction::Write {
+        if self.action == MemoryAction::Write {
             Effect::LocalMutation
         } else {
             Effect::ReadOnly
@@ -131,7 +131,7 @@ impl Tool for MemoryTool {
     }
 
     fn title(&self, input: &Value) -> String {
-        match self.deed {
+        match self.action {
             MemoryAction::Search => text(input, "query").to_owned(),
             MemoryAction::Read | MemoryAction::Write => name_in(input).to_owned(),
         }
@@ -146,7 +146,7 @@ impl Tool for MemoryTool {
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
-        let deed = self.deed;
+        let action = self.action;
         Box::pin(async move {
             let Some(caller) = Caller::of(&context) else {
                 return ToolOutput::failed(
@@ -155,12 +155,16 @@ impl Tool for MemoryTool {
                 );
             };
             let done = tokio::task::spawn_blocking(move || {
-                let shelves = &caller.world.options.memory;
-                let place = directory(&caller.kit.definition, shelves, &caller.session.cwd);
+                let memory_dirs = &caller.context.options.memory;
+                let place = directory(
+                    &caller.resolved.definition,
+                    memory_dirs,
+                    &caller.session.cwd,
+                );
                 let place = place.ok_or(
                     "This agent has no memory: its definition says `memory: user` or the like.",
                 )?;
-                match deed {
+                match action {
                     MemoryAction::Read => read(&place, name_in(&input)),
                     MemoryAction::Write => write(&place, &input),
                     MemoryAction::Search => search(&place, text(&input, "query")),

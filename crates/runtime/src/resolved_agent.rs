@@ -62,7 +62,7 @@ pub(crate) struct SystemPrompt {
 
 /// Inputs of a system prompt besides the resolved agent itself.
 pub(crate) struct PromptInputs {
-    pub(crate) surroundings: Arc<ProjectContext>,
+    pub(crate) project_context: Arc<ProjectContext>,
     /// Which edition of the agents there are.
     pub(crate) agents: u64,
     pub(crate) memory: Option<Arc<str>>,
@@ -73,7 +73,7 @@ impl PromptInputs {
     /// Whether the same comes of these. Skills that are there from the start are read from their files.
     fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
         definition.preloaded_skills.is_empty()
-            && Arc::ptr_eq(&self.surroundings, &others.surroundings)
+            && Arc::ptr_eq(&self.project_context, &others.project_context)
             && (self.agents, &self.memory, &self.cwd)
                 == (others.agents, &others.memory, &others.cwd)
     }
@@ -179,8 +179,8 @@ impl ResolvedAgent {
 }
 
 /// These tools without those that can do nothing with what is around: they would only be read.
-pub(crate) fn useful(tools: &Toolset, surroundings: &ProjectContext) -> Toolset {
-    let idle = if surroundings.skills.is_empty() {
+pub(crate) fn useful(tools: &Toolset, project_context: &ProjectContext) -> Toolset {
+    let idle = if project_context.skills.is_empty() {
         SKILLS.map(str::to_owned).to_vec()
     } else {
         Vec::new()
@@ -261,16 +261,16 @@ impl ResolvedAgentCache {
         name: &str,
         make: impl FnOnce() -> Result<ResolvedAgent, Problem>,
     ) -> Result<Arc<ResolvedAgent>, Problem> {
-        let mut kits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kit) = kits.get(name) {
-            return Ok(kit.clone());
+        let mut resolved_agents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(resolved) = resolved_agents.get(name) {
+            return Ok(resolved.clone());
         }
-        let kit = Arc::new(make()?);
-        if kits.len() >= KEPT {
+        let resolved = Arc::new(make()?);
+        if resolved_agents.len() >= KEPT {
             // Budgets make every mandate distinct; unused entries are quickly built again.
-            kits.retain(|_, kit| Arc::strong_count(kit) > 1);
+            resolved_agents.retain(|_, resolved| Arc::strong_count(resolved) > 1);
         }
-        kits.insert(name.to_owned(), kit.clone());
-        Ok(kit)
+        resolved_agents.insert(name.to_owned(), resolved.clone());
+        Ok(resolved)
     }
 }

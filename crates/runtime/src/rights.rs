@@ -44,7 +44,7 @@ pub(crate) struct RightsBounds<'a> {
     /// What the agent that gave it work lets it do.
     pub(crate) mandate: Option<&'a Mandate>,
     /// With what the run began, if it has begun.
-    pub(crate) begun: Option<&'a RightsCeiling>,
+    pub(crate) ceiling: Option<&'a RightsCeiling>,
 }
 
 /// The policy a mandate describes.
@@ -65,26 +65,26 @@ fn mandated(mandate: &Mandate) -> Policy {
 /// was asked since the run began adds to what it began with.
 pub(crate) fn narrowed(
     process: Policy,
-    standing: &ApplicableRules<'_>,
+    applicable: &ApplicableRules<'_>,
     bounds: RightsBounds<'_>,
 ) -> Policy {
     let mut policy = process;
     saved_rules::add(
         &mut policy,
-        standing.rules,
-        standing.sessions,
-        standing.home,
+        applicable.rules,
+        applicable.sessions,
+        applicable.home,
     );
     for definition in bounds.definitions {
         policy = effective_rights::narrowed(policy, definition);
     }
     if let Some(mandate) = bounds.mandate {
         policy = policy.narrowed_by(&mandated(mandate));
-        add_missing(&mut policy, standing.own());
+        add_missing(&mut policy, applicable.own());
     }
-    if let Some(begun) = bounds.begun {
-        policy = policy.narrowed_by(&begun.policy);
-        add_missing(&mut policy, standing.answered(begun.since));
+    if let Some(ceiling) = bounds.ceiling {
+        policy = policy.narrowed_by(&ceiling.policy);
+        add_missing(&mut policy, applicable.answered(ceiling.since));
     }
     policy
 }
@@ -120,10 +120,10 @@ impl RuntimeContext {
     /// The permission policy of a run.
     pub(crate) fn policy(
         &self,
-        standing: &ApplicableRules<'_>,
+        applicable: &ApplicableRules<'_>,
         bounds: RightsBounds<'_>,
     ) -> Policy {
-        narrowed(self.options.policy.clone(), standing, bounds)
+        narrowed(self.options.policy.clone(), applicable, bounds)
     }
 
     /// Confinement (sandbox) of the programs of a run: as strict as the process, the mandate, every definition and the
@@ -143,8 +143,8 @@ impl RuntimeContext {
             };
             confinement.reading = confinement.reading.max(exposed);
         }
-        match bounds.begun {
-            Some(begun) => confinement.narrowed(&begun.bounds.sandbox),
+        match bounds.ceiling {
+            Some(ceiling) => confinement.narrowed(&ceiling.bounds.sandbox),
             None => confinement,
         }
     }
@@ -165,7 +165,7 @@ impl RuntimeContext {
             message: format!("the tools of {agent} stay functions: {why}"),
             hint: Some(hint.to_owned()),
         };
-        let Some(place) = self.doorway.place() else {
+        let Some(place) = self.call_socket.place() else {
             let why = "there is no directory for the socket that commands would use";
             return Ok((None, Some(because(why, "keep sessions in a file"))));
         };
@@ -173,7 +173,7 @@ impl RuntimeContext {
         let bounds = RightsBounds {
             definitions: &definitions,
             mandate,
-            begun: None,
+            ceiling: None,
         };
         let is_confined = self.confinement(bounds).mode != SandboxMode::Off;
         if is_confined
@@ -187,51 +187,51 @@ impl RuntimeContext {
     }
 
     /// The resolved agent of this name, under a mandate if another agent delegates.
-    pub(crate) fn kit(
+    pub(crate) fn resolved(
         &self,
         agent: &str,
         mandate: Option<&Mandate>,
     ) -> Result<Arc<ResolvedAgent>, Problem> {
-        let surroundings = self.options.surroundings.current();
-        self.kit_with(
+        let project_context = self.options.project_context.current();
+        self.resolved_with(
             agent,
             (mandate, None),
             &McpAgentTools::default(),
-            (&surroundings, None),
+            (&project_context, None),
         )
     }
 
     /// The same with tools from servers, with those that are of use with what is around, with a place from
     /// where commands call tools, and with no more than the run began with.
-    pub(crate) fn kit_with(
+    pub(crate) fn resolved_with(
         &self,
         agent: &str,
-        (mandate, begun): (Option<&Mandate>, Option<&RunBounds>),
+        (mandate, ceiling): (Option<&Mandate>, Option<&RunBounds>),
         offered: &McpAgentTools,
-        (surroundings, place): (&ProjectContext, Option<&CallSocketConfig>),
+        (project_context, place): (&ProjectContext, Option<&CallSocketConfig>),
     ) -> Result<Arc<ResolvedAgent>, Problem> {
         let definition = self.options.definitions.find(agent)?;
         let definitions = self.bounding(&definition);
-        let mut key = kit_key(&definition, mandate, offered);
+        let mut key = resolved_key(&definition, mandate, offered);
         if place.is_some() {
             key += " exposed";
         }
-        if !surroundings.skills.is_empty() {
+        if !project_context.skills.is_empty() {
             key.push_str(" skills");
         }
         if definitions.len() > 1 {
             // The hidden one may change too.
             key = format!("{key} within {}", self.options.definitions.edition());
         }
-        let make = |begun: Option<&RunBounds>| {
+        let make = |ceiling: Option<&RunBounds>| {
             let limits = self.limits(&definitions, mandate);
-            let limits = begun.map_or_else(|| limits.clone(), |begun| begun.limit(&limits));
+            let limits = ceiling.map_or_else(|| limits.clone(), |ceiling| ceiling.limit(&limits));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
             let tools = within(
-                &resolved_agent::useful(&tools, surroundings),
+                &resolved_agent::useful(&tools, project_context),
                 definitions.get(1..),
-                begun,
+                ceiling,
             );
             Ok(ResolvedAgent::new(
                 definition.clone(),
@@ -241,12 +241,12 @@ impl RuntimeContext {
                 place,
             ))
         };
-        let kit = self.kits.of(&key, || make(None))?;
-        match begun.filter(|begun| !kit.is_within(begun)) {
-            Some(begun) => self
-                .kits
-                .of(&format!("{key} {begun:?}"), || make(Some(begun))),
-            None => Ok(kit),
+        let resolved = self.resolved_agents.of(&key, || make(None))?;
+        match ceiling.filter(|ceiling| !resolved.is_within(ceiling)) {
+            Some(ceiling) => self
+                .resolved_agents
+                .of(&format!("{key} {ceiling:?}"), || make(Some(ceiling))),
+            None => Ok(resolved),
         }
     }
 
@@ -287,20 +287,20 @@ impl RuntimeContext {
 fn within(
     tools: &Toolset,
     hidden: Option<&[Arc<AgentDefinition>]>,
-    begun: Option<&RunBounds>,
+    ceiling: Option<&RunBounds>,
 ) -> Toolset {
     let hidden = hidden.into_iter().flatten();
     let tools = hidden.fold(tools.clone(), |tools, hidden| {
         resolved_agent::owned(&tools, hidden)
     });
-    match begun.and_then(|begun| begun.tools.as_ref()) {
+    match ceiling.and_then(|ceiling| ceiling.tools.as_ref()) {
         Some(names) => tools.scoped(&Scope::only(names.iter().cloned())),
         None => tools,
     }
 }
 
 /// Cache key of a resolved agent. A definition that was changed is another one, at another address.
-fn kit_key(
+fn resolved_key(
     definition: &Arc<AgentDefinition>,
     mandate: Option<&Mandate>,
     offered: &McpAgentTools,

@@ -80,15 +80,15 @@ enum WakeOwnership {
 const REMEMBERED: usize = 1_024;
 
 pub(crate) struct Router {
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     /// As they were when they were looked at, so that many posts to one session look once.
     seen: Mutex<HashMap<SessionId, Arc<Session>>>,
 }
 
 impl Router {
-    pub(crate) fn new(world: Arc<RuntimeContext>) -> Arc<Self> {
+    pub(crate) fn new(context: Arc<RuntimeContext>) -> Arc<Self> {
         Arc::new(Self {
-            world,
+            context,
             seen: Mutex::default(),
         })
     }
@@ -109,24 +109,25 @@ impl Router {
                 Some(session) => session,
                 None => return self.new_session(new, None),
             },
-            Address::Connector { key, new } => match self.world.store().session_by_key(&key).await?
-            {
-                Some(session) => session,
-                // Another process may be opening it: then that session is meant, under another id.
-                None => {
-                    let opening = self
-                        .new_session(new, Some(key))?
-                        .open(&**self.world.store());
-                    return Ok(ResolvedSession::Known(opening.session().await?));
+            Address::Connector { key, new } => {
+                match self.context.store().session_by_key(&key).await? {
+                    Some(session) => session,
+                    // Another process may be opening it: then that session is meant, under another id.
+                    None => {
+                        let opening = self
+                            .new_session(new, Some(key))?
+                            .open(&**self.context.store());
+                        return Ok(ResolvedSession::Known(opening.session().await?));
+                    }
                 }
-            },
+            }
         };
         Ok(ResolvedSession::Known(Arc::new(known)))
     }
 
     pub(crate) async fn by_id(&self, id: &SessionId) -> Result<Session, Error> {
         let found = self
-            .world
+            .context
             .store()
             .session(id)
             .await?
@@ -152,7 +153,7 @@ impl Router {
     /// The cached session, if this message wakes no agent: then the store can still refuse it.
     pub(crate) fn seen(&self, id: &SessionId, delivery: Delivery) -> Option<Arc<Session>> {
         if delivery != Delivery::Silent {
-            let awake = self.world.awake.lock();
+            let awake = self.context.awake.lock();
             awake.get(id).filter(|signals| !signals.is_closed())?;
         }
         self.seen
@@ -169,7 +170,7 @@ impl Router {
             limit: 1,
             ..SessionFilter::default()
         };
-        Ok(self.world.store().sessions(filter).await?.pop())
+        Ok(self.context.store().sessions(filter).await?.pop())
     }
 
     fn new_session(
@@ -177,23 +178,23 @@ impl Router {
         new: NewSession,
         connector_key: Option<String>,
     ) -> Result<ResolvedSession, Error> {
-        let definition = self.world.options.definitions.find(&new.agent)?;
+        let definition = self.context.options.definitions.find(&new.agent)?;
         Ok(ResolvedSession::New(Box::new(NewSessionRow {
-            id: SessionId::from_entropy(self.world.entropy()),
+            id: SessionId::from_entropy(self.context.entropy()),
             agent: definition.name.clone(),
             name: new.name,
             model: new.model.map(|choice| choice.to_string()),
             cwd: new.cwd,
             parent: None,
             connector_key,
-            at: self.world.now(),
+            at: self.context.now(),
         })))
     }
 
     /// Wakes the session's agent unless one is awake here; says whether it did. What was queued
     /// before this is in the store when the new agent looks: it claims first, in the same queue.
     fn wake_if_idle(self: &Arc<Self>, session: &SessionId, whose: WakeOwnership) -> bool {
-        let mut awake = self.world.awake.lock();
+        let mut awake = self.context.awake.lock();
         if awake
             .get(session)
             .is_some_and(|signals| !signals.is_closed())
@@ -212,7 +213,7 @@ impl Router {
 
     /// Gives a signal to the session's agent for a client of this process, waking one if none is awake here.
     pub(crate) fn wake(self: &Arc<Self>, session: &SessionId, signal: AgentSignal) {
-        let mut awake = self.world.awake.lock();
+        let mut awake = self.context.awake.lock();
         let signal = match awake.get(session) {
             Some(signals) => {
                 signals.own();
@@ -238,7 +239,7 @@ impl Router {
         if self.tell(session, AgentSignal::Mail) {
             return;
         }
-        match interrupted_runs::session_ownership(&self.world, session).await {
+        match interrupted_runs::session_ownership(&self.context, session).await {
             Ok(SessionOwnership::Ours) => drop(self.wake_if_idle(session, WakeOwnership::Ours)),
             Ok(SessionOwnership::Free) => drop(self.wake_if_idle(session, WakeOwnership::Unknown)),
             // The store cannot be read: the process that resumes the session finds the message.
@@ -248,7 +249,7 @@ impl Router {
 
     /// Gives a signal only if an agent is awake here; says whether one was.
     pub(crate) fn tell(&self, session: &SessionId, signal: AgentSignal) -> bool {
-        let awake = self.world.awake.lock();
+        let awake = self.context.awake.lock();
         awake
             .get(session)
             .is_some_and(|signals| signals.send(signal).is_ok())
@@ -257,11 +258,11 @@ impl Router {
     /// Does what agents want done with other sessions, until the runtime closes.
     pub(crate) async fn run_session_actions(
         self: Arc<Self>,
-        mut errands: mpsc::UnboundedReceiver<SessionAction>,
+        mut session_actions: mpsc::UnboundedReceiver<SessionAction>,
     ) {
-        let closing = self.world.closing.clone();
-        while let Some(Some(errand)) = closing.run_until_cancelled(errands.recv()).await {
-            match errand {
+        let closing = self.context.closing.clone();
+        while let Some(Some(action)) = closing.run_until_cancelled(session_actions.recv()).await {
+            match action {
                 SessionAction::Wake(session) => self.notify_of_mail(&session).await,
                 SessionAction::WakeChild(session) => {
                     if !self.wake_if_idle(&session, WakeOwnership::Ours) {
@@ -282,18 +283,18 @@ impl Router {
             session: session.clone(),
             run: Some(run),
         };
-        self.world
+        self.context
             .store()
-            .put_command(&session, command, self.world.now())
+            .put_command(&session, command, self.context.now())
             .detach();
     }
 
     fn start(self: &Arc<Self>, session: SessionId, signals: SignalQueue) {
         let router = self.clone();
-        self.world.crew.spawn(async move {
-            agent::run_until_idle(router.world.clone(), session.clone(), signals.clone()).await;
+        self.context.task_tracker.spawn(async move {
+            agent::run_until_idle(router.context.clone(), session.clone(), signals.clone()).await;
             signals.close();
-            let mut awake = router.world.awake.lock();
+            let mut awake = router.context.awake.lock();
             if awake
                 .get(&session)
                 .is_some_and(|current| current.is_same(&signals))

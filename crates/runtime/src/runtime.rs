@@ -42,34 +42,34 @@ impl AgentRuntime {
     pub fn start(mut options: RuntimeOptions) -> Self {
         options.store = Arc::new(RedactingStore::new(options.store, options.secrets.clone()));
         guard_scripts(&mut options);
-        let doorway = CallSocket::new(options.calls.clone());
-        let (errands, to_do) = mpsc::unbounded_channel();
-        let world = Arc::new(RuntimeContext {
+        let call_socket = CallSocket::new(options.call_socket.clone());
+        let (session_actions, to_do) = mpsc::unbounded_channel();
+        let context = Arc::new(RuntimeContext {
             options,
             bus: Bus::default(),
-            kits: ResolvedAgentCache::default(),
-            governor: RateLimiter::default(),
+            resolved_agents: ResolvedAgentCache::default(),
+            rate_limiter: RateLimiter::default(),
             owner: Owner::this_process(),
             closing: CancellationToken::new(),
-            crew: TaskTracker::new(),
-            replies: DelegationRegistry::default(),
-            standing: SavedRules::default(),
-            begun: SessionTracker::default(),
-            answers: AnswerCache::default(),
-            doorway,
+            task_tracker: TaskTracker::new(),
+            delegations: DelegationRegistry::default(),
+            saved_rules: SavedRules::default(),
+            session_tracker: SessionTracker::default(),
+            answer_cache: AnswerCache::default(),
+            call_socket,
             awake: AwakeSessions::default(),
-            agreed: Mutex::default(),
+            mode_changes: Mutex::default(),
             takes_all: AtomicBool::new(false),
-            errands,
+            session_actions,
         });
-        let processes = world.options.processes.events();
+        let processes = context.options.processes.events();
         let listing = CancellationToken::new();
         let list =
-            tokio::spawn(ProcessTaskList::new(world.clone()).keep(processes, listing.clone()));
-        let router = Router::new(world.clone());
+            tokio::spawn(ProcessTaskList::new(context.clone()).keep(processes, listing.clone()));
+        let router = Router::new(context.clone());
         tokio::spawn(router.clone().run_session_actions(to_do));
         Self {
-            handle: Handle { router, world },
+            handle: Handle { router, context },
             list,
             listing,
         }
@@ -83,10 +83,10 @@ impl AgentRuntime {
     /// Wakes every session that has something left to do: what a server does when it starts. Says which ones
     /// there are, and why one cannot go on.
     pub async fn recover(&self) -> Result<Vec<UnfinishedSession>, crate::Error> {
-        let world = &self.handle.world;
-        crate::tasks::settle_orphaned_programs(&**world.store(), None, world.now()).await?;
-        world.takes_all.store(true, Relaxed);
-        let unfinished = unfinished_sessions::list(world).await?;
+        let context = &self.handle.context;
+        crate::tasks::settle_orphaned_programs(&**context.store(), None, context.now()).await?;
+        context.takes_all.store(true, Relaxed);
+        let unfinished = unfinished_sessions::list(context).await?;
         for one in unfinished.iter().filter(|one| one.problem.is_none()) {
             self.handle.router.wake(&one.session.id, AgentSignal::Mail);
         }
@@ -95,29 +95,29 @@ impl AgentRuntime {
 
     /// The sessions that have something left to do, none of which is woken.
     pub async fn unfinished(&self) -> Result<Vec<UnfinishedSession>, crate::Error> {
-        unfinished_sessions::list(&self.handle.world).await
+        unfinished_sessions::list(&self.handle.context).await
     }
 
     /// Stops: agents finish nothing, keep everything, and give their claims back. What was
     /// running goes on at the next start. Background processes and servers are ended.
     pub async fn stop(self) {
-        let world = &self.handle.world;
-        world.closing.cancel();
-        world.crew.close();
-        world.crew.wait().await;
-        world.options.processes.stop_everything().await;
+        let context = &self.handle.context;
+        context.closing.cancel();
+        context.task_tracker.close();
+        context.task_tracker.wait().await;
+        context.options.processes.stop_everything().await;
         self.listing.cancel();
         let _ = self.list.await;
-        world.options.servers.close().await;
-        world.doorway.close();
-        end_sessions(world).await;
+        context.options.servers.close().await;
+        context.call_socket.close();
+        end_sessions(context).await;
     }
 }
 
 /// What hooks and verifiers run must not be changed by those they watch: it is looked at now, a person is asked
 /// before a tool changes it, and no confined command can.
 fn guard_scripts(options: &mut RuntimeOptions) {
-    for verifier in options.surroundings.current().verifiers.values() {
+    for verifier in options.project_context.current().verifiers.values() {
         if let Verifier::Command { command, .. } = verifier {
             options.hooks.pin_verifier(command);
         }
@@ -131,14 +131,20 @@ fn guard_scripts(options: &mut RuntimeOptions) {
 }
 
 /// Notifies hooks that no agent works on these sessions any more.
-async fn end_sessions(world: &RuntimeContext) {
+async fn end_sessions(context: &RuntimeContext) {
     let RuntimeOptions {
         hooks,
         clock,
         sandbox,
         ..
-    } = &world.options;
-    for left in world.begun.end_all() {
-        hooks::notify_session_end(left, hooks, hooks.ground(sandbox.clone()), clock.clone()).await;
+    } = &context.options;
+    for left in context.session_tracker.end_all() {
+        hooks::notify_session_end(
+            left,
+            hooks,
+            hooks.run_context(sandbox.clone()),
+            clock.clone(),
+        )
+        .await;
     }
 }

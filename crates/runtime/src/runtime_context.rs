@@ -56,7 +56,7 @@ pub struct RuntimeOptions {
     /// The agents there are.
     pub definitions: Definitions,
     /// What agents find around them: rules, skills, instructions, verifiers. Looked at when a run begins.
-    pub surroundings: ContextWatcher,
+    pub project_context: ContextWatcher,
     /// What may happen without asking.
     pub policy: Policy,
     /// Whether an agent that has read something from outside is trusted less in mode `auto`.
@@ -64,7 +64,7 @@ pub struct RuntimeOptions {
     /// How what agents run is confined.
     pub sandbox: SandboxConfig,
     /// Whether there is a client to ask.
-    pub asking: ApprovalSource,
+    pub approvals: ApprovalSource,
     /// The model for agents and sessions that name none.
     pub default_model: Option<ModelChoice>,
     /// Models to turn to, for one turn, when the chosen one cannot be had.
@@ -84,7 +84,7 @@ pub struct RuntimeOptions {
     /// Functions of the program around that can check work, by name.
     pub checkers: BTreeMap<String, VerifierFunction>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
-    pub naming: ModelResolver,
+    pub model_resolver: ModelResolver,
     /// What the program around it wants to be asked and told.
     pub hooks: Hooks,
     /// What must never be kept or told.
@@ -92,7 +92,7 @@ pub struct RuntimeOptions {
     /// What messages of the runtime are marked with, the same in all processes on one store.
     pub mark: MessageMark,
     /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
-    pub calls: Option<CallSocketConfig>,
+    pub call_socket: Option<CallSocketConfig>,
 }
 
 /// Says which model a name means.
@@ -101,31 +101,31 @@ pub type ModelResolver = Arc<dyn Fn(&str) -> Result<ModelChoice, Problem> + Send
 pub(crate) struct RuntimeContext {
     pub(crate) options: RuntimeOptions,
     pub(crate) bus: Bus,
-    pub(crate) kits: ResolvedAgentCache,
-    pub(crate) governor: RateLimiter,
+    pub(crate) resolved_agents: ResolvedAgentCache,
+    pub(crate) rate_limiter: RateLimiter,
     pub(crate) owner: Owner,
     /// Fires when the runtime stops; every agent's work hangs below it.
     pub(crate) closing: CancellationToken,
     /// Every task of this runtime, so that it can wait for them to end.
-    pub(crate) crew: TaskTracker,
+    pub(crate) task_tracker: TaskTracker,
     /// Who waits for which delegated run.
-    pub(crate) replies: DelegationRegistry,
+    pub(crate) delegations: DelegationRegistry,
     /// The rules people made.
-    pub(crate) standing: SavedRules,
+    pub(crate) saved_rules: SavedRules,
     /// The sessions whose beginning hooks were told of.
-    pub(crate) begun: SessionTracker,
+    pub(crate) session_tracker: SessionTracker,
     /// Answers that may be given again.
-    pub(crate) answers: AnswerCache,
+    pub(crate) answer_cache: AnswerCache,
     /// The way back from commands to the agents that run them.
-    pub(crate) doorway: CallSocket,
+    pub(crate) call_socket: CallSocket,
     /// The sessions that are awake here.
     pub(crate) awake: AwakeSessions,
     /// The sessions whose permission mode a person has changed while they were awake here.
-    pub(crate) agreed: Mutex<HashSet<SessionId>>,
+    pub(crate) mode_changes: Mutex<HashSet<SessionId>>,
     /// Whether this process goes on with every session that was left unfinished, as a server does.
     pub(crate) takes_all: AtomicBool,
     /// What agents want done with other sessions than their own.
-    pub(crate) errands: mpsc::UnboundedSender<SessionAction>,
+    pub(crate) session_actions: mpsc::UnboundedSender<SessionAction>,
 }
 
 /// Something an agent wants done with another session.

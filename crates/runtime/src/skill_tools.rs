@@ -38,8 +38,8 @@ pub fn with_tools(tools: &Toolset) -> Toolset {
 }
 
 /// These tools, without those that load skills where there is none to load: they would only be read.
-pub fn needed(tools: &Toolset, surroundings: &ProjectContext) -> Toolset {
-    resolved_agent::useful(tools, surroundings)
+pub fn needed(tools: &Toolset, project_context: &ProjectContext) -> Toolset {
+    resolved_agent::useful(tools, project_context)
 }
 
 /// Their order is part of a cached prompt: new ones go to the end.
@@ -121,15 +121,17 @@ impl Tool for SkillTool {
                 );
             };
             // As they were when the run began; what a project's skill says now is told only if it may be.
-            let mut skills =
-                skills_in_scope(&caller.surroundings.skills, &caller.kit.definition.skills);
-            let now = caller.world.options.surroundings.afresh();
+            let mut skills = skills_in_scope(
+                &caller.project_context.skills,
+                &caller.resolved.definition.skills,
+            );
+            let now = caller.context.options.project_context.afresh();
             skills.retain(|skill| {
                 skill.level != DefinitionLevel::Project || now.skill(&skill.name).is_some()
             });
             match action {
                 SkillAction::List => listed(&skills),
-                SkillAction::Load => loaded(&skills, &input, &caller.world.options.tools),
+                SkillAction::Load => loaded(&skills, &input, &caller.context.options.tools),
             }
         })
     }

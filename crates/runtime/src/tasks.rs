@@ -38,14 +38,14 @@ struct RunningProcess {
 
 /// The list of tasks, kept in step with the processes.
 pub(crate) struct ProcessTaskList {
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     running: HashMap<String, RunningProcess>,
 }
 
 impl ProcessTaskList {
-    pub(crate) fn new(world: Arc<RuntimeContext>) -> Self {
+    pub(crate) fn new(context: Arc<RuntimeContext>) -> Self {
         Self {
-            world,
+            context,
             running: HashMap::new(),
         }
     }
@@ -65,7 +65,7 @@ impl ProcessTaskList {
                     None => return,
                 },
                 _ = pause.tick(), if !self.running.is_empty() => {
-                    self.running.values_mut().for_each(|process| process.write_down(&self.world));
+                    self.running.values_mut().for_each(|process| process.write_down(&self.context));
                 }
                 () = stop.cancelled() => break,
             }
@@ -76,7 +76,7 @@ impl ProcessTaskList {
     }
 
     async fn note(&mut self, event: ProcessEvent) {
-        let world = &self.world;
+        let context = &self.context;
         match event {
             ProcessEvent::Started {
                 id,
@@ -85,8 +85,8 @@ impl ProcessTaskList {
                 identity,
                 ..
             } => {
-                let task = started(world, id.to_string(), session, command, &identity);
-                world.store().put_task(task.clone()).detach();
+                let task = started(context, id.to_string(), session, command, &identity);
+                context.store().put_task(task.clone()).detach();
                 self.running.insert(
                     task.id.clone(),
                     RunningProcess {
@@ -104,17 +104,17 @@ impl ProcessTaskList {
             } => {
                 if let Some(mut process) = self.running.remove(id.as_str()) {
                     // Before its end, so that a reader who sees the end finds all it wrote.
-                    process.write_down(world);
-                    let rest = process.held.finish(world.secrets());
-                    process.keep(world, rest);
+                    process.write_down(context);
+                    let rest = process.held.finish(context.secrets());
+                    process.keep(context, rest);
                     let is_by_itself =
                         matches!(ending, ExitReason::Exited(_) | ExitReason::Signalled(_));
                     if is_by_itself && !is_told {
-                        tell_agent(world, &process.task, &ending).await;
+                        tell_agent(context, &process.task, &ending).await;
                     }
-                    world
+                    context
                         .store()
-                        .put_task(ended(world, process.task, &ending))
+                        .put_task(ended(context, process.task, &ending))
                         .detach();
                 }
             }
@@ -124,18 +124,18 @@ impl ProcessTaskList {
 
 impl RunningProcess {
     /// Keeps what is new, as far as it is clear that no secret has only begun in it.
-    fn write_down(&mut self, world: &RuntimeContext) {
-        let news = world
+    fn write_down(&mut self, context: &RuntimeContext) {
+        let news = context
             .options
             .processes
             .take_unrecorded_output(&self.task.session, &self.task.id);
         if !news.is_empty() {
-            let text = self.held.push(world.secrets(), &news);
-            self.keep(world, text);
+            let text = self.held.push(context.secrets(), &news);
+            self.keep(context, text);
         }
     }
 
-    fn keep(&mut self, world: &RuntimeContext, text: String) {
+    fn keep(&mut self, context: &RuntimeContext, text: String) {
         if text.is_empty() {
             return;
         }
@@ -144,49 +144,52 @@ impl RunningProcess {
             text,
         };
         self.kept = piece.end();
-        world.store().put_output(&self.task.id, piece).detach();
+        context.store().put_output(&self.task.id, piece).detach();
     }
 }
 
 /// Ends what a session's owner left running that did not give its claim back, in the foreground too, and says so in the
 /// list and to the agent.
-pub(crate) async fn clean_up(world: &RuntimeContext, session: &SessionId) -> Result<(), Error> {
+pub(crate) async fn clean_up(context: &RuntimeContext, session: &SessionId) -> Result<(), Error> {
     let _ = tokio::task::spawn_blocking(kill_leftovers).await;
-    let tasks = world.store().tasks(Some(session)).await?;
+    let tasks = context.store().tasks(Some(session)).await?;
     for task in tasks
         .into_iter()
         .filter(|task| task.status == TaskStatus::Running && task.kind == "process")
     {
-        orphaned::settle(&**world.store(), task, world.now()).await?;
+        orphaned::settle(&**context.store(), task, context.now()).await?;
     }
     Ok(())
 }
 
 /// Settles the programs of a session whose process was killed after it had given the claim back.
-pub(crate) async fn settle_left(world: &RuntimeContext, session: &SessionId) -> Result<(), Error> {
-    settle_orphaned_programs(&**world.store(), Some(session), world.now()).await?;
+pub(crate) async fn settle_left(
+    context: &RuntimeContext,
+    session: &SessionId,
+) -> Result<(), Error> {
+    settle_orphaned_programs(&**context.store(), Some(session), context.now()).await?;
     Ok(())
 }
 
 /// Tells the agent that its program has ended, once: the message has the same key as the one about a program whose
 /// process was killed. A main agent that has nothing to do is woken. A sub-agent reads it before its next turn only: a
 /// run that this message started would not have the narrowed rights of the run that its parent asked for.
-async fn tell_agent(world: &Arc<RuntimeContext>, task: &TaskRow, ending: &ExitReason) {
-    let session = world.store().session(&task.session).await;
+async fn tell_agent(context: &Arc<RuntimeContext>, task: &TaskRow, ending: &ExitReason) {
+    let session = context.store().session(&task.session).await;
     let is_main = matches!(session, Ok(Some(session)) if session.parent.is_none());
-    let post = notice::ended(task, &words_for(ending), !is_main, world.now());
-    let posted = world.store().post_to_living(post);
-    let (world, session) = (world.clone(), task.session.clone());
-    world.clone().crew.spawn(async move {
+    let post = notice::ended(task, &words_for(ending), !is_main, context.now());
+    let posted = context.store().post_to_living(post);
+    let (context, session) = (context.clone(), task.session.clone());
+    context.clone().task_tracker.spawn(async move {
         // A deleted session has no agent to tell, and nothing else refuses the message.
         if posted.await.is_ok() {
-            let _ = world.errands.send(SessionAction::Wake(session));
+            let _ = context.session_actions.send(SessionAction::Wake(session));
         }
     });
 }
 
 fn started(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     id: String,
     session: SessionId,
     title: String,
@@ -200,16 +203,16 @@ fn started(
         status: TaskStatus::Running,
         process_group: Some((identity.group, identity.start)),
         detail: String::new(),
-        started_at: world.now(),
+        started_at: context.now(),
         ended_at: None,
         child: None,
-        data: serde_json::to_value(&world.owner)
+        data: serde_json::to_value(&context.owner)
             .map(|owner| serde_json::Map::from_iter([(orphaned::OWNER.to_owned(), owner)]))
             .unwrap_or_default(),
     }
 }
 
-fn ended(world: &RuntimeContext, task: TaskRow, ending: &ExitReason) -> TaskRow {
+fn ended(context: &RuntimeContext, task: TaskRow, ending: &ExitReason) -> TaskRow {
     let status = match ending {
         ExitReason::Exited(0) => TaskStatus::Completed,
         ExitReason::Exited(_) => TaskStatus::Failed,
@@ -218,7 +221,7 @@ fn ended(world: &RuntimeContext, task: TaskRow, ending: &ExitReason) -> TaskRow 
     TaskRow {
         status,
         detail: words_for(ending),
-        ended_at: Some(world.now()),
+        ended_at: Some(context.now()),
         ..task
     }
 }

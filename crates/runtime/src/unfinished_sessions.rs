@@ -18,20 +18,20 @@ pub struct UnfinishedSession {
 }
 
 /// All of them, the oldest first.
-pub(crate) async fn list(world: &RuntimeContext) -> Result<Vec<UnfinishedSession>, Error> {
+pub(crate) async fn list(context: &RuntimeContext) -> Result<Vec<UnfinishedSession>, Error> {
     let mut list = Vec::new();
-    for id in world.store().unfinished().await? {
-        let Some(session) = world.store().session(&id).await? else {
+    for id in context.store().unfinished().await? {
+        let Some(session) = context.store().session(&id).await? else {
             continue;
         };
-        let run = interrupted_runs::open_run(world, &session).await?;
+        let run = interrupted_runs::open_run(context, &session).await?;
         let (title, began) = run.map(|run| interrupted_runs::described(&run)).unzip();
-        let definition = world.options.definitions.find(&session.agent);
+        let definition = context.options.definitions.find(&session.agent);
         let defined = definition
             .as_ref()
             .ok()
             .and_then(|definition| definition.permission_mode);
-        let modes = [Some(world.options.policy.mode), began, defined];
+        let modes = [Some(context.options.policy.mode), began, defined];
         let mode = modes.into_iter().flatten().min().unwrap_or_default();
         list.push(UnfinishedSession {
             session,

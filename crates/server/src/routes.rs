@@ -34,7 +34,7 @@ pub(crate) struct AppState {
 
 /// State of the routes of agents.
 struct AgentApi {
-    house: Arc<AppState>,
+    state: Arc<AppState>,
     agents: Arc<ExposedAgents>,
     since: Timestamp,
     /// One permit for each concurrent request.
@@ -44,33 +44,33 @@ struct AgentApi {
 
 /// All routes; those of agents only if there are any to be reached.
 pub(crate) fn router(
-    house: AppState,
+    state: AppState,
     agents: Option<ExposedAgents>,
     stopping: CancellationToken,
 ) -> Router {
-    let house = Arc::new(house);
+    let state = Arc::new(state);
     let open = Router::new()
         .route("/callbacks/{token}", post(callbacks::take))
         .route("/healthz", get(health::health))
         .fallback(not_found)
-        .with_state(house.clone());
+        .with_state(state.clone());
     let routes = match agents {
         None => open,
-        Some(agents) => open.nest("/v1", agent_api_router(house.clone(), agents, stopping)),
+        Some(agents) => open.nest("/v1", agent_api_router(state.clone(), agents, stopping)),
     };
-    routes.layer(from_fn_with_state(house, authorise_connection))
+    routes.layer(from_fn_with_state(state, authorise_connection))
 }
 
 /// Counts a connection by what its request may do. Invariant: this is the only place where it gets authority.
 async fn authorise_connection(
-    State(house): State<Arc<AppState>>,
+    State(state): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> Response {
     if let Some(ConnectInfo(RequestConnection(connection))) =
         request.extensions().get::<ConnectInfo<RequestConnection>>()
     {
-        if !house.gate.is_authorised(request.headers()) {
+        if !state.gate.is_authorised(request.headers()) {
             connection.request_received();
         } else if !connection.authorise() {
             return ApiError::busy(connection.max_per_token()).into_response();
@@ -80,13 +80,13 @@ async fn authorise_connection(
 }
 
 fn agent_api_router(
-    house: Arc<AppState>,
+    state: Arc<AppState>,
     agents: ExposedAgents,
     stopping: CancellationToken,
 ) -> Router {
     let (since, seats) = (agents.clock.now(), Arc::new(Semaphore::new(agents.at_once)));
-    let reception = Arc::new(AgentApi {
-        house,
+    let api = Arc::new(AgentApi {
+        state,
         agents: Arc::new(agents),
         since,
         seats,
@@ -99,32 +99,32 @@ fn agent_api_router(
         .route("/responses", post(completions::responses))
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_route())
-        .layer(from_fn_with_state(reception.clone(), require_access))
+        .layer(from_fn_with_state(api.clone(), require_access))
         // Bodies have a bound of their own.
         .layer(DefaultBodyLimit::disable())
-        .with_state(reception)
+        .with_state(api)
 }
 
 /// Invariant: no request that does not pass here learns anything about agents.
 async fn require_access(
-    State(reception): State<Arc<AgentApi>>,
+    State(api): State<Arc<AgentApi>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if let Err(failure) = reception.house.visitors.check(request.headers()) {
+    if let Err(failure) = api.state.visitors.check(request.headers()) {
         return failure.into_response();
     }
-    if !reception.house.gate.is_authorised(request.headers()) {
+    if !api.state.gate.is_authorised(request.headers()) {
         return ApiError::unauthorized().into_response();
     }
-    if reception.stopping.is_cancelled() {
+    if api.stopping.is_cancelled() {
         return ApiError::stopping().into_response();
     }
     next.run(request).await
 }
 
-async fn not_found(State(house): State<Arc<AppState>>, headers: HeaderMap) -> StatusCode {
-    if house.gate.is_authorised(&headers) {
+async fn not_found(State(state): State<Arc<AppState>>, headers: HeaderMap) -> StatusCode {
+    if state.gate.is_authorised(&headers) {
         StatusCode::NOT_FOUND
     } else {
         StatusCode::UNAUTHORIZED

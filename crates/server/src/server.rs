@@ -32,7 +32,7 @@ pub struct HttpServerOptions {
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
-    house: AppState,
+    state: AppState,
     agents: Option<ExposedAgents>,
     limits: ConnectionLimits,
 }
@@ -57,7 +57,7 @@ impl HttpServer {
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let gate = TokenAuth::new(token.as_deref().map(str::trim));
-        let house = AppState {
+        let state = AppState {
             gate,
             visitors: HostCheck::new(&hosts),
             deliver,
@@ -65,7 +65,7 @@ impl HttpServer {
         Ok(Self {
             listener,
             address,
-            house,
+            state,
             agents: None,
             limits: ConnectionLimits::default(),
         })
@@ -92,7 +92,7 @@ impl HttpServer {
     /// Serves requests until it is cancelled; then finishes those in flight, within a timeout.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
-        let routes = routes::router(self.house, self.agents, stop.clone());
+        let routes = routes::router(self.state, self.agents, stop.clone());
         let connections = ConnectionTracker::new(self.limits);
         let listener = LimitedListener {
             inner: self.listener,

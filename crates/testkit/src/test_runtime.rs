@@ -39,7 +39,7 @@ pub struct TestRuntimeBuilder {
     /// The sandbox of the programs agents run; off by default.
     pub sandbox: SandboxConfig,
     /// Whether there is a client that can approve calls.
-    pub asking: ApprovalSource,
+    pub approvals: ApprovalSource,
     /// Context window of the model in tokens.
     pub window: Option<u64>,
     /// A provider that replaces the script.
@@ -63,7 +63,7 @@ pub struct TestRuntimeBuilder {
     /// The agent definitions.
     pub definitions: Definitions,
     /// Rules, skills and instructions.
-    pub surroundings: ContextWatcher,
+    pub project_context: ContextWatcher,
     /// The MCP servers.
     pub servers: McpServerPool,
     /// The hooks.
@@ -83,7 +83,7 @@ impl TestRuntimeBuilder {
                 ..Policy::default()
             },
             sandbox: SandboxConfig::off(),
-            asking: ApprovalSource::Nobody,
+            approvals: ApprovalSource::Nobody,
             window: None,
             provider: None,
             catalog: ModelCatalog::default(),
@@ -95,7 +95,7 @@ impl TestRuntimeBuilder {
             price: None,
             depth: None,
             definitions: Definitions::builtin(),
-            surroundings: ContextWatcher::default(),
+            project_context: ContextWatcher::default(),
             servers: McpServerPool::default(),
             hooks: rooftree_runtime::Hooks::default(),
             checkers: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl TestRuntimeBuilder {
     /// Sets the permission mode, with a client that can be asked.
     pub fn asking(mut self, mode: PermissionMode) -> Self {
         self.policy.mode = mode;
-        self.asking = ApprovalSource::Client;
+        self.approvals = ApprovalSource::Client;
         self
     }
 
@@ -171,11 +171,11 @@ impl TestRuntimeBuilder {
             tools: self.tools,
             processes: Arc::new(BackgroundProcesses::new(move || drawing.entropy())),
             definitions: self.definitions,
-            surroundings: self.surroundings,
+            project_context: self.project_context,
             policy: self.policy,
             wary: true,
             sandbox: self.sandbox,
-            asking: self.asking,
+            approvals: self.approvals,
             default_model: Some(default_model),
             fallbacks: self.fallbacks,
             max_turns: self.max_turns,
@@ -191,12 +191,12 @@ impl TestRuntimeBuilder {
                 user: Some(directory.path().join("memory")),
             },
             checkers: self.checkers,
-            naming: Arc::new(|name| name.parse()),
+            model_resolver: Arc::new(|name| name.parse()),
             hooks: self.hooks,
             servers: Arc::new(self.servers),
             secrets: Arc::default(),
             mark: rooftree_runtime::MessageMark::derived(b"testkit"),
-            calls: Some(rooftree_runtime::exposure::CallSocketConfig {
+            call_socket: Some(rooftree_runtime::exposure::CallSocketConfig {
                 directory: directory.path().join("calls"),
                 program: None,
             }),

@@ -166,18 +166,18 @@ impl Tool for WebSearchTool {
                 Ok(wish) => wish,
                 Err(words) => return ToolOutput::failed(ErrorCode::InvalidArguments, words),
             };
-            let patience = service.backend.patience(web.bounds.time);
+            let timeout = service.backend.timeout(web.bounds.time);
             tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
-                found = tokio::time::timeout(patience, service.search(&web, &wish)) => match found {
+                found = tokio::time::timeout(timeout, service.search(&web, &wish)) => match found {
                     Ok(Ok(WebSearchResults { hits, usage })) => {
                         let words = answer::words(service.backend, &wish, &hits, &context.call);
                         ToolOutput { usage, ..ToolOutput::done(words) }
                     }
                     Ok(Err(refusal)) => refusal.output(),
                     Err(_) => WebError::failed(format!(
-                        "{} did not answer within {} seconds.", service.backend.title(), patience.as_secs_f32()
+                        "{} did not answer within {} seconds.", service.backend.title(), timeout.as_secs_f32()
                     )).output(),
                 },
             }

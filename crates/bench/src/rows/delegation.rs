@@ -160,22 +160,22 @@ pub fn child(arguments: &[String]) -> Result<()> {
     };
     let foreman = DelegatingModel::new();
     let waiting = machine::single_thread_runtime()?;
-    let roof = waiting.block_on(async {
+    let runtime = waiting.block_on(async {
         BenchRuntime::open_delegating(Path::new(directory), opener(foreman.clone()))
     })?;
     foreman.set_round(1, Duration::ZERO);
     for _ in 0..3 {
-        waiting.block_on(roof.run())?;
+        waiting.block_on(runtime.run())?;
     }
     let before = foreman.figures().memory;
     foreman.set_round(helpers.parse()?, Duration::from_millis(thinking.parse()?));
-    let total = machine::time_future(&waiting, roof.run())?;
+    let total = machine::time_future(&waiting, runtime.run())?;
     let seen = foreman.figures();
     println!(
         "{}",
         json!({"start": seen.start, "total": total, "growth": seen.memory - before})
     );
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     Ok(())
 }
 
@@ -213,26 +213,26 @@ fn fork(options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let work = TempDir::new()?;
     let (session, _) = build_long_session(work.path(), events as u64)?;
     let waiting = machine::single_thread_runtime()?;
-    let roof = waiting.block_on(async {
+    let runtime = waiting.block_on(async {
         BenchRuntime::open(work.path(), QuickModel::new(ModelBehavior::Read(0)))
     })?;
     let made = measure_ours(options.rounds, || {
-        machine::time_future(&waiting, async { roof.fork(&session).await.map(drop) })
+        machine::time_future(&waiting, async { runtime.fork(&session).await.map(drop) })
     })?;
     let asked = measure_ours(options.rounds, || {
-        roof.model.reset_first_request();
+        runtime.model.reset_first_request();
         waiting.block_on(async {
             let since = Instant::now();
-            let fork = roof.fork(&session).await?;
-            roof.run_in(&fork.id, fork.head).await?;
-            let asked = roof
+            let fork = runtime.fork(&session).await?;
+            runtime.run_in(&fork.id, fork.head).await?;
+            let asked = runtime
                 .model
                 .first_request()
                 .context("the model was never asked")?;
             Ok(asked.at.duration_since(since).as_secs_f64())
         })
     })?;
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     Ok(vec![
         BenchRow::time(
             format!("fork of {events} events"),

@@ -21,7 +21,7 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     let pieces = options.amount(20_000, 5_000);
     let work = TempDir::new()?;
     let waiting = machine::single_thread_runtime()?;
-    let roof = waiting.block_on(async {
+    let runtime = waiting.block_on(async {
         BenchRuntime::open(work.path(), QuickModel::new(ModelBehavior::Talk(pieces)))
     })?;
     let mut heard = 0;
@@ -29,12 +29,12 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
         options.rounds,
         || machine::time_future(&waiting, channel(pieces)),
         || {
-            let (seconds, count) = waiting.block_on(listen(&roof))?;
+            let (seconds, count) = waiting.block_on(listen(&runtime))?;
             heard = count;
             Ok(seconds)
         },
     )?;
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     let each = |value: f64| value / pieces as f64;
     let pair = MedianPair {
         ours: each(pair.ours),
@@ -51,9 +51,9 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
 
 /// Subscribes to one run; returns the time between the first delta and the last, and how many
 /// were received. The cost before and after them is in other rows.
-async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
-    let session = roof.post_new().await?;
-    let mut events = roof.watch(&session, 0);
+async fn listen(runtime: &BenchRuntime) -> Result<(f64, usize)> {
+    let session = runtime.post_new().await?;
+    let mut events = runtime.watch(&session, 0);
     let (mut first, mut last, mut heard) = (None, Instant::now(), 0);
     loop {
         match &events.next().await?.body {

@@ -34,13 +34,13 @@ pub(super) fn build_long_session(directory: &Path, events: u64) -> Result<(Sessi
     SourceFiles::create(directory)?;
     let waiting = machine::single_thread_runtime()?;
     waiting.block_on(async {
-        let roof = BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(STRIDE)))?;
-        let session = roof.post_new().await?;
-        let mut last = wait_for_run_end(&mut roof.watch(&session, 0)).await?;
+        let runtime = BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(STRIDE)))?;
+        let session = runtime.post_new().await?;
+        let mut last = wait_for_run_end(&mut runtime.watch(&session, 0)).await?;
         while last < events {
-            last = roof.run_in(&session, last).await?;
+            last = runtime.run_in(&session, last).await?;
         }
-        roof.close().await;
+        runtime.close().await;
         Ok((session, last))
     })
 }
@@ -68,13 +68,13 @@ fn resume_once(directory: &Path, session: &SessionId, last: &mut u64) -> Result<
     let waiting = machine::single_thread_runtime()?;
     let since = Instant::now();
     waiting.block_on(async {
-        let roof = BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(0)))?;
-        *last = roof.run_in(session, *last).await?;
-        let asked = roof
+        let runtime = BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(0)))?;
+        *last = runtime.run_in(session, *last).await?;
+        let asked = runtime
             .model
             .first_request()
             .context("the model was never asked")?;
-        roof.close().await;
+        runtime.close().await;
         Ok(asked.at.duration_since(since).as_secs_f64())
     })
 }
@@ -99,7 +99,7 @@ fn turn_cost(events: u64, options: &BenchOptions) -> Result<BenchRow> {
 /// A session that is continued again and again.
 struct LongSession {
     waiting: tokio::runtime::Runtime,
-    roof: BenchRuntime,
+    runtime: BenchRuntime,
     session: SessionId,
     last: u64,
 }
@@ -108,12 +108,12 @@ impl LongSession {
     fn open(directory: &Path, events: u64) -> Result<Self> {
         let (session, last) = build_long_session(directory, events)?;
         let waiting = machine::single_thread_runtime()?;
-        let roof = waiting.block_on(async {
+        let runtime = waiting.block_on(async {
             BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(TURNS)))
         })?;
         Ok(Self {
             waiting,
-            roof,
+            runtime,
             session,
             last,
         })
@@ -122,12 +122,12 @@ impl LongSession {
     /// Seconds per turn between the first request and the end of the run: without loading the journal,
     /// which the row above shows.
     fn turn(&mut self) -> Result<f64> {
-        self.roof.model.reset_first_request();
+        self.runtime.model.reset_first_request();
         self.last = self
             .waiting
-            .block_on(self.roof.run_in(&self.session, self.last))?;
+            .block_on(self.runtime.run_in(&self.session, self.last))?;
         let asked = self
-            .roof
+            .runtime
             .model
             .first_request()
             .context("the model was never asked")?;

@@ -116,7 +116,7 @@ pub fn child(arguments: &[String]) -> Result<()> {
     };
     let (sessions, turns): (usize, usize) = (sessions.parse()?, turns.parse()?);
     let waiting = machine::multi_thread_runtime()?;
-    let roof = waiting.block_on(async {
+    let runtime = waiting.block_on(async {
         BenchRuntime::open(
             Path::new(directory),
             QuickModel::new(ModelBehavior::Read(turns)),
@@ -124,11 +124,11 @@ pub fn child(arguments: &[String]) -> Result<()> {
     })?;
     let before = machine::memory()?;
     let seconds = machine::time_future(&waiting, async {
-        roof.post_to_many_new(sessions).await?;
-        roof.wait_for_runs(sessions).await
+        runtime.post_to_many_new(sessions).await?;
+        runtime.wait_for_runs(sessions).await
     })?;
     let growth = machine::peak_memory()? - before;
     println!("{}", json!({"seconds": seconds, "growth": growth}));
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     Ok(())
 }

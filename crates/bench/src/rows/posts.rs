@@ -32,19 +32,20 @@ fn row(work: &Path, posters: usize, options: &BenchOptions) -> Result<BenchRow> 
     let each = options.amount(2_000, 400) / posters.max(5);
     let ledger = DurableTable::open(&work.join("bare.db"))?;
     let waiting = machine::multi_thread_runtime()?;
-    let roof = waiting
+    let runtime = waiting
         .block_on(async { BenchRuntime::open(work, QuickModel::new(ModelBehavior::Read(0))) })?;
-    let sessions = waiting.block_on(try_join_all((0..posters).map(|_| roof.post_new())))?;
-    waiting.block_on(roof.wait_for_runs(posters))?;
+    let sessions = waiting.block_on(try_join_all((0..posters).map(|_| runtime.post_new())))?;
+    waiting.block_on(runtime.wait_for_runs(posters))?;
     let per_second = |seconds: f64| (posters * each) as f64 / seconds;
     let batch = vec![MESSAGE; posters];
     let bare = || {
         machine::seconds(|| (0..each).try_for_each(|_| ledger.commit(batch.iter().copied())))
             .map(per_second)
     };
-    let ours = || machine::time_future(&waiting, post_all(&roof, &sessions, each)).map(per_second);
+    let ours =
+        || machine::time_future(&waiting, post_all(&runtime, &sessions, each)).map(per_second);
     let pair = compare(options.rounds, bare, ours)?;
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     let name = format!("messages accepted, {posters} at once");
     Ok(BenchRow::rate(
         name,
@@ -55,10 +56,10 @@ fn row(work: &Path, posters: usize, options: &BenchOptions) -> Result<BenchRow> 
 }
 
 /// Every poster posts sequentially, into a session of its own.
-async fn post_all(roof: &BenchRuntime, sessions: &[SessionId], each: usize) -> Result<()> {
+async fn post_all(runtime: &BenchRuntime, sessions: &[SessionId], each: usize) -> Result<()> {
     let poster = |session| async move {
         for _ in 0..each {
-            roof.post_silent(session).await?;
+            runtime.post_silent(session).await?;
         }
         anyhow::Ok(())
     };

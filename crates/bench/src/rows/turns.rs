@@ -22,8 +22,8 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     let work = TempDir::new()?;
     let files = SourceFiles::create(work.path())?;
     let ledger = DurableTable::open(&work.path().join("bare.db"))?;
-    let (waiting, roof) = raise(work.path(), ModelBehavior::Read(TURNS))?;
-    let ours = || machine::time_future(&waiting, roof.run());
+    let (waiting, runtime) = raise(work.path(), ModelBehavior::Read(TURNS))?;
+    let ours = || machine::time_future(&waiting, runtime.run());
     let loose = || machine::seconds(|| bare_turns(&files, None));
     let durable = || machine::seconds(|| bare_turns(&files, Some(&ledger)));
     let mut rows = vec![
@@ -43,7 +43,7 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     let processor = compare(
         options.rounds,
         || machine::processor_seconds(|| bare_turns(&files, Some(&ledger))),
-        || machine::processor_seconds(|| waiting.block_on(roof.run())),
+        || machine::processor_seconds(|| waiting.block_on(runtime.run())),
     )?;
     let note = "read the file, one durable commit";
     rows.push(BenchRow::time(
@@ -52,8 +52,8 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
         FigureTarget::Times(2.0),
         note,
     ));
-    rows.push(first_request(&roof)?);
-    waiting.block_on(roof.close());
+    rows.push(first_request(&runtime)?);
+    waiting.block_on(runtime.close());
     rows.extend(bash(work.path(), &ledger, options)?);
     Ok(rows)
 }
@@ -63,8 +63,9 @@ fn raise(
     habit: ModelBehavior,
 ) -> Result<(tokio::runtime::Runtime, BenchRuntime)> {
     let waiting = machine::single_thread_runtime()?;
-    let roof = waiting.block_on(async { BenchRuntime::open(directory, QuickModel::new(habit)) })?;
-    Ok((waiting, roof))
+    let runtime =
+        waiting.block_on(async { BenchRuntime::open(directory, QuickModel::new(habit)) })?;
+    Ok((waiting, runtime))
 }
 
 fn per_turn(pair: MedianPair) -> MedianPair {
@@ -86,8 +87,8 @@ fn bare_turns(files: &SourceFiles, ledger: Option<&DurableTable>) -> Result<()> 
     Ok(())
 }
 
-fn first_request(roof: &BenchRuntime) -> Result<BenchRow> {
-    let asked = roof
+fn first_request(runtime: &BenchRuntime) -> Result<BenchRow> {
+    let asked = runtime
         .model
         .first_request()
         .context("the model was never asked")?;
@@ -104,8 +105,8 @@ fn first_request(roof: &BenchRuntime) -> Result<BenchRow> {
 }
 
 fn bash(directory: &Path, ledger: &DurableTable, options: &BenchOptions) -> Result<Vec<BenchRow>> {
-    let (waiting, roof) = raise(directory, ModelBehavior::Bash(TURNS))?;
-    let ours = || machine::time_future(&waiting, roof.run());
+    let (waiting, runtime) = raise(directory, ModelBehavior::Bash(TURNS))?;
+    let ours = || machine::time_future(&waiting, runtime.run());
     let bare = |shell: &'static str| move || machine::seconds(|| bare_commands(shell, ledger));
     let rows = vec![
         BenchRow::time(
@@ -121,7 +122,7 @@ fn bash(directory: &Path, ledger: &DurableTable, options: &BenchOptions) -> Resu
             "`bash -c true`, one durable commit",
         ),
     ];
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     Ok(rows)
 }
 

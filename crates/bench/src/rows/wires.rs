@@ -119,16 +119,16 @@ fn turns(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result
         .collect();
     let server = ModelServerProcess::start(place, wire, work.path(), &answers)?;
     let waiting = machine::single_thread_runtime()?;
-    let roof = raise(&waiting, wire, &server, work.path())?;
+    let runtime = raise(&waiting, wire, &server, work.path())?;
     let bare = BaselineClient::new(server.url.clone())?;
-    let ours = || machine::time_future(&waiting, roof.run());
+    let ours = || machine::time_future(&waiting, runtime.run());
     let bare = |kept| {
         let (bare, files, waiting) = (&bare, &files, &waiting);
         move || machine::time_future(waiting, bare.turns(files, TURNS, kept))
     };
     let durable = compare(options.rounds, bare(Some(&ledger)), ours)?;
     let loose = compare(options.rounds, bare(None), ours)?;
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     let each = |value: f64| value / (TURNS + 1) as f64;
     let each = |pair: MedianPair| MedianPair {
         ours: each(pair.ours),
@@ -169,19 +169,19 @@ fn deltas(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Resul
     let server =
         ModelServerProcess::start(place, wire, work.path(), &vec![talking; times(options)])?;
     let waiting = machine::single_thread_runtime()?;
-    let roof = raise(&waiting, wire, &server, work.path())?;
+    let runtime = raise(&waiting, wire, &server, work.path())?;
     let bare = BaselineClient::new(server.url.clone())?;
     let mut heard = 0;
     let pair = compare(
         options.rounds,
         || machine::time_future(&waiting, async { bare.ask(&[]).await.map(drop) }),
         || {
-            let (seconds, count) = waiting.block_on(listen(&roof))?;
+            let (seconds, count) = waiting.block_on(listen(&runtime))?;
             heard = count;
             Ok(seconds)
         },
     )?;
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     let rate = |seconds: f64| pieces as f64 / seconds;
     let pair = MedianPair {
         ours: rate(pair.ours),
@@ -207,12 +207,12 @@ fn crowd(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Result
             ModelServerProcess::start_in(place, wire, work.path(), &answers, &["by-turn"])?;
         let waiting = machine::multi_thread_runtime()?;
         if is_ours {
-            let roof = raise(&waiting, wire, &server, work.path())?;
+            let runtime = raise(&waiting, wire, &server, work.path())?;
             let took = machine::time_future(&waiting, async {
-                roof.post_to_many_new(sessions).await?;
-                roof.wait_until_idle().await
+                runtime.post_to_many_new(sessions).await?;
+                runtime.wait_until_idle().await
             })?;
-            waiting.block_on(roof.close());
+            waiting.block_on(runtime.close());
             return Ok(took);
         }
         let bare = BaselineClient::new(server.url.clone())?;
@@ -248,11 +248,11 @@ fn helper(wire: &BenchWire, place: &ProgramDir, options: &BenchOptions) -> Resul
     let server = ModelServerProcess::start(place, wire, work.path(), &answers)?;
     let waiting = machine::single_thread_runtime()?;
     let opener = opener(wire, &server)?;
-    let roof = waiting.block_on(async { BenchRuntime::open_delegating(work.path(), opener) })?;
+    let runtime = waiting.block_on(async { BenchRuntime::open_delegating(work.path(), opener) })?;
     for _ in 0..before + rounds {
-        waiting.block_on(roof.run())?;
+        waiting.block_on(runtime.run())?;
     }
-    waiting.block_on(roof.close());
+    waiting.block_on(runtime.close());
     let times = server.stop()?;
     let started = times.chunks(3).skip(before).map(|asked| match asked {
         [lead, helper, _] => Ok(helper.at - lead.answered.context("a reply that was not sent")?),
@@ -289,10 +289,10 @@ fn raise(
 }
 
 /// Subscribes to one whole run; returns its duration, post included as on the baseline side, and how many deltas came.
-async fn listen(roof: &BenchRuntime) -> Result<(f64, usize)> {
+async fn listen(runtime: &BenchRuntime) -> Result<(f64, usize)> {
     let since = Instant::now();
-    let session = roof.post_new().await?;
-    let mut events = roof.watch(&session, 0);
+    let session = runtime.post_new().await?;
+    let mut events = runtime.watch(&session, 0);
     let mut heard = 0;
     loop {
         match &events.next().await.context("watch a run")?.body {

@@ -69,19 +69,19 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 /// The context of the `agents` commands: settings, models and definitions.
 struct AgentsContext {
     settings: Settings,
-    minds: Arc<ConfiguredModels>,
-    household: ProjectAgents,
+    models: Arc<ConfiguredModels>,
+    project: ProjectAgents,
 }
 
 impl AgentsContext {
     fn look(environment: &Environment) -> Result<Self, Problem> {
         let settings = settings::load(environment)?;
-        let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-        let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+        let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+        let project = ProjectAgents::find(environment, &settings, &models, None)?;
         Ok(Self {
             settings,
-            minds,
-            household,
+            models,
+            project,
         })
     }
 }

@@ -67,32 +67,34 @@ enum Action {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let minds = ConfiguredModels::of(environment, &settings::load(environment)?)?;
+    let models = ConfiguredModels::of(environment, &settings::load(environment)?)?;
     match arguments.action {
-        Action::List { all, output } => list::execute(&minds, all, output.format, environment)?,
+        Action::List { all, output } => list::execute(&models, all, output.format, environment)?,
         Action::Set { provider, from } => {
-            let account = key_account::find(&minds, &provider)?;
+            let account = key_account::find(&models, &provider)?;
             let key = match from.as_deref() {
                 Some("-") => from_input()?,
                 Some(_) => return Err(no_argument(&provider)),
                 None if io::stdin().is_terminal() => typed(&account, environment).await?,
                 None => from_input()?,
             };
-            keep(&minds, &account, key, environment)?;
+            keep(&models, &account, key, environment)?;
         }
         Action::Login { provider } => {
-            let account = key_account::find(&minds, &provider)?;
+            let account = key_account::find(&models, &provider)?;
             output::print_note(environment, &where_to_get_one(&account));
             let key = if io::stdin().is_terminal() {
                 typed(&account, environment).await?
             } else {
                 from_input()?
             };
-            keep(&minds, &account, key, environment)?;
+            keep(&models, &account, key, environment)?;
         }
-        Action::Logout { provider } => {
-            forget(&minds, &key_account::find(&minds, &provider)?, environment)?
-        }
+        Action::Logout { provider } => forget(
+            &models,
+            &key_account::find(&models, &provider)?,
+            environment,
+        )?,
     }
     Ok(Exit::DONE)
 }
@@ -157,7 +159,7 @@ fn empty() -> Problem {
 }
 
 fn keep(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     account: &KeyAccount,
     key: ApiKey,
     environment: &Environment,
@@ -174,13 +176,13 @@ fn keep(
         .cause("there are blanks or line ends in it"));
     }
     let ending = key.ending();
-    minds.credentials.store(&account.stored_as, key)?;
-    let file = place(minds.credentials.path());
+    models.credentials.store(&account.stored_as, key)?;
+    let file = place(models.credentials.path());
     output::print_note(
         environment,
         &format!("stored the key for {} ({ending}) in {file}", account.title),
     );
-    if let Some(found) = account.key(&minds.credentials)?
+    if let Some(found) = account.key(&models.credentials)?
         && let KeySource::Variable(variable) = found.source
     {
         let ending = found.key.ending();
@@ -193,18 +195,18 @@ fn keep(
 }
 
 fn forget(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     account: &KeyAccount,
     environment: &Environment,
 ) -> Result<(), Problem> {
-    let was_there = minds.credentials.remove(&account.stored_as)?;
+    let was_there = models.credentials.remove(&account.stored_as)?;
     let words = if was_there {
         "removed the stored key for"
     } else {
         "there is no stored key for"
     };
     output::print_note(environment, &format!("{words} {}", account.title));
-    if let Some(found) = account.key(&minds.credentials)?
+    if let Some(found) = account.key(&models.credentials)?
         && let KeySource::Variable(variable) = found.source
     {
         output::print_note(

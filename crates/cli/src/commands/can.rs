@@ -65,9 +65,9 @@ pub struct Arguments {
 /// Prints the verdict; the exit code is 0 for allowed, 6 for a permission prompt, 1 for denied.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
-    let definition = household.definitions.find(&arguments.agent)?;
+    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let project = ProjectAgents::find(environment, &settings, &models, None)?;
+    let definition = project.definitions.find(&arguments.agent)?;
     let (mut rules, mut sessions) = (Vec::new(), Vec::new());
     if let Some(store) = open_read_only(environment)? {
         (_, rules) = store.rules().await.map_err(|error| error.problem())?;
@@ -79,11 +79,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             );
         }
     }
-    let guarding = effective_rights::guarding(&household.hooks, &household.definitions);
+    let guarding = effective_rights::guarding(&project.hooks, &project.definitions);
     let followed = match &arguments.skill {
-        Some(name) => vec![SkillRestriction::of(
-            &skill(&household, name)?.note(&tools()),
-        )],
+        Some(name) => vec![SkillRestriction::of(&skill(&project, name)?.note(&tools()))],
         None => Vec::new(),
     };
     let gathered = mcp_servers::gather(
@@ -99,22 +97,22 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         deny,
         ..CliOverrides::default()
     };
-    let (wishes, pinned) = typed.without_pinned(&settings);
+    let (overrides, pinned) = typed.without_pinned(&settings);
     for remark in &pinned {
         output::print_note(environment, remark);
     }
     let base = Policy {
-        mode: wishes.mode.or(settings.mode).unwrap_or_default(),
-        allow: wishes.allow.into_iter().chain(settings.allow).collect(),
+        mode: overrides.mode.or(settings.mode).unwrap_or_default(),
+        allow: overrides.allow.into_iter().chain(settings.allow).collect(),
         ask: settings.ask.into_iter().chain(guarding).collect(),
-        deny: wishes.deny.into_iter().chain(settings.deny).collect(),
+        deny: overrides.deny.into_iter().chain(settings.deny).collect(),
         followed,
     };
     let policy = effective_rights::policy(base, &definition, &rules, &sessions, &environment.cwd);
     let known = KnownTools::of(
         &tools(),
         &gathered.servers(environment),
-        &household.definitions,
+        &project.definitions,
         &definition,
     )?;
     let input = explain_policy::arguments(&known, &arguments.tool, arguments.arguments.as_deref())?;
@@ -128,7 +126,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     if judgement.decision != ExplainedDecision::Deny {
         judgement.hooks = explain_policy::consulted_hooks(
             &known,
-            &household.hooks,
+            &project.hooks,
             &definition,
             policy.mode,
             &call(),
@@ -149,8 +147,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     })
 }
 
-fn skill(household: &ProjectAgents, name: &str) -> Result<Skill, Problem> {
-    let around = household.surroundings.current();
+fn skill(project: &ProjectAgents, name: &str) -> Result<Skill, Problem> {
+    let around = project.project_context.current();
     let skills = &around.skills;
     around.skill(name).cloned().ok_or_else(|| {
         let names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();

@@ -56,22 +56,22 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let runtime = RuntimePlan {
         store: environment.store()?,
-        minds: ConfiguredModels::of(environment, &Settings::default())?.into(),
+        models: ConfiguredModels::of(environment, &Settings::default())?.into(),
         definitions: Definitions::builtin(),
-        surroundings: Default::default(),
+        project_context: Default::default(),
         // A demo ignores the user's settings and is read-only (plan mode).
         settings: Settings::default(),
-        wishes: CliOverrides {
+        overrides: CliOverrides {
             mode: Some(rooftree_protocol::PermissionMode::Plan),
             ..CliOverrides::default()
         },
         search: SemanticSearchTool::new(None),
         online: WebAccess::default(),
-        asking: ApprovalSource::Nobody,
+        approvals: ApprovalSource::Nobody,
         memory: Default::default(),
         private: environment.private(),
         workspaces: environment.workspaces(),
-        calls: environment.calls(),
+        call_socket: environment.calls(),
         mark: crate::external_agents::mark(environment),
         servers: Default::default(),
         hooks: Default::default(),
@@ -80,17 +80,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     .start();
     let job = RunJob {
-        errand: CliRequest::Post(vec![Part::text(message)]),
+        request: CliRequest::Post(vec![Part::text(message)]),
         target: SessionTarget::New(new),
-        asking: PromptAnswerer::Nobody,
+        answerer: PromptAnswerer::Nobody,
         input: InputFormat::Text,
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         remarks: Vec::new(),
     };
     let left = follow(&runtime.handle(), job, view, &mut StdoutReport::of_text()).await?;
-    let (session, run, manner) = (left.session.clone(), left.run.clone(), left.manner);
+    let (session, run, shutdown) = (left.session.clone(), left.run.clone(), left.shutdown);
     let exit = left.leave(runtime).await;
-    if manner == ShutdownMode::InOrder {
+    if shutdown == ShutdownMode::InOrder {
         select_view::view(environment, select_view::detail(environment))
             .conclude(&after(&session, run.as_ref()));
     }

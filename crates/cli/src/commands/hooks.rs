@@ -81,7 +81,7 @@ impl Row {
             command: hook.name().to_owned(),
             level: hook.level,
             file: place(&hook.place),
-            timeout_secs: hook.patience.as_secs_f64(),
+            timeout_secs: hook.timeout.as_secs_f64(),
             r#async: hook.wait == HookWait::Background,
             once: hook.once.is_some(),
             fail: hook.point.is_gate().then_some(fail),
@@ -123,10 +123,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let known = secrets::known_with(environment, &settings);
             found.hooks.inheritance = secrets::inheritance(&known, &settings);
             let private = environment.private();
-            let ground = found
+            let run_context = found
                 .hooks
-                .ground(confining(None, None, &settings, private));
-            test_hooks::execute(&arguments, environment, &found.hooks, &ground).await
+                .run_context(confining(None, None, &settings, private));
+            test_hooks::execute(&arguments, environment, &found.hooks, &run_context).await
         }
     }
 }

@@ -29,15 +29,15 @@ pub struct Arguments {
 /// Looks, says what it found, and writes the file if there is none.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     // Whatever the settings say, this is about a machine without any.
-    let minds = ConfiguredModels::of(environment, &Settings::default())?;
-    minds.credentials.stored()?;
-    let local = local_servers(&minds).await.unwrap_or_default();
-    tell(&minds, &local, environment);
+    let models = ConfiguredModels::of(environment, &Settings::default())?;
+    models.credentials.stored()?;
+    let local = local_servers(&models).await.unwrap_or_default();
+    tell(&models, &local, environment);
     let model = match arguments.model {
-        Some(name) => Some(minds.resolve(&name)?.choice.to_string()),
-        None => first_choice(&minds, &local),
+        Some(name) => Some(models.resolve(&name)?.choice.to_string()),
+        None => first_choice(&models, &local),
     };
-    let text = config_template::config(&minds, &local, model.as_deref());
+    let text = config_template::config(&models, &local, model.as_deref());
     if arguments.print {
         output::print(&text)?;
         return Ok(Exit::DONE);
@@ -56,14 +56,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-fn tell(minds: &ConfiguredModels, local: &[LocalServer], environment: &Environment) {
+fn tell(models: &ConfiguredModels, local: &[LocalServer], environment: &Environment) {
     let mut accounts = std::collections::BTreeSet::new();
-    for profile in minds
+    for profile in models
         .usable()
         .into_iter()
         .filter(|profile| accounts.insert(&profile.account))
     {
-        if let Ok(Some(found)) = profile.key(&minds.credentials) {
+        if let Ok(Some(found)) = profile.key(&models.credentials) {
             let source = match found.source {
                 KeySource::Variable(variable) => variable,
                 KeySource::File => "credentials.toml".into(),
@@ -82,7 +82,7 @@ fn tell(minds: &ConfiguredModels, local: &[LocalServer], environment: &Environme
             &format!("found {} at {} with {models}", found.vendor, found.base_url),
         );
     }
-    if minds.usable().is_empty() && local.is_empty() {
+    if models.usable().is_empty() && local.is_empty() {
         output::print_note(
             environment,
             "found no keys and no model servers on this machine",
@@ -91,15 +91,15 @@ fn tell(minds: &ConfiguredModels, local: &[LocalServer], environment: &Environme
 }
 
 /// The usual model of the first provider with a key, else the first of a server on this machine.
-fn first_choice(minds: &ConfiguredModels, local: &[LocalServer]) -> Option<String> {
+fn first_choice(models: &ConfiguredModels, local: &[LocalServer]) -> Option<String> {
     let usual = |profile: &&ProviderProfile| {
-        let facts = minds
+        let facts = models
             .catalog
             .known()
             .of_tier(&profile.name, ModelTier::Standard)?;
         Some(facts.id.clone())
     };
-    let of_key = minds.usable().iter().find_map(usual);
+    let of_key = models.usable().iter().find_map(usual);
     of_key.or_else(|| {
         local
             .iter()

@@ -33,10 +33,10 @@ enum Action {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let minds = ConfiguredModels::of(environment, &settings::load(environment)?)?;
+    let models = ConfiguredModels::of(environment, &settings::load(environment)?)?;
     match arguments.action {
-        Action::List(arguments) => list::execute(&arguments, &minds, environment),
-        Action::Show(arguments) => show::execute(&arguments, &minds, environment),
+        Action::List(arguments) => list::execute(&arguments, &models, environment),
+        Action::Show(arguments) => show::execute(&arguments, &models, environment),
     }
     .map(|()| Exit::DONE)
 }

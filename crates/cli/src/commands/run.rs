@@ -161,24 +161,24 @@ async fn attempt(
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let settings = settings::load(environment)?;
-    let (wishes, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
+    let (overrides, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
     let tape = select_model::tape(arguments, environment, &settings)?;
-    let minds = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
-    let search = embeddings::search(environment, &settings, &minds, &tape)?;
-    let online = WebAccess::of(&settings, &minds.credentials, &minds.catalog)?;
-    let asking = prompt_answerer(arguments, environment);
-    if asking == PromptAnswerer::Person {
+    let models = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
+    let search = embeddings::search(environment, &settings, &models, &tape)?;
+    let online = WebAccess::of(&settings, &models.credentials, &models.catalog)?;
+    let answerer = prompt_answerer(arguments, environment);
+    if answerer == PromptAnswerer::Person {
         trust::trust_prompt::ask(environment, &project_agents::places(environment)).await?;
     }
-    let household =
-        ProjectAgents::find(environment, &settings, &minds, arguments.agents.as_deref())?;
+    let project =
+        ProjectAgents::find(environment, &settings, &models, arguments.agents.as_deref())?;
     let gathered = mcp_servers::gather(
         environment,
         &project_agents::places(environment),
         &settings,
         &arguments.mcp_config,
     )?;
-    let definitions = household.definitions;
+    let definitions = project.definitions;
     let said = user_input::read_user_input(
         arguments,
         environment,
@@ -187,16 +187,16 @@ async fn attempt(
     let said = mcp_prompt::expand_prompt(said, &gathered, environment).await?;
     let store = environment.store()?;
     let target = session_target::find(arguments, environment, &definitions, &*store).await?;
-    let chosen = select_model::choose(arguments, &settings, &minds, &tape)?;
+    let chosen = select_model::choose(arguments, &settings, &models, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = select_model::unpriced(
-        &minds.catalog.open(&model)?,
-        wishes.max_cost.or(settings.max_cost),
+        &models.catalog.open(&model)?,
+        overrides.max_cost.or(settings.max_cost),
     );
     let remarks = settings
         .remarks
         .iter()
-        .chain(&household.remarks)
+        .chain(&project.remarks)
         .chain(&gathered.remarks)
         .cloned();
     let remarks = remarks
@@ -204,15 +204,20 @@ async fn attempt(
         .chain(chosen.remarks)
         .chain(unpriced)
         .collect();
-    let wishes = CliOverrides {
+    let overrides = CliOverrides {
         fallbacks: chosen.fallbacks,
         model: chosen.default,
-        ..wishes
+        ..overrides
     };
     let target = target
-        .using(&definitions, chosen.named, wishes.model.as_ref(), &*store)
+        .using(
+            &definitions,
+            chosen.named,
+            overrides.model.as_ref(),
+            &*store,
+        )
         .await?;
-    let errand = match said {
+    let request = match said {
         UserInput::Nothing if arguments.input_format == InputFormat::StreamJson => {
             CliRequest::Lines
         }
@@ -227,22 +232,22 @@ async fn attempt(
     let plan = RuntimePlan {
         secrets,
         store,
-        minds,
+        models,
         definitions,
-        surroundings: household.surroundings,
+        project_context: project.project_context,
         settings,
-        wishes,
+        overrides,
         search,
         online,
-        asking: asking.in_runtime(),
+        approvals: answerer.in_runtime(),
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
-        calls: environment.calls(),
+        call_socket: environment.calls(),
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
-        hooks: household.hooks,
-        widest_mode: household.widest_mode,
+        hooks: project.hooks,
+        widest_mode: project.widest_mode,
     };
     let runtime = plan.start();
     let policy = match arguments.wait {
@@ -252,9 +257,9 @@ async fn attempt(
     };
     let linger = BackgroundWait::new(policy);
     let job = RunJob {
-        errand,
+        request,
         target,
-        asking,
+        answerer,
         linger,
         remarks,
         input: arguments.input_format,

@@ -76,23 +76,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     for remark in &settings.remarks {
         output::print_note(environment, remark);
     }
-    let minds = ConfiguredModels::of(environment, &settings)?;
+    let models = ConfiguredModels::of(environment, &settings)?;
     let SandboxFlags { sandbox, network } = arguments.confined;
     let has_token = arguments
         .token
         .as_ref()
         .is_some_and(|token| !token.trim().is_empty());
-    let wishes = CliOverrides {
+    let overrides = CliOverrides {
         sandbox,
         network,
-        ..default_models(&minds, &settings)?
+        ..default_models(&models, &settings)?
     };
-    let (wishes, pinned) = wishes.without_pinned(&settings);
+    let (overrides, pinned) = overrides.without_pinned(&settings);
     for remark in &pinned {
         output::print_note(environment, remark);
     }
-    let search = embeddings::search(environment, &settings, &minds, &RecordingMode::Off)?;
-    let online = WebAccess::of(&settings, &minds.credentials, &minds.catalog)?;
+    let search = embeddings::search(environment, &settings, &models, &RecordingMode::Off)?;
+    let online = WebAccess::of(&settings, &models.credentials, &models.catalog)?;
     let base = Arc::new(OnceLock::new());
     let callbacks = CallbackRegistry::new(
         &external_agents::secret(environment)?,
@@ -119,17 +119,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     // It is set only here, so this cannot fail.
     let _ = base.set(url.clone());
     let agents =
-        external_agents::opener_with(settings.external.clone(), &minds.connections, callbacks)?;
-    let minds = Arc::new(minds.with(external_agents::PROVIDER, agents));
-    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+        external_agents::opener_with(settings.external.clone(), &models.connections, callbacks)?;
+    let models = Arc::new(models.with(external_agents::PROVIDER, agents));
+    let project = ProjectAgents::find(environment, &settings, &models, None)?;
     let gathered = mcp_servers::gather(
         environment,
         &project_agents::places(environment),
         &settings,
         &[],
     )?;
-    let unreachable = unreachable(&household.definitions).filter(|_| !has_token);
-    for remark in household
+    let unreachable = unreachable(&project.definitions).filter(|_| !has_token);
+    for remark in project
         .remarks
         .iter()
         .chain(&gathered.remarks)
@@ -141,29 +141,29 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let secrets = Arc::new(secrets::known_besides(
         environment,
         &settings,
-        gathered.confided(&household.definitions),
+        gathered.confided(&project.definitions),
     ));
-    let definitions = household.definitions.clone();
+    let definitions = project.definitions.clone();
     let plan = RuntimePlan {
         secrets,
         store,
-        minds,
-        definitions: household.definitions,
-        surroundings: household.surroundings,
+        models,
+        definitions: project.definitions,
+        project_context: project.project_context,
         settings,
-        wishes,
+        overrides,
         search,
         online,
         // `rooftree permissions` can answer.
-        asking: ApprovalSource::Client,
+        approvals: ApprovalSource::Client,
         memory: environment.memory(),
         private: environment.private(),
         workspaces: environment.workspaces(),
-        calls: environment.calls(),
+        call_socket: environment.calls(),
         mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
-        hooks: household.hooks,
-        widest_mode: household.widest_mode,
+        hooks: project.hooks,
+        widest_mode: project.widest_mode,
     };
     let runtime = plan.start();
     let server = server.with_agents(ExposedAgents {
@@ -319,8 +319,8 @@ fn callback_address(own: Arc<OnceLock<String>>) -> CallbackBaseUrlFn {
 }
 
 /// The models for sessions that name none, and those to turn to.
-fn default_models(minds: &ConfiguredModels, settings: &Settings) -> Result<CliOverrides, Problem> {
-    let choice = |name: &String| minds.resolve(name).map(|resolved| resolved.choice);
+fn default_models(models: &ConfiguredModels, settings: &Settings) -> Result<CliOverrides, Problem> {
+    let choice = |name: &String| models.resolve(name).map(|resolved| resolved.choice);
     Ok(CliOverrides {
         model: configured_models::default_name(settings)
             .as_ref()

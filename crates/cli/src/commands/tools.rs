@@ -118,9 +118,9 @@ fn list(
     let scoped = match agent {
         Some(name) => {
             let settings = settings::load(environment)?;
-            let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-            let household = ProjectAgents::find(environment, &settings, &minds, None)?;
-            let definition = household.definitions.find(name)?;
+            let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+            let project = ProjectAgents::find(environment, &settings, &models, None)?;
+            let definition = project.definitions.find(name)?;
             tools
                 .scoped(&definition.tools)
                 .capable(&definition.capabilities)

@@ -104,16 +104,16 @@ fn tell_unused(file: &Path, environment: &Environment) {
 }
 
 fn show(places: &SearchDirs, environment: &Environment, as_json: bool) -> Result<Exit, Problem> {
-    let standing = trust::status(environment, places);
+    let status = trust::status(environment, places);
     let content = content(places)?;
-    let changed = |path: &str| match &standing {
+    let changed = |path: &str| match &status {
         TrustStatus::Changed(changes) => changes
             .iter()
             .find(|change| change.path == path)
             .map(|change| change.is_new),
         _ => None,
     };
-    let word = |path: &str| match (&standing, changed(path)) {
+    let word = |path: &str| match (&status, changed(path)) {
         (TrustStatus::Trusted, _) | (TrustStatus::Changed(_), None) => "trusted",
         (_, Some(true)) => "new",
         (_, Some(false)) => "changed",
@@ -124,7 +124,7 @@ fn show(places: &SearchDirs, environment: &Environment, as_json: bool) -> Result
         .acting
         .keys()
         .map(|path| (path.as_str(), word(path)));
-    let is_used = standing == TrustStatus::Trusted;
+    let is_used = status == TrustStatus::Trusted;
     let text = content.text.iter().map(|path| {
         (
             path.as_str(),

@@ -87,7 +87,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// The context in which a past call is judged again: all known tools, whichever agent has them.
 struct WhyContext {
-    household: ProjectAgents,
+    project: ProjectAgents,
     servers: McpServerPool,
     sandbox: SandboxConfig,
 }
@@ -95,8 +95,8 @@ struct WhyContext {
 impl WhyContext {
     fn look(environment: &Environment) -> Result<Self, Problem> {
         let settings = settings::load(environment)?;
-        let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-        let household = ProjectAgents::find(environment, &settings, &minds, None)?;
+        let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+        let project = ProjectAgents::find(environment, &settings, &models, None)?;
         let gathered = mcp_servers::gather(
             environment,
             &project_agents::places(environment),
@@ -104,7 +104,7 @@ impl WhyContext {
             &[],
         )?;
         Ok(Self {
-            household,
+            project,
             servers: gathered.servers(environment),
             sandbox: gathered.confining,
         })
@@ -137,7 +137,7 @@ impl WhyContext {
     ) -> Result<Option<PolicyExplanation>, Problem> {
         // An agent that is gone brought nothing along that is still here.
         let definition = self
-            .household
+            .project
             .definitions
             .find(&past.agent)
             .unwrap_or_default();
@@ -145,7 +145,7 @@ impl WhyContext {
         let known = KnownTools::of(
             &tools(),
             &self.servers,
-            &self.household.definitions,
+            &self.project.definitions,
             &definition,
         )?;
         let known = known.unscoped();

@@ -34,7 +34,7 @@ pub enum HookFileOrigin {
 pub struct HookFile {
     pub path: PathBuf,
     pub level: DefinitionLevel,
-    pub manner: HookFileOrigin,
+    pub origin: HookFileOrigin,
     /// What it says below `hooks`.
     pub hooks: Value,
 }
@@ -56,8 +56,8 @@ pub fn user(environment: &Environment) -> Result<Vec<HookFile>, Problem> {
 pub fn project(places: &SearchDirs) -> Result<ProjectHookFiles, Problem> {
     let mut project = ProjectHookFiles::default();
     let mut is_off = None;
-    for (path, manner) in candidates(places) {
-        if manner == HookFileOrigin::Ours {
+    for (path, origin) in candidates(places) {
+        if origin == HookFileOrigin::Ours {
             project.files.extend(ours(&path, DefinitionLevel::Project)?);
             continue;
         }
@@ -70,7 +70,7 @@ pub fn project(places: &SearchDirs) -> Result<ProjectHookFiles, Problem> {
                 let file = hooks.map(|hooks| HookFile {
                     path,
                     level: DefinitionLevel::Project,
-                    manner,
+                    origin,
                     hooks,
                 });
                 project.files.extend(file);
@@ -84,7 +84,7 @@ pub fn project(places: &SearchDirs) -> Result<ProjectHookFiles, Problem> {
     if let Some(path) = is_off {
         project
             .files
-            .retain(|file| file.manner == HookFileOrigin::Ours);
+            .retain(|file| file.origin == HookFileOrigin::Ours);
         project
             .remarks
             .push(format!("{} turns the hooks of .claude off", place(&path)));
@@ -107,7 +107,7 @@ pub fn brought(places: &SearchDirs) -> Vec<PathBuf> {
 }
 
 fn candidates(places: &SearchDirs) -> Vec<(PathBuf, HookFileOrigin)> {
-    let below = |place: &PathBuf| PROJECT.map(|(name, manner)| (place.join(name), manner));
+    let below = |place: &PathBuf| PROJECT.map(|(name, origin)| (place.join(name), origin));
     places.project.iter().flat_map(below).collect()
 }
 
@@ -132,7 +132,7 @@ fn ours(path: &Path, level: DefinitionLevel) -> Result<Option<HookFile>, Problem
     Ok(Some(HookFile {
         path: path.to_owned(),
         level,
-        manner: HookFileOrigin::Ours,
+        origin: HookFileOrigin::Ours,
         hooks,
     }))
 }

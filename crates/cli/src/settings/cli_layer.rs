@@ -27,7 +27,7 @@ pub(super) fn one(typed: &str) -> Result<SettingsLayer, Problem> {
 fn of(table: Table) -> SettingsLayer {
     let text = toml::to_string(&table).unwrap_or_default();
     SettingsLayer {
-        standing: LayerOrigin::Typed,
+        origin: LayerOrigin::Typed,
         path: PathBuf::from("-c"),
         table,
         text,

@@ -24,7 +24,7 @@ pub enum LayerOrigin {
 /// One layer of settings.
 #[derive(Clone, Debug)]
 pub struct SettingsLayer {
-    pub standing: LayerOrigin,
+    pub origin: LayerOrigin,
     /// The file, or what stands for one.
     pub path: PathBuf,
     pub table: Table,
@@ -34,10 +34,10 @@ pub struct SettingsLayer {
 
 impl SettingsLayer {
     /// Reads a file; none if there is none.
-    pub(super) fn read(standing: LayerOrigin, path: PathBuf) -> Result<Option<Self>, Problem> {
+    pub(super) fn read(origin: LayerOrigin, path: PathBuf) -> Result<Option<Self>, Problem> {
         let file = parse_file::file(&path)?;
         Ok(file.map(|(text, table)| Self {
-            standing,
+            origin,
             path,
             table,
             text,
@@ -47,7 +47,7 @@ impl SettingsLayer {
     /// Parses and validates it.
     pub fn settings(&self) -> Result<Settings, Problem> {
         let read = parse_file::table(&self.table, &self.text, &self.path);
-        match self.standing {
+        match self.origin {
             // A wrong setting that was typed is a wrong argument.
             LayerOrigin::Typed => read.map_err(|wrong| Problem {
                 code: ErrorCode::InvalidArguments,

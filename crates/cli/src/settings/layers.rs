@@ -25,11 +25,11 @@ pub fn all(environment: &Environment) -> Result<Vec<SettingsLayer>, Problem> {
         (LayerOrigin::Project, project),
     ];
     let mut layers = Vec::new();
-    for (standing, path) in files
+    for (origin, path) in files
         .into_iter()
-        .filter_map(|(standing, path)| Some((standing, path?)))
+        .filter_map(|(origin, path)| Some((origin, path?)))
     {
-        layers.extend(SettingsLayer::read(standing, path)?);
+        layers.extend(SettingsLayer::read(origin, path)?);
     }
     layers.extend(other_programs::layers(&environment.cwd));
     layers.extend(cli_layer::layer(&environment.everywhere.config)?);
@@ -61,7 +61,7 @@ impl Settings {
     /// Merges one more layer on top.
     pub fn with(self, layer: &SettingsLayer) -> Result<Self, Problem> {
         let said = layer.settings()?;
-        Ok(match layer.standing {
+        Ok(match layer.origin {
             LayerOrigin::System | LayerOrigin::User => self.overlaid(said),
             LayerOrigin::Typed => {
                 let typed = flatten(&layer.table)
@@ -99,10 +99,10 @@ mod tests {
 
     use super::*;
 
-    fn layer(standing: LayerOrigin, text: &str) -> SettingsLayer {
-        let path = PathBuf::from(format!("{standing:?}"));
+    fn layer(origin: LayerOrigin, text: &str) -> SettingsLayer {
+        let path = PathBuf::from(format!("{origin:?}"));
         SettingsLayer {
-            standing,
+            origin,
             path,
             table: text.parse().unwrap(),
             text: text.to_owned(),

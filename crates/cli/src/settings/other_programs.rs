@@ -94,7 +94,7 @@ fn layer(place: &Path, path: PathBuf) -> Option<SettingsLayer> {
     let table = Table::from_iter([("permission".to_owned(), permission.into())]);
     let text = table.to_string();
     Some(SettingsLayer {
-        standing: LayerOrigin::Project,
+        origin: LayerOrigin::Project,
         path,
         table,
         text,

@@ -21,15 +21,15 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
     if environment.everywhere.trust {
         return Ok(());
     }
-    let standing = super::status(environment, places);
-    let is_open = matches!(standing, TrustStatus::Unknown | TrustStatus::Changed(_));
+    let status = super::status(environment, places);
+    let is_open = matches!(status, TrustStatus::Unknown | TrustStatus::Changed(_));
     let (Some(root), true) = (places.root(), is_open) else {
         return Ok(());
     };
     let Some(content) = ProjectContent::of(places).filter(|content| !content.is_empty()) else {
         return Ok(());
     };
-    let heading = match &standing {
+    let heading = match &status {
         TrustStatus::Changed(_) => format!("{} has changed what it brings along", place(root)),
         _ => format!(
             "{} brings along what can act or change how agents work",
@@ -37,7 +37,7 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
         ),
     };
     let mut lines = vec![StyledLine::of(TextStyle::Warning, "? ").with(TextStyle::Strong, heading)];
-    lines.extend(listed(&standing, &content));
+    lines.extend(listed(&status, &content));
     lines.push(StyledLine::of(
         TextStyle::Dim,
         "  Look at it first if others wrote it. Without it everything works, only without these.",
@@ -51,8 +51,8 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
 }
 
 /// What there is, or what is different, one line each.
-pub fn listed(standing: &TrustStatus, content: &ProjectContent) -> Vec<StyledLine> {
-    let mut entries: Vec<(TextStyle, &str, &str)> = match standing {
+pub fn listed(status: &TrustStatus, content: &ProjectContent) -> Vec<StyledLine> {
+    let mut entries: Vec<(TextStyle, &str, &str)> = match status {
         TrustStatus::Changed(changes) => changes
             .iter()
             .map(|change| match change.is_new {

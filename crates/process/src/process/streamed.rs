@@ -93,8 +93,8 @@ impl StreamedProcess {
     /// Waits so long for it to end by itself, then ends it; nothing of it is left then.
     ///
     /// The output given back is what it wrote to its standard error.
-    pub async fn finish(mut self, patience: Duration) -> FinishedProcess {
-        let deadline = Instant::now() + patience;
+    pub async fn finish(mut self, limit: Duration) -> FinishedProcess {
+        let deadline = Instant::now() + limit;
         while self.ending.is_none() {
             tokio::select! {
                 biased;

@@ -15,11 +15,11 @@ use rooftree_process::{
 /// The ways to confine that work here. What is missing is said, and is no failure.
 pub async fn backends() -> Vec<SandboxBackend> {
     sandbox::use_helper(env!("CARGO_BIN_EXE_rooftree-confine"));
-    let standing = sandbox_support().await;
+    let support = sandbox_support().await;
     let mut working = Vec::new();
     for (backend, result) in [
-        (SandboxBackend::Bubblewrap, standing.bubblewrap),
-        (SandboxBackend::Landlock, standing.landlock),
+        (SandboxBackend::Bubblewrap, support.bubblewrap),
+        (SandboxBackend::Landlock, support.landlock),
     ] {
         match result {
             Ok(()) => working.push(backend),

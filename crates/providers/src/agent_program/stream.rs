@@ -190,12 +190,12 @@ impl ProgramStream {
         let has_answered = matches!(listening.account.outcome, Some(Ok(_)));
         // A program that has answered gets time to exit; one that has failed might retry for a long time.
         let is_output_over = !listening.account.is_final;
-        let patience = if has_answered || is_output_over {
-            self.options.patience
+        let timeout = if has_answered || is_output_over {
+            self.options.timeout
         } else {
             Duration::ZERO
         };
-        let finished = running.finish(patience).await;
+        let finished = running.finish(timeout).await;
         let outcome = listening.account.outcome.take();
         let has_acted = listening.account.has_acted();
         let failure = match outcome {

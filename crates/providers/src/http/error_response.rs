@@ -27,7 +27,7 @@ pub struct ErrorResponse {
 
 impl ErrorResponse {
     /// Reads a response's body up to the limit. A part that cannot be read is left out.
-    pub(super) async fn read(mut response: Response, patience: Duration) -> Self {
+    pub(super) async fn read(mut response: Response, timeout: Duration) -> Self {
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let mut body = Vec::new();
@@ -40,7 +40,7 @@ impl ErrorResponse {
                 }
             }
         };
-        let _ = tokio::time::timeout(patience, read).await;
+        let _ = tokio::time::timeout(timeout, read).await;
         Self {
             status,
             headers,

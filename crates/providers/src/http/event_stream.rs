@@ -104,8 +104,8 @@ impl<D: EventDecoder> HttpExchange<D> {
         let HttpTimeouts {
             first_byte, total, ..
         } = client.timeouts;
-        let patience = StreamDeadline::new(client.timeouts);
-        let sent = timeout_at(patience.until(), send(&client, post)).await;
+        let deadline = StreamDeadline::new(client.timeouts);
+        let sent = timeout_at(deadline.until(), send(&client, post)).await;
         let response = sent
             .map_err(|_| errors::timeout_error("no answer", first_byte.min(total)))?
             .map_err(|error| errors::network(&error))?;
@@ -118,43 +118,43 @@ impl<D: EventDecoder> HttpExchange<D> {
         Ok(HttpExchangePhase::Reading(Box::new(ResponseReader {
             response,
             events: sse::SseDecoder::default(),
-            patience,
+            deadline,
             request,
         })))
     }
 
     /// Reads one piece of the body.
     async fn read(&mut self, mut reading: Box<ResponseReader>) -> Result<HttpExchangePhase, Error> {
-        let lost = match timeout_at(reading.patience.until(), reading.response.chunk()).await {
+        let lost = match timeout_at(reading.deadline.until(), reading.response.chunk()).await {
             Ok(Ok(Some(piece))) => {
                 let events = reading.events.push(&piece);
                 let events = events
                     .map_err(|_| Error::Broken("an event of the answer has no end".into()))?;
-                return Ok(match self.take(&events, &mut reading.patience)? {
+                return Ok(match self.take(&events, &mut reading.deadline)? {
                     StreamEnded::NotYet => HttpExchangePhase::Reading(reading),
                     StreamEnded::Yes => self.end(reading.request, None)?,
                 });
             }
             Ok(Ok(None)) => None,
             Ok(Err(error)) => Some(errors::network(&error)),
-            Err(_) => Some(reading.patience.lost()),
+            Err(_) => Some(reading.deadline.lost()),
         };
         // Only a body that ended regularly may lack the empty line after its last event; a broken one may not.
         let last = reading.events.finish().filter(|_| lost.is_none());
-        self.take(last.as_slice(), &mut reading.patience)?;
+        self.take(last.as_slice(), &mut reading.deadline)?;
         self.end(reading.request, lost)
     }
 
     fn take(
         &mut self,
         events: &[sse::SseEvent],
-        patience: &mut StreamDeadline,
+        deadline: &mut StreamDeadline,
     ) -> Result<StreamEnded, Error> {
         for event in events {
             match self.decoder.take(event)? {
                 DecodeProgress::Ping => {}
                 DecodeProgress::Chunks(chunks) => {
-                    patience.renew();
+                    deadline.renew();
                     self.ready.extend(chunks.into_iter().map(Ok));
                 }
                 DecodeProgress::End => return Ok(StreamEnded::Yes),
@@ -187,7 +187,7 @@ enum StreamEnded {
 struct ResponseReader {
     response: Response,
     events: sse::SseDecoder,
-    patience: StreamDeadline,
+    deadline: StreamDeadline,
     request: Option<String>,
 }
 

@@ -32,16 +32,16 @@ impl HttpClient {
         post: HttpPost,
         most: usize,
     ) -> Result<PostOutcome, Error> {
-        let patience = self.timeouts.total;
-        let until = Instant::now() + patience;
-        let impatient = |_| errors::timeout_error("no answer", patience);
+        let timeout = self.timeouts.total;
+        let until = Instant::now() + timeout;
+        let impatient = |_| errors::timeout_error("no answer", timeout);
         let sent = timeout_at(until, event_stream::send(self, post))
             .await
             .map_err(impatient)?;
         let mut response = sent.map_err(|error| errors::network(&error))?;
         if !response.status().is_success() {
             return Ok(PostOutcome::No(
-                ErrorResponse::read(response, Duration::from_secs(10).min(patience)).await,
+                ErrorResponse::read(response, Duration::from_secs(10).min(timeout)).await,
             ));
         }
         let (status, request) = (response.status().as_u16(), request_id(response.headers()));

@@ -12,15 +12,15 @@ impl HttpClient {
     pub(crate) async fn get_json<T: DeserializeOwned>(
         &self,
         url: &str,
-        patience: Duration,
+        timeout: Duration,
     ) -> Option<T> {
-        let response = self.inner.get(url).timeout(patience).send().await.ok()?;
+        let response = self.inner.get(url).timeout(timeout).send().await.ok()?;
         response.error_for_status().ok()?.json().await.ok()
     }
 
     /// The status of a HEAD request.
-    pub async fn head_status(&self, url: &str, patience: Duration) -> Result<u16, Error> {
-        let answer = self.inner.head(url).timeout(patience).send().await;
+    pub async fn head_status(&self, url: &str, timeout: Duration) -> Result<u16, Error> {
+        let answer = self.inner.head(url).timeout(timeout).send().await;
         answer
             .map(|response| response.status().as_u16())
             .map_err(|error| errors::network(&error))

@@ -65,19 +65,19 @@ pub fn local_endpoints() -> Vec<LocalEndpoint> {
 pub async fn find_local(
     client: &HttpClient,
     places: &[LocalEndpoint],
-    patience: Duration,
+    timeout: Duration,
 ) -> Vec<LocalServer> {
-    let looks = places.iter().map(|place| look(client, place, patience));
+    let looks = places.iter().map(|place| look(client, place, timeout));
     join_all(looks).await.into_iter().flatten().collect()
 }
 
 async fn look(
     client: &HttpClient,
     place: &LocalEndpoint,
-    patience: Duration,
+    timeout: Duration,
 ) -> Option<LocalServer> {
     let list: ModelList = client
-        .get_json(&join(&place.base_url, "models"), patience)
+        .get_json(&join(&place.base_url, "models"), timeout)
         .await?;
     // Several vendors share a port: the owner a server reports takes precedence over its port.
     let owner = list

@@ -104,7 +104,7 @@ async fn together(
 ) -> Result<Vec<PreparedCall>, Error> {
     let mut batch = vec![first];
     while batch.iter().all(PreparedCall::is_concurrent)
-        && batch.len() < agent.kit.limits.concurrent_calls
+        && batch.len() < agent.resolved.limits.concurrent_calls
     {
         let Some(next) = rest.front() else { break };
         match check_with_hooks(agent, next, said).await? {

@@ -41,9 +41,9 @@ pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, 
         return Ok(Some(end));
     }
     load_media(agent).await?;
-    let mut patience = RetryState::new(model, &agent.world);
+    let mut retry = RetryState::new(model, &agent.context);
     loop {
-        let model = patience.model().clone();
+        let model = retry.model().clone();
         if let Some(end) =
             strict::refusal(agent, &model).or_else(|| budget::exhausted(agent, &model))
         {
@@ -53,7 +53,7 @@ pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, 
             Ok(pass) => pass,
             Err(end) => return Ok(Some(end)),
         };
-        let request = prompt::request(agent, &model, patience.attempt());
+        let request = prompt::request(agent, &model, retry.attempt());
         match answer(agent, &model, request, ReplyAudience::Watchers).await? {
             ModelAttempt::Reply(reply) => {
                 pass.answered();
@@ -72,7 +72,7 @@ pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, 
                 return Ok(None);
             }
             ModelAttempt::Failed(error) => {
-                if let Some(end) = try_again(agent, &mut patience, pass, error).await? {
+                if let Some(end) = try_again(agent, &mut retry, pass, error).await? {
                     return Ok(Some(end));
                 }
             }
@@ -83,14 +83,18 @@ pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, 
 /// Waits, or turns to another model; ends the run if neither helps.
 async fn try_again(
     agent: &mut AgentActor,
-    patience: &mut RetryState,
+    retry: &mut RetryState,
     pass: RequestPermit,
     error: ProviderError,
 ) -> Result<Option<RunEndReason>, Error> {
-    match patience.after(&error, agent.kit.limits.retries, agent.world.entropy()) {
+    match retry.after(
+        &error,
+        agent.resolved.limits.retries,
+        agent.context.entropy(),
+    ) {
         retry::RetryDecision::Wait(pause) => {
             if matches!(error, ProviderError::RateLimited { .. }) {
-                pass.refused(agent.world.now(), pause);
+                pass.refused(agent.context.now(), pause);
             }
             drop(pass);
             retry::wait(agent, &error, pause).await
@@ -168,11 +172,11 @@ impl PartialReply {
             ReplyChunk::Text(text) => {
                 self.tell_thoughts(agent);
                 self.text.push_str(&text);
-                let text = self.held.push(agent.world.secrets(), &text);
+                let text = self.held.push(agent.context.secrets(), &text);
                 say(agent, text, |text| EventBody::MessageDelta { text });
             }
             ReplyChunk::Thinking(text) => {
-                let text = self.thoughts.push(agent.world.secrets(), &text);
+                let text = self.thoughts.push(agent.context.secrets(), &text);
                 say(agent, text, |text| EventBody::ThinkingDelta { text });
             }
             ReplyChunk::Note {
@@ -192,14 +196,14 @@ impl PartialReply {
     }
 
     fn tell_thoughts(&mut self, agent: &AgentActor) {
-        let text = self.thoughts.finish(agent.world.secrets());
+        let text = self.thoughts.finish(agent.context.secrets());
         say(agent, text, |text| EventBody::ThinkingDelta { text });
     }
 
     /// Nothing more comes.
     fn tell_rest(&mut self, agent: &AgentActor) {
         self.tell_thoughts(agent);
-        let text = self.held.finish(agent.world.secrets());
+        let text = self.held.finish(agent.context.secrets());
         say(agent, text, |text| EventBody::MessageDelta { text });
     }
 }
@@ -213,13 +217,18 @@ fn say(agent: &AgentActor, text: String, body: impl FnOnce(String) -> EventBody)
 /// Gets the bytes of the images and files in the conversation: the newest ones, as many as one request
 /// may carry. The others are told in words.
 async fn load_media(agent: &mut AgentActor) -> Result<(), Error> {
-    let mut room = agent.kit.limits.media_bytes;
+    let mut room = agent.resolved.limits.media_bytes;
     let mut media = HashMap::new();
     for blob in agent.history.images().iter().rev() {
         let known = agent.media.get(blob).cloned();
         let bytes = match known {
             Some(bytes) => Some(bytes),
-            None => agent.world.store().blob(blob).await?.map(Arc::<[u8]>::from),
+            None => agent
+                .context
+                .store()
+                .blob(blob)
+                .await?
+                .map(Arc::<[u8]>::from),
         };
         let Some(bytes) = bytes else { continue };
         let Some(left) = room.checked_sub(bytes.len() as u64) else {
@@ -263,7 +272,7 @@ fn record_reply(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
     let mut parts = reply.parts;
     for part in &mut parts {
         if let ReplyPart::Call(call) = part {
-            call.id = CallId::from_entropy(agent.world.entropy());
+            call.id = CallId::from_entropy(agent.context.entropy());
         }
     }
     record(

@@ -91,7 +91,7 @@ impl CallBatch {
         agent: &mut AgentActor,
         used: &mut Vec<CompletedToolUse>,
     ) -> Result<BatchStep, Error> {
-        let at_once = agent.kit.limits.concurrent_calls;
+        let at_once = agent.resolved.limits.concurrent_calls;
         let (interruption, too_late, left) = (
             agent.interruption(),
             self.too_late(agent),
@@ -104,7 +104,7 @@ impl CallBatch {
                 self.look(agent).await?;
                 return Ok(ended.map_or(BatchStep::On, BatchStep::Ended));
             }
-            wish = agent.wishes.next() => {
+            wish = agent.tool_questions.next() => {
                 tool_questions::put(agent, wish, &mut self.asked).await?;
                 // A hook was asked first, and something may have come meanwhile.
                 return Ok(agent.ending.take().map_or(BatchStep::On, BatchStep::Ended));
@@ -117,8 +117,8 @@ impl CallBatch {
                 result::record_result(agent, &call, output, since, None);
             }
             // Last: a command that sends nested calls without end keeps nothing else waiting.
-            knock = agent.inner.next(at_once) => {
-                let ready = self.inner.hear(agent, knock).await?;
+            request = agent.inner.next(at_once) => {
+                let ready = self.inner.hear(agent, request).await?;
                 self.begin(agent, ready.into_iter().collect()).await?;
                 return Ok(agent.ending.take().map_or(BatchStep::On, BatchStep::Ended));
             }
@@ -133,7 +133,7 @@ impl CallBatch {
             .flatten()
             .min()
         {
-            Some(until) => inquire::patience(agent, until),
+            Some(until) => inquire::sleep_until(agent, until),
             None => Box::pin(pending()),
         }
     }
@@ -227,7 +227,7 @@ fn start(
     let mut context = context(agent, &one, cancel, turn);
     let pass = pass(agent, &one);
     context.way_back = pass.as_ref().map(|pass| pass.way_back.clone());
-    let since = agent.world.now();
+    let since = agent.context.now();
     let work = one.tool.run(one.input.clone(), context);
     Box::pin(async move {
         let output = std::panic::AssertUnwindSafe(work).catch_unwind().await;
@@ -243,14 +243,14 @@ fn start(
 /// Lets the commands of a call call tools, if the agent has some that are for commands. Commands of a call
 /// from inside are let in nowhere.
 fn pass(agent: &AgentActor, one: &PreparedCall) -> Option<CallToken> {
-    let exposed = agent.kit.exposed.as_ref()?;
+    let exposed = agent.resolved.exposed.as_ref()?;
     if one.tool.kind() != ToolKind::Execute || one.inside.is_some() {
         return None;
     }
-    let chance = [agent.world.entropy(), agent.world.entropy()];
+    let chance = [agent.context.entropy(), agent.context.entropy()];
     match agent
-        .world
-        .doorway
+        .context
+        .call_socket
         .admit(&one.call.id, agent.inner.entrance(), chance)
     {
         Ok(mut pass) => {

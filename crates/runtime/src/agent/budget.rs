@@ -14,7 +14,7 @@ const FIRST_ANSWER: u64 = 500;
 
 /// Remaining budget of the run in US dollars, if it is bounded.
 pub(super) fn left(agent: &AgentActor) -> Option<f64> {
-    let allowed = agent.kit.limits.max_cost_usd?;
+    let allowed = agent.resolved.limits.max_cost_usd?;
     Some((allowed - spent(agent)).max(0.0))
 }
 
@@ -35,7 +35,7 @@ fn spent(agent: &AgentActor) -> f64 {
 
 /// Says that the run must end, and why, if the next question does not fit its budget.
 pub(super) fn exhausted(agent: &mut AgentActor, model: &Model) -> Option<RunEndReason> {
-    let allowed = agent.kit.limits.max_cost_usd?;
+    let allowed = agent.resolved.limits.max_cost_usd?;
     let run = agent.history.run()?;
     let spent = spent(agent);
     let answer = run

@@ -60,7 +60,7 @@ pub(super) fn context(
     turn: PostTurn,
 ) -> ToolContext {
     let call = &one.call.id;
-    let store = agent.world.store().clone();
+    let store = agent.context.store().clone();
     ToolContext {
         session: agent.session.id.clone(),
         call: call.clone(),
@@ -71,7 +71,7 @@ pub(super) fn context(
         way_back: None,
         views: agent.views.clone(),
         todos: agent.history.todos(),
-        ask: agent.wishes.inquirer(call),
+        ask: agent.tool_questions.inquirer(call),
         sandbox: Some(confining(agent)),
         progress: progress(agent, call),
         blobs: Arc::new(move |id| {
@@ -86,7 +86,7 @@ pub(super) fn context(
 
 /// Current sandbox configuration of the programs this agent runs.
 pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
-    let options = &agent.world.options;
+    let options = &agent.context.options;
     let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
     let copy = workspace::copied_from(cwd, &options.workspaces);
@@ -104,13 +104,17 @@ pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
 /// Directories of our own that file tools of this agent may read: its skills, its memory, its `/tmp`, and the
 /// working copies of children, unless it works in one.
 fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
-    let options = &agent.world.options;
+    let options = &agent.context.options;
     let skills = agent
-        .surroundings
+        .project_context
         .skills
         .iter()
         .map(|skill| skill.directory.clone());
-    let memory = memory::directory(&agent.kit.definition, &options.memory, &agent.session.cwd);
+    let memory = memory::directory(
+        &agent.resolved.definition,
+        &options.memory,
+        &agent.session.cwd,
+    );
     let temporary = options
         .sandbox
         .scratch
@@ -128,17 +132,17 @@ fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
 /// known, or the tool has ended.
 fn progress(agent: &AgentActor, call: &CallId) -> ProgressCallback {
     let telling = ProgressReporter {
-        teller: agent.journal.teller().clone(),
+        publisher: agent.journal.publisher().clone(),
         run: agent.run_id(),
         call: call.clone(),
-        secrets: agent.world.secrets().clone(),
+        secrets: agent.context.secrets().clone(),
         held: Mutex::default(),
     };
     Arc::new(move |text| telling.tell(|held, secrets| held.push(secrets, text)))
 }
 
 struct ProgressReporter {
-    teller: EventPublisher,
+    publisher: EventPublisher,
     run: Option<RunId>,
     call: CallId,
     secrets: Arc<SecretRedactor>,
@@ -150,7 +154,7 @@ impl ProgressReporter {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let text = next(&mut held, &self.secrets);
         if !text.is_empty() {
-            self.teller.say(
+            self.publisher.say(
                 self.run.clone(),
                 EventBody::ToolOutput {
                     call: self.call.clone(),
@@ -174,7 +178,7 @@ fn called_by(
     turn: PostTurn,
 ) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
     let run = agent.run_id().filter(|_| one.tool.needs_caller())?;
-    let asks = |open: &&super::history::OpenToolCall| matches!(agent.kit.toolset.find(&open.call.tool), ToolLookup::Tool(tool) if tool.spec().name == "Task");
+    let asks = |open: &&super::history::OpenToolCall| matches!(agent.resolved.toolset.find(&open.call.tool), ToolLookup::Tool(tool) if tool.spec().name == "Task");
     let delegations = agent.history.open_calls().filter(asks).count();
     Some(Arc::new(Caller {
         turn,
@@ -185,11 +189,11 @@ fn called_by(
 /// An agent in the middle of a run that delegates to so many at once.
 pub(super) fn caller(agent: &AgentActor, run: RunId, delegations: usize) -> Caller {
     Caller {
-        world: agent.world.clone(),
+        context: agent.context.clone(),
         session: agent.journal.session().clone(),
         run,
-        kit: agent.kit.clone(),
-        surroundings: agent.surroundings.clone(),
+        resolved: agent.resolved.clone(),
+        project_context: agent.project_context.clone(),
         policy: agent.policy.clone(),
         confinement: agent.confinement(),
         outside: agent.history.outside().is_some(),

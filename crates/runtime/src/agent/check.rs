@@ -35,7 +35,7 @@ fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
         let title = call.tool.clone();
         CheckedCall::Refused(Box::new(not_made(call, &title, outcome, words)))
     };
-    let ToolLookup::Tool(tool) = agent.kit.toolset.find(&call.tool) else {
+    let ToolLookup::Tool(tool) = agent.resolved.toolset.find(&call.tool) else {
         let (code, words) = unknown_tool(agent, &call.tool);
         return refused(Outcome::Failed(code), words);
     };
@@ -142,8 +142,8 @@ fn judged(agent: &AgentActor, checked: CheckedCall, answer: HookAnswer) -> Check
 }
 
 fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
-    let exists = matches!(agent.world.options.tools.find(name), ToolLookup::Tool(_));
-    let there_are = agent.kit.toolset.names().join(", ");
+    let exists = matches!(agent.context.options.tools.find(name), ToolLookup::Tool(_));
+    let there_are = agent.resolved.toolset.names().join(", ");
     if let Some(words) = not_inside(agent, name) {
         return (ErrorCode::ToolNotAllowed, words);
     }
@@ -162,7 +162,7 @@ fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
 
 /// The error for a tool that only agents further up have.
 fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
-    let ToolLookup::Tool(tool) = agent.world.options.tools.find(name) else {
+    let ToolLookup::Tool(tool) = agent.context.options.tools.find(name) else {
         return None;
     };
     let name = tool.spec().name.as_str();

@@ -54,15 +54,16 @@ impl HookState {
 
 /// Whether any hook is registered for this point.
 fn wants(agent: &AgentActor, point: HookPoint) -> bool {
-    agent.world.options.hooks.wants(point) || agent.kit.hooks.iter().any(|hook| hook.point == point)
+    agent.context.options.hooks.wants(point)
+        || agent.resolved.hooks.iter().any(|hook| hook.point == point)
 }
 
 /// Whether there are hooks at all.
 fn is_any(agent: &AgentActor) -> bool {
-    !agent.world.options.hooks.hooks.is_empty() || !agent.kit.hooks.is_empty()
+    !agent.context.options.hooks.hooks.is_empty() || !agent.resolved.hooks.is_empty()
 }
 
-fn occasion(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload {
+fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload {
     HookPayload {
         point,
         session: agent.session.id.clone(),
@@ -86,10 +87,10 @@ fn occasion(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload
 /// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
 async fn ask_hooks(
     agent: &mut AgentActor,
-    occasion: HookPayload,
+    payload: HookPayload,
 ) -> Result<Option<HookAnswer>, Error> {
-    let (ahead, aside) = chosen(agent, &occasion);
-    in_background(agent, aside, &occasion);
+    let (ahead, aside) = chosen(agent, &payload);
+    in_background(agent, aside, &payload);
     if ahead.is_empty() {
         return Ok(Some(HookAnswer::default()));
     }
@@ -98,9 +99,9 @@ async fn ask_hooks(
     }
     let asking = hooks::ask(
         ahead,
-        occasion,
-        ground(agent),
-        agent.world.options.clock.clone(),
+        payload,
+        run_context(agent),
+        agent.context.options.clock.clone(),
     );
     let Some(answer) = unless_interrupted(agent, asking).await? else {
         return Ok(None);
@@ -110,45 +111,46 @@ async fn ask_hooks(
 }
 
 /// Tells hooks in background: whatever they say, the work goes on.
-fn tell(agent: &AgentActor, occasion: HookPayload) {
-    let (ahead, aside) = chosen(agent, &occasion);
-    in_background(agent, [ahead, aside].concat(), &occasion);
+fn tell(agent: &AgentActor, payload: HookPayload) {
+    let (ahead, aside) = chosen(agent, &payload);
+    in_background(agent, [ahead, aside].concat(), &payload);
 }
 
 /// The hooks to be asked: those that are waited for, and the others.
-fn chosen(
-    agent: &AgentActor,
-    occasion: &HookPayload,
-) -> (Vec<ConfiguredHook>, Vec<ConfiguredHook>) {
+fn chosen(agent: &AgentActor, payload: &HookPayload) -> (Vec<ConfiguredHook>, Vec<ConfiguredHook>) {
     let all = agent
-        .world
+        .context
         .options
         .hooks
         .hooks
         .iter()
-        .chain(&agent.kit.hooks);
-    hooks::asked_on(all, occasion)
+        .chain(&agent.resolved.hooks);
+    hooks::asked_on(all, payload)
         .into_iter()
         .partition(|hook| hook.wait == HookWait::Foreground)
 }
 
 /// Context that this agent's hooks run in: sandboxed as it is.
-fn ground(agent: &AgentActor) -> HookRunContext {
-    agent.world.options.hooks.ground(confining(agent))
+fn run_context(agent: &AgentActor) -> HookRunContext {
+    agent.context.options.hooks.run_context(confining(agent))
 }
 
-fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, occasion: &HookPayload) {
+fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, payload: &HookPayload) {
     if hooks.is_empty() {
         return;
     }
-    let (world, session, ground) = (agent.world.clone(), agent.session.clone(), ground(agent));
-    let occasion = occasion.clone();
+    let (context, session, run_context) = (
+        agent.context.clone(),
+        agent.session.clone(),
+        run_context(agent),
+    );
+    let payload = payload.clone();
     // A runtime that stops waits for it; its time is bounded.
-    agent.world.crew.spawn(async move {
-        let run = occasion.run.clone();
-        let answer = hooks::ask(hooks, occasion, ground, world.options.clock.clone()).await;
+    agent.context.task_tracker.spawn(async move {
+        let run = payload.run.clone();
+        let answer = hooks::ask(hooks, payload, run_context, context.options.clock.clone()).await;
         for words in answer.notices {
-            world.mention(
+            context.mention(
                 &session,
                 run.clone(),
                 notice(NoticeLevel::Warning, "hook", words),

@@ -40,7 +40,7 @@ pub(super) enum InquiryOutcome {
 
 /// Whether there is a client that can be asked.
 pub(super) fn is_possible(agent: &AgentActor) -> bool {
-    agent.world.options.asking != ApprovalSource::Nobody
+    agent.context.options.approvals != ApprovalSource::Nobody
 }
 
 /// Asks, unless that was done before.
@@ -60,7 +60,7 @@ pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), 
         agent: agent.session.agent.clone(),
         digest: ask.digest.clone(),
         asked: ask.body.clone(),
-        asked_at: agent.world.now(),
+        asked_at: agent.context.now(),
         until: ask.until,
         answer: None,
         settled: false,
@@ -94,9 +94,9 @@ pub(super) async fn wait(
     id: &str,
     until: Timestamp,
 ) -> Result<InquiryOutcome, Error> {
-    let mut expired = patience(agent, until);
+    let mut expired = sleep_until(agent, until);
     loop {
-        if let Some(answered) = agent.world.store().answered(id).await? {
+        if let Some(answered) = agent.context.store().answered(id).await? {
             rooftree_store::failpoint::reach_at("inquiry.answered", agent.depth());
             return Ok(InquiryOutcome::Answer(answered));
         }
@@ -112,12 +112,12 @@ pub(super) async fn wait(
 }
 
 /// Resolves when it is too late for an answer.
-pub(super) fn patience(agent: &AgentActor, until: Timestamp) -> BoxFuture<'static, ()> {
+pub(super) fn sleep_until(agent: &AgentActor, until: Timestamp) -> BoxFuture<'static, ()> {
     agent
-        .world
+        .context
         .options
         .clock
-        .sleep(until.since(agent.world.now()))
+        .sleep(until.since(agent.context.now()))
 }
 
 /// Settles it: the outcome, what follows from it and the news of it are one commit.
@@ -154,7 +154,7 @@ pub(super) async fn settle(
     agent.journal.barrier().await?;
     rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
     if has_rules {
-        agent.world.standing.forget();
+        agent.context.saved_rules.forget();
         agent.renew_policy().await?;
     }
     Ok(())
@@ -162,10 +162,9 @@ pub(super) async fn settle(
 
 /// Deadline (timeout) of an inquiry.
 pub(super) fn deadline(agent: &AgentActor) -> Timestamp {
-    agent
-        .world
-        .now()
-        .after(Duration::from_secs(agent.kit.limits.permission_ttl_secs))
+    agent.context.now().after(Duration::from_secs(
+        agent.resolved.limits.permission_ttl_secs,
+    ))
 }
 
 /// What a delegated run asks is also told, silently, to the session a person talks to: it may be
@@ -179,7 +178,7 @@ async fn foreground(agent: &AgentActor) -> Result<Option<SessionId>, Error> {
         limit: 1,
         ..SessionFilter::default()
     };
-    let front = agent.world.store().sessions(filter).await?.pop();
+    let front = agent.context.store().sessions(filter).await?.pop();
     Ok(front
         .map(|front| front.id)
         .filter(|front| *front != agent.session.id))
@@ -195,13 +194,13 @@ fn presented(
     let Some(session) = session else {
         return Vec::new();
     };
-    let id = MessageId::from_entropy(agent.world.entropy());
+    let id = MessageId::from_entropy(agent.context.entropy());
     let origin = Origin::System {
         about: "approval".into(),
     };
     let message = Message {
         silent: true,
-        ..Message::new(id, vec![Part::text(words)], origin, agent.world.now())
+        ..Message::new(id, vec![Part::text(words)], origin, agent.context.now())
     };
     vec![InboxPost {
         session,

@@ -19,14 +19,14 @@ pub(super) enum Interruption {
 impl AgentActor {
     /// Resolves when something breaks in. Dropping it loses nothing.
     pub(super) fn interruption(&self) -> BoxFuture<'static, Interruption> {
-        let (signals, closing) = (self.signals.clone(), self.world.closing.clone());
+        let (signals, closing) = (self.signals.clone(), self.context.closing.clone());
         let left = limits::time_left(
-            self.world.now(),
+            self.context.now(),
             self.awake_since,
             &self.history,
-            &self.kit.limits,
+            &self.resolved.limits,
         );
-        let deadline = left.map(|left| self.world.options.clock.sleep(left));
+        let deadline = left.map(|left| self.context.options.clock.sleep(left));
         Box::pin(async move {
             let deadline = async {
                 match deadline {
@@ -86,9 +86,9 @@ impl AgentActor {
         mandate: Option<&Mandate>,
         run: &RunId,
     ) -> Result<McpAgentTools, Error> {
-        let (world, signals) = (self.world.clone(), self.signals.clone());
+        let (context, signals) = (self.context.clone(), self.signals.clone());
         let agent = self.session.agent.clone();
-        let offered = world.server_tools(&agent, mandate);
+        let offered = context.server_tools(&agent, mandate);
         tokio::pin!(offered);
         loop {
             let signal = tokio::select! {
@@ -112,10 +112,10 @@ impl AgentActor {
 
     fn stop_process(&self, process: rooftree_protocol::ProcessId) {
         let (processes, session) = (
-            self.world.options.processes.clone(),
+            self.context.options.processes.clone(),
             self.session.id.clone(),
         );
-        self.world.crew.spawn(async move {
+        self.context.task_tracker.spawn(async move {
             let _ = processes.stop(&session, process.as_str()).await;
         });
     }

@@ -47,9 +47,9 @@ pub(crate) struct JournalCommit {
 }
 
 pub(crate) struct Journal {
-    teller: EventPublisher,
+    publisher: EventPublisher,
     claim: Arc<Claim>,
-    scribe: JoinHandle<()>,
+    writer: JoinHandle<()>,
 }
 
 enum JournalJob {
@@ -63,7 +63,7 @@ enum JournalJob {
 /// Tells watchers something that is not kept. Cheap to clone, and may outlive the journal.
 #[derive(Clone)]
 pub(crate) struct EventPublisher {
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     session: Arc<Session>,
     /// The run that delegated the one being worked on.
     parent_run: Option<RunId>,
@@ -95,7 +95,7 @@ impl EventPublisher {
     fn event(&self, run: Option<RunId>, body: EventBody) -> Event {
         Event {
             parent_run: self.parent_run.clone(),
-            ..self.world.event(&self.session, run, body)
+            ..self.context.event(&self.session, run, body)
         }
     }
 
@@ -105,7 +105,7 @@ impl EventPublisher {
         let head = self.head.load(Ordering::Acquire);
         if self.entries.is_empty() {
             // Nothing to wait for: most deltas need no scribe.
-            self.world.publish_after(head, event);
+            self.context.publish_after(head, event);
         } else {
             self.entries.send(JournalJob::Said(head, event));
         }
@@ -114,7 +114,7 @@ impl EventPublisher {
 
 impl Journal {
     pub(crate) fn open(
-        world: Arc<RuntimeContext>,
+        context: Arc<RuntimeContext>,
         session: Session,
         claim: Claim,
         signals: SignalQueue,
@@ -126,36 +126,36 @@ impl Journal {
         };
         let (claim, head) = (Arc::new(claim), Arc::new(AtomicU64::new(session.head)));
         let open = entries.open.clone();
-        let scribe = JournalWorker {
-            world: world.clone(),
+        let writer = JournalWorker {
+            context: context.clone(),
             claim: claim.clone(),
             signals,
             open,
         };
-        let scribe = tokio::spawn(scribe.work(inbox));
+        let writer = tokio::spawn(writer.work(inbox));
         let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
-        let teller = EventPublisher {
-            world,
+        let publisher = EventPublisher {
+            context,
             session: Arc::new(session),
             parent_run,
             entries,
             head,
         };
         Self {
-            teller,
+            publisher,
             claim,
-            scribe,
+            writer,
         }
     }
 
     /// Queues a commit and returns its events, numbered. They are published once they are kept.
     pub(crate) fn append(&mut self, commit: JournalCommit) -> Vec<Arc<Event>> {
         let EventPublisher {
-            world,
+            context,
             entries,
             head,
             ..
-        } = &self.teller;
+        } = &self.publisher;
         let mut number = head.load(Ordering::Acquire);
         let mut events = Vec::with_capacity(commit.bodies.len());
         let opening = commit.opening.into_iter().map(|body| (None, body));
@@ -165,7 +165,7 @@ impl Journal {
             .map(|body| (commit.run.clone(), body));
         for (run, body) in opening.chain(bodies) {
             number += 1;
-            let event = self.teller.event(run, body);
+            let event = self.publisher.event(run, body);
             events.push(Arc::new(Event {
                 id: Some(number),
                 ..event
@@ -183,37 +183,37 @@ impl Journal {
             rules: commit.rules,
             blobs: commit.blobs,
             snippet: commit.snippet,
-            lease: world.now().after(LEASE),
+            lease: context.now().after(LEASE),
         };
-        let pending = world.store().append_shared(&self.claim, &events, batch);
+        let pending = context.store().append_shared(&self.claim, &events, batch);
         entries.send(JournalJob::Written(pending, events.clone()));
         events
     }
 
     /// From now on the run being worked on is one that this run delegated.
     pub(crate) fn works_for(&mut self, parent_run: Option<RunId>) {
-        self.teller.parent_run = parent_run;
+        self.publisher.parent_run = parent_run;
     }
 
     /// From now on the session works in this directory.
     pub(crate) fn works_in(&mut self, cwd: std::path::PathBuf) {
-        Arc::make_mut(&mut self.teller.session).cwd = cwd;
+        Arc::make_mut(&mut self.publisher.session).cwd = cwd;
     }
 
     /// The session this is the journal of.
     pub(crate) fn session(&self) -> &Arc<Session> {
-        &self.teller.session
+        &self.publisher.session
     }
 
     /// A way to tell watchers what is not kept.
-    pub(crate) fn teller(&self) -> &EventPublisher {
-        &self.teller
+    pub(crate) fn publisher(&self) -> &EventPublisher {
+        &self.publisher
     }
 
     /// Waits until everything appended so far is kept and published.
     pub(crate) async fn barrier(&self) -> Result<(), Error> {
         let (told, wait) = oneshot::channel();
-        self.teller.entries.send(JournalJob::Barrier(told));
+        self.publisher.entries.send(JournalJob::Barrier(told));
         wait.await.unwrap_or_else(|_| {
             Err(rooftree_store::Error::Failed(
                 "the journal was closed".into(),
@@ -224,14 +224,14 @@ impl Journal {
 
     /// Ends the scribe task and returns the claim, which the caller releases.
     pub(crate) async fn close(self) -> Option<Claim> {
-        self.teller.entries.send(JournalJob::End);
-        let _ = self.scribe.await;
+        self.publisher.entries.send(JournalJob::End);
+        let _ = self.writer.await;
         Arc::into_inner(self.claim)
     }
 }
 
 struct JournalWorker {
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     claim: Arc<Claim>,
     signals: SignalQueue,
     /// Entries that are not dealt with.
@@ -240,7 +240,7 @@ struct JournalWorker {
 
 impl JournalWorker {
     async fn work(self, mut entries: mpsc::UnboundedReceiver<JournalJob>) {
-        let mut changes = self.world.store().changes();
+        let mut changes = self.context.store().changes();
         let mut broken = None;
         let mut renew_at = Instant::now() + LEASE / 3;
         // One timer for all: it is moved when it fires, not with every append.
@@ -256,7 +256,7 @@ impl JournalWorker {
                             renew_at = Instant::now() + LEASE / 3;
                             broken = self.publish(pending, events).await;
                         }
-                        Some(JournalJob::Said(head, event)) => self.world.publish_after(head, event),
+                        Some(JournalJob::Said(head, event)) => self.context.publish_after(head, event),
                         Some(JournalJob::Barrier(told)) => {
                             let _ = told.send(broken.clone().map_or(Ok(()), Err));
                         }
@@ -284,7 +284,7 @@ impl JournalWorker {
             Ok(()) => {
                 events
                     .into_iter()
-                    .for_each(|event| self.world.publish(event));
+                    .for_each(|event| self.context.publish(event));
                 None
             }
             Err(error) => self.give_up(error),
@@ -292,8 +292,8 @@ impl JournalWorker {
     }
 
     async fn renew(&self) -> Option<rooftree_store::Error> {
-        let until = self.world.now().after(LEASE);
-        match self.world.store().renew(&self.claim, until).await {
+        let until = self.context.now().after(LEASE);
+        match self.context.store().renew(&self.claim, until).await {
             Ok(()) => None,
             Err(error) => self.give_up(error),
         }
@@ -306,9 +306,9 @@ impl JournalWorker {
 
     /// Another process wrote something: maybe a command for this agent, maybe mail.
     async fn listen(&self) {
-        self.world.standing.forget();
+        self.context.saved_rules.forget();
         let commands = self
-            .world
+            .context
             .store()
             .take_commands(&self.claim)
             .await

@@ -24,19 +24,19 @@ const STORE_FAILED: Duration = Duration::from_secs(5);
 
 /// Lives until there is nothing left to do, or the runtime stops.
 pub(crate) async fn run_until_idle(
-    world: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     session: SessionId,
     signals: SignalQueue,
 ) {
     loop {
-        let now = world.now();
-        let claim = world
+        let now = context.now();
+        let claim = context
             .store()
-            .claim(&session, &world.owner, now, now.after(LEASE))
+            .claim(&session, &context.owner, now, now.after(LEASE))
             .await;
         let ended = match claim {
-            Ok(ClaimOutcome::Granted(claimed)) => wake(&world, claimed, &signals).await,
-            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&world, &session, &signals).await,
+            Ok(ClaimOutcome::Granted(claimed)) => wake(&context, claimed, &signals).await,
+            Ok(ClaimOutcome::Held(_)) => wait_for_claim(&context, &session, &signals).await,
             Err(error) => Err(error.into()),
         };
         match ended {
@@ -47,10 +47,10 @@ pub(crate) async fn run_until_idle(
                 tokio::time::sleep(HELD_ELSEWHERE).await
             }
             Err(error) => {
-                report_failure(&world, &session, &error).await;
+                report_failure(&context, &session, &error).await;
                 let is_over = matches!(error, Error::Refused(_) | Error::Closed);
                 // A full disk may have room again: what was accepted is tried again after a while.
-                if is_over || closes_within(&world, STORE_FAILED).await {
+                if is_over || closes_within(&context, STORE_FAILED).await {
                     return;
                 }
             }
@@ -59,8 +59,8 @@ pub(crate) async fn run_until_idle(
 }
 
 /// Waits; says whether the runtime closed meanwhile.
-async fn closes_within(world: &RuntimeContext, pause: Duration) -> bool {
-    tokio::time::timeout(pause, world.closing.cancelled())
+async fn closes_within(context: &RuntimeContext, pause: Duration) -> bool {
+    tokio::time::timeout(pause, context.closing.cancelled())
         .await
         .is_ok()
 }
@@ -73,18 +73,18 @@ enum RestOutcome {
 /// Another process works on this session. It finds what was posted in the store, and what we are
 /// told is passed on to it; if it dies, we take over.
 async fn wait_for_claim(
-    world: &Arc<RuntimeContext>,
+    context: &Arc<RuntimeContext>,
     session: &SessionId,
     signals: &SignalQueue,
 ) -> Result<RestOutcome, Error> {
-    forward_signals(world, session, signals).await?;
-    let idle = !world.store().unfinished().await?.contains(session);
+    forward_signals(context, session, signals).await?;
+    let idle = !context.store().unfinished().await?.contains(session);
     if idle && signals.close_if_empty(|| ()) {
         return Ok(RestOutcome::Yes);
     }
-    let mut changes = world.store().changes();
+    let mut changes = context.store().changes();
     tokio::select! {
-        () = world.closing.cancelled() => return Ok(RestOutcome::Yes),
+        () = context.closing.cancelled() => return Ok(RestOutcome::Yes),
         _ = changes.changed() => {}
         () = tokio::time::sleep(HELD_ELSEWHERE) => {}
     }
@@ -93,15 +93,15 @@ async fn wait_for_claim(
 
 /// Leaves what we are told for the process that works on the session, or will.
 async fn forward_signals(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     session: &SessionId,
     signals: &SignalQueue,
 ) -> Result<(), Error> {
     while let Some(signal) = signals.try_next() {
         if let Some(command) = signal.command(session) {
-            world
+            context
                 .store()
-                .put_command(session, command, world.now())
+                .put_command(session, command, context.now())
                 .await?;
         }
     }
@@ -109,9 +109,9 @@ async fn forward_signals(
 }
 
 /// Tells watchers that the agent could not go on. Nothing accepted is lost: it is in the store.
-async fn report_failure(world: &Arc<RuntimeContext>, session: &SessionId, error: &Error) {
+async fn report_failure(context: &Arc<RuntimeContext>, session: &SessionId, error: &Error) {
     let problem = error.problem();
-    let Ok(Some(session)) = world.store().session(session).await else {
+    let Ok(Some(session)) = context.store().session(session).await else {
         return;
     };
     let notice = EventBody::Notice {
@@ -120,33 +120,33 @@ async fn report_failure(world: &Arc<RuntimeContext>, session: &SessionId, error:
         message: problem.message,
         hint: problem.fix,
     };
-    world.mention(&session, None, notice);
+    context.mention(&session, None, notice);
 }
 
 async fn wake(
-    world: &Arc<RuntimeContext>,
+    context: &Arc<RuntimeContext>,
     mut claimed: ClaimedSession,
     signals: &SignalQueue,
 ) -> Result<RestOutcome, Error> {
     let attempts = claimed.attempts;
     if attempts > 0 {
         // The previous owner did not release the claim: it crashed.
-        tasks::clean_up(world, &claimed.session.id).await?;
+        tasks::clean_up(context, &claimed.session.id).await?;
     } else if claimed.session.head > 0 {
-        tasks::settle_left(world, &claimed.session.id).await?;
+        tasks::settle_left(context, &claimed.session.id).await?;
     }
-    world.standing.expect(claimed.rules);
+    context.saved_rules.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
-    let mut agent = AgentActor::new(world.clone(), claimed, signals.clone())?;
+    let mut agent = AgentActor::new(context.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) if is_foreign(&agent) => {
             for row in left {
-                world
+                context
                     .store()
                     .put_command(&agent.session.id, row.command, row.at)
                     .detach();
             }
-            forward_signals(world, &agent.session.id, signals).await
+            forward_signals(context, &agent.session.id, signals).await
         }
         Ok(()) => {
             // Whatever run is open from here on is ours.
@@ -163,7 +163,7 @@ async fn wake(
 /// a message, and the process that had it has died since.
 fn is_foreign(agent: &AgentActor) -> bool {
     let takes_all = agent
-        .world
+        .context
         .takes_all
         .load(std::sync::atomic::Ordering::Relaxed);
     agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
@@ -172,14 +172,16 @@ fn is_foreign(agent: &AgentActor) -> bool {
 /// Another process may have posted after the last check and before the claim was released. It was told that an agent
 /// is awake here, so wake one.
 async fn wake_again(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     session: &SessionId,
     history: &History,
     waits: Pending<bool>,
 ) {
     let waits = waits.await.unwrap_or_default();
-    if waits && !world.closing.is_cancelled() && take::is_left(world, session, history).await {
-        let _ = world.errands.send(SessionAction::Wake(session.clone()));
+    if waits && !context.closing.is_cancelled() && take::is_left(context, session, history).await {
+        let _ = context
+            .session_actions
+            .send(SessionAction::Wake(session.clone()));
     }
 }
 
@@ -191,9 +193,10 @@ impl AgentActor {
             self.open_journal();
         }
         if let Some(run) = self.history.run() {
-            let (mandate, run) = (run.mandate.clone(), run.id.clone());
+            let run = run.id.clone();
+            let mandate = take::open_mandate(self).await?;
             self.set_up_run(mandate, &run).await?;
-            self.remark();
+            self.send_notices();
             self.renew_policy().await?;
             recovery::tell_rights(self);
         }
@@ -224,7 +227,7 @@ impl AgentActor {
                 hook_points::cleared(self);
                 self.journal.barrier().await?;
             }
-            if self.world.closing.is_cancelled() || !take::take_next(self).await? {
+            if self.context.closing.is_cancelled() || !take::take_next(self).await? {
                 self.open_journal();
                 return Ok(());
             }
@@ -239,11 +242,11 @@ impl AgentActor {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<RestOutcome, Error> {
-        let (world, signals, history) = (self.world, self.signals, self.history);
+        let (context, signals, history) = (self.context, self.signals, self.history);
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {
-                world
+                context
                     .options
                     .processes
                     .stop_session_processes(&self.session.id)
@@ -256,7 +259,7 @@ impl AgentActor {
         let mut release = || {
             released = claim
                 .take()
-                .map(|claim| world.store().release(claim))
+                .map(|claim| context.store().release(claim))
                 .or(released.take());
         };
         let slept = worked.is_ok() && signals.close_if_empty(&mut release);
@@ -264,9 +267,9 @@ impl AgentActor {
         release();
         worked?;
         if slept && let Some(waits) = released {
-            wake_again(&world, &self.session.id, &history, waits).await;
+            wake_again(&context, &self.session.id, &history, waits).await;
         }
-        Ok(if slept || world.closing.is_cancelled() {
+        Ok(if slept || context.closing.is_cancelled() {
             RestOutcome::Yes
         } else {
             RestOutcome::Not

@@ -1,6 +1,6 @@
 //! Nested calls: tool calls that commands make from inside a running call, checked like any other.
 //!
-//! They come through the doorway and go through the same checks, hooks, questions and limits as a model's; their
+//! They come through the call socket and go through the same checks, hooks, questions and limits as a model's; their
 //! intents and results are in the journal with the call they were made inside of. The model reads only what the
 //! command makes of them.
 
@@ -61,7 +61,7 @@ impl NestedCalls {
             return std::future::pending().await;
         }
         match self.rx.recv().await {
-            Some(knock) => knock,
+            Some(incoming) => incoming,
             None => std::future::pending().await,
         }
     }
@@ -140,18 +140,18 @@ impl NestedPermissions {
     pub(super) async fn hear(
         &mut self,
         agent: &mut AgentActor,
-        knock: CallRequest,
+        incoming: CallRequest,
     ) -> Result<Option<ReadyNestedCall>, Error> {
         let CallRequest {
             inside,
             request,
             answer,
             gone,
-        } = knock;
+        } = incoming;
         if gone.is_cancelled() {
             return Ok(None);
         }
-        let most = agent.kit.limits.inner_calls;
+        let most = agent.resolved.limits.inner_calls;
         if agent.inner.count(&inside) > most {
             // Not even recorded: a command that sends requests without end must not fill the journal.
             let words = format!(
@@ -160,7 +160,7 @@ impl NestedPermissions {
             let _ = answer.send(CallSocketReply::failed(ErrorCode::LimitReached, words));
             return Ok(None);
         }
-        let id = CallId::from_entropy(agent.world.entropy());
+        let id = CallId::from_entropy(agent.context.entropy());
         agent.inner.callers.push(NestedCaller {
             call: id.clone(),
             answer,
@@ -303,8 +303,8 @@ fn wanted(
         })
     };
     let null = || serde_json::Value::Null;
-    let exposed = agent.kit.exposed.as_ref();
-    let found = match agent.kit.toolset.find(&tool) {
+    let exposed = agent.resolved.exposed.as_ref();
+    let found = match agent.resolved.toolset.find(&tool) {
         ToolLookup::Tool(found) => Some(found),
         ToolLookup::Unknown => None,
     };

@@ -97,7 +97,7 @@ pub(super) async fn put(
         return Ok(AskOutcome::Settled(permitted));
     }
     let kept = if before.is_some() {
-        agent.world.store().answered(id.as_str()).await?
+        agent.context.store().answered(id.as_str()).await?
     } else {
         None
     };
@@ -172,8 +172,8 @@ pub(super) async fn heard(
     agent: &AgentActor,
     question: &PermissionQuestion,
 ) -> Result<Option<InquiryOutcome>, Error> {
-    let answered = agent.world.store().answered(question.id.as_str()).await?;
-    let is_late = agent.world.now() >= question.until;
+    let answered = agent.context.store().answered(question.id.as_str()).await?;
+    let is_late = agent.context.now() >= question.until;
     Ok(answered
         .map(InquiryOutcome::Answer)
         .or(is_late.then_some(InquiryOutcome::Nothing)))
@@ -348,7 +348,7 @@ fn remembered_rule(
         rule: asked.rule.clone(),
         scope,
         by,
-        at: agent.world.now(),
+        at: agent.context.now(),
     }]
 }
 

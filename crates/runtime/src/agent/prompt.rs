@@ -24,37 +24,37 @@ const MAX_OUTPUT: u64 = 32_000;
 
 /// The system prompt for a definition at work in a directory.
 pub(crate) fn system(
-    world: &RuntimeContext,
-    kit: &ResolvedAgent,
-    surroundings: &Arc<ProjectContext>,
+    context: &RuntimeContext,
+    resolved: &ResolvedAgent,
+    project_context: &Arc<ProjectContext>,
     cwd: &Path,
 ) -> Arc<resolved_agent::SystemPrompt> {
-    let options = &world.options;
+    let options = &context.options;
     let from = PromptInputs {
-        surroundings: surroundings.clone(),
+        project_context: project_context.clone(),
         agents: options.definitions.edition(),
         memory: memory::excerpt(
-            &kit.definition,
+            &resolved.definition,
             &options.memory,
             cwd,
-            kit.limits.memory_bytes,
+            resolved.limits.memory_bytes,
         ),
         cwd: cwd.to_owned(),
     };
-    kit.prompt(from, |from| {
+    resolved.prompt(from, |from| {
         let sections = PromptSections {
-            definition: &kit.definition,
-            tools: &kit.specs,
-            exposed: kit.exposed.as_ref(),
+            definition: &resolved.definition,
+            tools: &resolved.specs,
+            exposed: resolved.exposed.as_ref(),
             definitions: &options.definitions,
-            surroundings: &from.surroundings,
+            project_context: &from.project_context,
             memory: from.memory.clone(),
             cwd: &from.cwd,
             mark: &options.mark,
             denied: options.policy.unreadable_paths(&from.cwd),
         };
         let text = sections.text();
-        let estimate = estimated(&text, &kit.specs);
+        let estimate = estimated(&text, &resolved.specs);
         (text, estimate)
     })
 }
@@ -65,18 +65,18 @@ pub(super) fn request(
     model: &rooftree_providers::Model,
     attempt: u32,
 ) -> ModelRequest {
-    let is_last_word = agent.history.has_last_word(&agent.kit.limits);
+    let is_last_word = agent.history.has_last_word(&agent.resolved.limits);
     ModelRequest {
         model: model.choice.model.clone(),
         effort: model.choice.effort,
-        agent: agent.kit.name.clone(),
+        agent: agent.resolved.name.clone(),
         system: agent.prompt.text.clone(),
         messages: if is_last_word {
             with_last_word(agent)
         } else {
             agent.history.messages()
         },
-        tools: agent.kit.specs.clone(),
+        tools: agent.resolved.specs.clone(),
         tool_choice: if is_last_word {
             ToolChoice::Nothing
         } else {

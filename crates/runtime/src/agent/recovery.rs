@@ -29,7 +29,7 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     let mut after = 0;
     loop {
         let page = agent
-            .world
+            .context
             .store()
             .events(&agent.session.id, after, PAGE)
             .await?;
@@ -138,13 +138,15 @@ async fn give_up(agent: &mut AgentActor, attempts: u32) -> Result<(), Error> {
 /// Says in which mode and within which bounds a run goes on that another process began, where these are not what
 /// the flags of this process say, or not what the run began with.
 pub(super) fn tell_rights(agent: &mut AgentActor) {
-    let Some(begun) = agent.ceiling() else { return };
+    let Some(ceiling) = agent.ceiling() else {
+        return;
+    };
     let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
-    let (began, process, goes) = (begun.policy.mode, agent.process_mode(), agent.policy.mode);
+    let (began, process, goes) = (ceiling.policy.mode, agent.process_mode(), agent.policy.mode);
     let bounds = if is_unrecorded {
         Vec::new()
     } else {
-        kept_bounds(agent, &begun)
+        kept_bounds(agent, &ceiling)
     };
     let (message, hint) = if is_unrecorded {
         let words = format!(
@@ -152,7 +154,7 @@ pub(super) fn tell_rights(agent: &mut AgentActor) {
              without network and with default limits"
         );
         (words, None)
-    } else if agent.process_mode() < begun.policy.mode {
+    } else if agent.process_mode() < ceiling.policy.mode {
         let words = format!(
             "this run began in mode `{began}` and goes on in mode `{goes}`, because this process permits no more"
         );
@@ -160,7 +162,7 @@ pub(super) fn tell_rights(agent: &mut AgentActor) {
             words,
             Some(format!("--permission-mode {began} goes on as it began")),
         )
-    } else if agent.process_mode() > begun.policy.mode {
+    } else if agent.process_mode() > ceiling.policy.mode {
         let words = format!(
             "this run goes on in mode `{goes}`, because it began in mode `{began}`; mode `{process}` of this process is for new runs"
         );
@@ -188,7 +190,7 @@ pub(super) fn tell_rights(agent: &mut AgentActor) {
 }
 
 /// The bounds a run began with that are narrower than those of this process, in words.
-fn kept_bounds(agent: &AgentActor, begun: &RightsCeiling) -> Vec<String> {
+fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
     let mut kept = Vec::new();
     let (fresh, now) = (agent.fresh_confinement(), agent.confinement());
     if fresh.network != now.network {
@@ -196,14 +198,14 @@ fn kept_bounds(agent: &AgentActor, begun: &RightsCeiling) -> Vec<String> {
     } else if fresh != now {
         kept.push("with the sandbox it began with".to_owned());
     }
-    let options = &agent.world.options;
+    let options = &agent.context.options;
     if options
         .max_turns
-        .is_some_and(|turns| turns > begun.bounds.max_turns)
+        .is_some_and(|turns| turns > ceiling.bounds.max_turns)
     {
-        kept.push(format!("at most {} turns", begun.bounds.max_turns));
+        kept.push(format!("at most {} turns", ceiling.bounds.max_turns));
     }
-    let denies = begun
+    let denies = ceiling
         .policy
         .deny
         .iter()
@@ -212,7 +214,7 @@ fn kept_bounds(agent: &AgentActor, begun: &RightsCeiling) -> Vec<String> {
     if !denies.is_empty() {
         kept.push(format!("without {}", denies.join(", ")));
     }
-    let lost = begun
+    let lost = ceiling
         .policy
         .allow
         .iter()

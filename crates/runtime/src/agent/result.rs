@@ -22,7 +22,7 @@ pub(super) fn record_result(
     let outcome = instead.unwrap_or_else(|| output.failure.map_or(Outcome::Done, Outcome::Failed));
     let mut blobs = Vec::new();
     let mut full = None;
-    let limits = &agent.kit.limits;
+    let limits = &agent.resolved.limits;
     let is_answer = one.tool.kind() == ToolKind::Delegate;
     let limit = if is_answer {
         limits.answer_chars
@@ -31,7 +31,7 @@ pub(super) fn record_result(
     };
     let mut content = Vec::with_capacity(output.content.len());
     for part in output.content {
-        let (part, whole) = cut(part, limit, agent.world.secrets());
+        let (part, whole) = cut(part, limit, agent.context.secrets());
         full = whole.as_ref().map(|whole| blob_id(whole)).or(full);
         blobs.extend(whole);
         content.push(part);
@@ -55,7 +55,8 @@ pub(super) fn record_result(
         title: one.title.clone(),
         outcome,
         content,
-        duration_ms: u64::try_from(agent.world.now().since(since).as_millis()).unwrap_or(u64::MAX),
+        duration_ms: u64::try_from(agent.context.now().since(since).as_millis())
+            .unwrap_or(u64::MAX),
         full,
         files: output.files,
         diff: output.diff,

@@ -35,14 +35,14 @@ pub(super) struct RetryState {
 }
 
 impl RetryState {
-    pub(super) fn new(model: Model, world: &RuntimeContext) -> Self {
-        let others = world
+    pub(super) fn new(model: Model, context: &RuntimeContext) -> Self {
+        let others = context
             .options
             .fallbacks
             .iter()
             .filter(|choice| **choice != model.choice);
         let others = others
-            .filter_map(|choice| world.options.catalog.open(choice).ok())
+            .filter_map(|choice| context.options.catalog.open(choice).ok())
             .collect();
         Self {
             model,
@@ -103,14 +103,14 @@ pub(super) async fn acquire_permit(
     agent: &mut AgentActor,
     model: &Model,
 ) -> Result<Result<RequestPermit, RunEndReason>, Error> {
-    let (world, name) = (
-        agent.world.clone(),
+    let (context, name) = (
+        agent.context.clone(),
         format!("{}/{}", model.choice.provider, model.choice.model),
     );
     let mut admitted = Box::pin(async move {
-        world
-            .governor
-            .admit(&name, world.options.clock.as_ref())
+        context
+            .rate_limiter
+            .admit(&name, context.options.clock.as_ref())
             .await
     });
     loop {
@@ -135,9 +135,9 @@ pub(super) async fn wait(
         ProviderError::RateLimited { .. } => WaitReason::RateLimit,
         _ => WaitReason::Retry,
     };
-    let until = Some(agent.world.now().after(pause));
+    let until = Some(agent.context.now().after(pause));
     let detail = format!("{error}; asking again in {:.1} s", pause.as_secs_f64());
-    let over = agent.world.options.clock.sleep(pause);
+    let over = agent.context.options.clock.sleep(pause);
     agent.note(EventBody::RunWaiting {
         reason,
         until,
@@ -172,10 +172,10 @@ pub(super) async fn resume_wait(agent: &mut AgentActor) -> Result<Option<RunEndR
         return Ok(None);
     };
     let over = agent
-        .world
+        .context
         .options
         .clock
-        .sleep(until.since(agent.world.now()));
+        .sleep(until.since(agent.context.now()));
     wait_interruptibly(agent, over, WaitReason::Retry).await
 }
 

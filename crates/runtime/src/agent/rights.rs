@@ -34,21 +34,21 @@ pub(super) struct PolicyBasis {
 
 /// The policy before the rules that people made were looked at: without those that allow.
 pub(super) fn first(
-    world: &RuntimeContext,
+    context: &RuntimeContext,
     definitions: &[Arc<AgentDefinition>],
     mandate: Option<&Mandate>,
 ) -> Policy {
-    let standing = ApplicableRules {
+    let applicable = ApplicableRules {
         rules: &[],
         sessions: &[],
         home: Path::new("/"),
     };
-    world.policy(
-        &standing,
+    context.policy(
+        &applicable,
         RightsBounds {
             definitions,
             mandate,
-            begun: None,
+            ceiling: None,
         },
     )
 }
@@ -119,31 +119,32 @@ impl AgentActor {
         })
     }
 
-    fn bounds<'a>(&'a self, begun: Option<&'a RightsCeiling>) -> RightsBounds<'a> {
+    fn bounds<'a>(&'a self, ceiling: Option<&'a RightsCeiling>) -> RightsBounds<'a> {
         RightsBounds {
             definitions: &self.bounding,
             mandate: self.mandate.as_deref(),
-            begun,
+            ceiling,
         }
     }
 
     /// Current confinement (sandbox) of the programs it runs.
     pub(super) fn confinement(&self) -> Confinement {
-        self.world.confinement(self.bounds(self.ceiling().as_ref()))
+        self.context
+            .confinement(self.bounds(self.ceiling().as_ref()))
     }
 
     /// The same if the run had begun now.
     pub(super) fn fresh_confinement(&self) -> Confinement {
-        self.world.confinement(self.bounds(None))
+        self.context.confinement(self.bounds(None))
     }
 
     /// Upper bounds of a run that begins now, recorded for a process that resumes it.
     pub(super) fn run_bounds(&self) -> RunBounds {
-        let limits = &self.kit.limits;
+        let limits = &self.resolved.limits;
         RunBounds {
             mode: self.process_mode(),
             tools: Some(
-                self.kit
+                self.resolved
                     .toolset
                     .names()
                     .into_iter()
@@ -165,16 +166,20 @@ impl AgentActor {
         let (mode, is_wary) = (self.history.mode(), self.is_tainted());
         let is_current = |of: &PolicyBasis| {
             (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill())
-                && self.world.standing.is_current(of.edition)
+                && self.context.saved_rules.is_current(of.edition)
         };
         if self.policy_of.as_ref().is_some_and(is_current) {
             return Ok(());
         }
         let skill = self.history.skill().cloned();
-        let (edition, rules) = self.world.standing.read(&**self.world.store()).await?;
+        let (edition, rules) = self
+            .context
+            .saved_rules
+            .read(&**self.context.store())
+            .await?;
         let root = self.root();
         if !rules.is_empty() && root != self.session.id {
-            let above = self.world.store().session(&root).await?;
+            let above = self.context.store().session(&root).await?;
             self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
         }
         let above = self
@@ -183,13 +188,15 @@ impl AgentActor {
             .flat_map(|mandate| &mandate.above)
             .map(|above| &above.session);
         let sessions: Vec<_> = above.chain([&self.session.id]).cloned().collect();
-        let standing = ApplicableRules {
+        let applicable = ApplicableRules {
             rules: &rules,
             sessions: &sessions,
             home: &self.home,
         };
-        let begun = self.ceiling();
-        let mut policy = self.world.policy(&standing, self.bounds(begun.as_ref()));
+        let ceiling = self.ceiling();
+        let mut policy = self
+            .context
+            .policy(&applicable, self.bounds(ceiling.as_ref()));
         policy.mode = self.mode_now();
         if is_wary && policy.mode == PermissionMode::Auto {
             policy.mode = PermissionMode::AcceptEdits;
@@ -217,27 +224,31 @@ impl AgentActor {
     /// A definition that was changed while its agent works narrows at once, and widens at the next run. One that is
     /// gone leaves nothing.
     fn narrow_to_definition(&mut self) {
-        let edition = self.world.options.definitions.edition();
+        let edition = self.context.options.definitions.edition();
         if edition == self.edition || self.history.run().is_none() {
             return;
         }
         self.edition = edition;
-        let found = self.world.options.definitions.find(&self.session.agent);
+        let found = self.context.options.definitions.find(&self.session.agent);
         let mut newer = found.map_or_else(
             |_| vec![nothing(&self.session.agent)],
-            |found| self.world.bounding(&found),
+            |found| self.context.bounding(&found),
         );
         newer.retain(|newer| self.bounding.iter().all(|known| known != newer));
         if newer.is_empty() {
             return;
         }
-        let tools = newer.iter().fold(self.kit.toolset.clone(), |tools, newer| {
-            resolved_agent::owned(&tools, newer)
-        });
-        let limits = newer.iter().fold(self.kit.limits.clone(), |limits, newer| {
-            limits_of_both(&limits, newer)
-        });
-        self.kit = Arc::new(self.kit.narrowed(tools, limits));
+        let tools = newer
+            .iter()
+            .fold(self.resolved.toolset.clone(), |tools, newer| {
+                resolved_agent::owned(&tools, newer)
+            });
+        let limits = newer
+            .iter()
+            .fold(self.resolved.limits.clone(), |limits, newer| {
+                limits_of_both(&limits, newer)
+            });
+        self.resolved = Arc::new(self.resolved.narrowed(tools, limits));
         self.bounding.extend(newer);
         self.policy_of = None;
     }
@@ -266,7 +277,7 @@ impl AgentActor {
 
     /// Whether what the model has read may speak through it.
     fn is_tainted(&self) -> bool {
-        self.world.options.wary && self.history.outside().is_some()
+        self.context.options.wary && self.history.outside().is_some()
     }
 
     fn announce_taint(&mut self) {
@@ -286,22 +297,22 @@ impl AgentActor {
     /// Remembers that a person has changed the mode of this session here.
     pub(super) fn note_agreement(&self, body: &EventBody) {
         if matches!(body, EventBody::ModeChanged { mode: Some(_), by } if by == "user") {
-            let mut agreed = self
-                .world
-                .agreed
+            let mut mode_changes = self
+                .context
+                .mode_changes
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            agreed.insert(self.session.id.clone());
+            mode_changes.insert(self.session.id.clone());
         }
     }
 
     fn is_agreed_here(&self) -> bool {
-        let agreed = self
-            .world
-            .agreed
+        let mode_changes = self
+            .context
+            .mode_changes
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        agreed.contains(&self.session.id)
+        mode_changes.contains(&self.session.id)
     }
 
     /// The highest mode that the definitions let it have.
@@ -319,7 +330,7 @@ impl AgentActor {
             .mandate
             .as_ref()
             .map_or(PermissionMode::Bypass, |mandate| mandate.permission_mode);
-        self.world
+        self.context
             .options
             .policy
             .mode
@@ -333,7 +344,7 @@ impl AgentActor {
         let process = self.process_mode();
         let started_with = self
             .ceiling()
-            .map_or(process, |begun| begun.policy.mode.min(process));
+            .map_or(process, |ceiling| ceiling.policy.mode.min(process));
         match self.history.mode() {
             None => started_with,
             // The user may widen the mode of a top-level agent; that of a delegated agent is never widened.

@@ -26,7 +26,7 @@ pub(super) async fn run(agent: &mut AgentActor) -> Result<RunEndReason, Error> {
             Some(end) => Some(end),
             None => match decide(
                 &agent.history,
-                &agent.kit.limits,
+                &agent.resolved.limits,
                 agent.room(),
                 agent.checking(),
             ) {

@@ -67,7 +67,7 @@ pub struct RunView {
     /// What it cost so far.
     pub usage: Usage,
     /// What it was asked for, in this run.
-    pub wishes: Vec<Arc<ModelMessage>>,
+    pub requests: Vec<Arc<ModelMessage>>,
     /// Files it changed so far.
     pub files: Vec<FileNote>,
     /// How it changed them, as unified diffs; the first ones if they are many.
@@ -135,7 +135,7 @@ impl RunView {
             turns: 0,
             calls: 0,
             usage: Usage::none(),
-            wishes: Vec::new(),
+            requests: Vec::new(),
             files: Vec::new(),
             diff: String::new(),
             explored: Vec::new(),

@@ -42,7 +42,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
         .into_iter()
         .collect();
-    let duration = agent.world.now().since(run.started_at);
+    let duration = agent.context.now().since(run.started_at);
     let summary = RunEnd {
         status,
         text: run.text.as_str().to_owned(),
@@ -105,18 +105,18 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         failpoint::reach_at("reply.telling", agent.depth());
         apart
             .into_iter()
-            .for_each(|post| agent.world.store().post(post).detach());
-        agent.world.replies.tell(&id, &end);
+            .for_each(|post| agent.context.store().post(post).detach());
+        agent.context.delegations.tell(&id, &end);
         let _ = agent
-            .world
-            .errands
+            .context
+            .session_actions
             .send(SessionAction::Wake(mandate.parent.session));
     }
     // Stopping an agent stops what it has started.
     for task in left_running.into_iter().flatten() {
         let _ = agent
-            .world
-            .errands
+            .context
+            .session_actions
             .send(SessionAction::Cancel(task.session, task.task));
     }
     Ok(())
@@ -125,7 +125,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
 /// The end as it is told to another session. A blob is named by what is in it, so secrets go first.
 fn cleaned(agent: &AgentActor, end: &RunEnd) -> RunEnd {
     let text = agent
-        .world
+        .context
         .secrets()
         .clean(&end.text)
         .unwrap_or_else(|| end.text.clone());
@@ -137,7 +137,8 @@ fn cleaned(agent: &AgentActor, end: &RunEnd) -> RunEnd {
 
 /// All of an answer that is told in part.
 fn long_answer(agent: &AgentActor, end: &RunEnd) -> Option<Vec<u8>> {
-    task::is_cut(end, agent.kit.limits.answer_chars).then(|| end.text.trim().as_bytes().to_vec())
+    task::is_cut(end, agent.resolved.limits.answer_chars)
+        .then(|| end.text.trim().as_bytes().to_vec())
 }
 
 /// The reply to the delegating session. It is part of the commit that ends the run, so there is exactly one for every
@@ -156,16 +157,16 @@ fn reply(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> In
         &agent.session.agent,
         run,
         end,
-        agent.kit.limits.answer_chars,
+        agent.resolved.limits.answer_chars,
     ))];
-    let id = MessageId::from_entropy(agent.world.entropy());
+    let id = MessageId::from_entropy(agent.context.entropy());
     // The session that stopped it knows: the reply is read at its next run, and does not wake a session that was
     // stopped too.
     let silent = end.status == RunStatus::Cancelled || mandate.quiet;
     let message = Message {
         silent,
         outside: end.outside,
-        ..Message::new(id, parts, origin, agent.world.now())
+        ..Message::new(id, parts, origin, agent.context.now())
     };
     let session = mandate.parent.session.clone();
     InboxPost {

@@ -13,13 +13,13 @@ impl AgentActor {
     pub(super) fn set_up_verifiers(
         &mut self,
         around: &ProjectContext,
-        kit: &ResolvedAgent,
+        resolved: &ResolvedAgent,
         mandate: Option<&Mandate>,
     ) {
         let (found, mut unknown) =
-            around.checking(&kit.definition, &self.world.options.definitions);
-        let found = self.with_functions(&kit.definition.verifiers, found);
-        unknown.retain(|name| !self.world.options.checkers.contains_key(name));
+            around.checking(&resolved.definition, &self.context.options.definitions);
+        let found = self.with_functions(&resolved.definition.verifiers, found);
+        unknown.retain(|name| !self.context.options.checkers.contains_key(name));
         // A verifier's own work is not verified: it would never end.
         let is_checking = mandate.is_some_and(|mandate| mandate.mode == RunMode::Verifying);
         self.verifiers = if is_checking {
@@ -37,11 +37,11 @@ impl AgentActor {
             code: "verifier_missing",
             message: format!(
                 "verifier `{name}` of agent `{}` is not there and checks nothing",
-                kit.name
+                resolved.name
             ),
             hint: Some("rooftree agents validate".into()),
         });
-        self.remarks.extend(news.chain(unknown));
+        self.notices.extend(news.chain(unknown));
     }
 
     /// Adds verifiers that are functions of the embedding program; they take precedence over files of the same name.
@@ -50,7 +50,7 @@ impl AgentActor {
         names: &[String],
         found: Vec<(String, Verifier)>,
     ) -> Vec<(String, WorkCheck)> {
-        let checkers = &self.world.options.checkers;
+        let checkers = &self.context.options.checkers;
         let function = |name: &String| {
             Some((
                 name.clone(),

@@ -7,18 +7,18 @@ use super::{AgentActor, limits::RunEndReason, prompt};
 
 /// Says that the run must end, and why, if the model can do more than the definition allows.
 pub(super) fn refusal(agent: &AgentActor, model: &Model) -> Option<RunEndReason> {
-    if !agent.kit.definition.strict {
+    if !agent.resolved.definition.strict {
         return None;
     }
     let beyond = model
         .provider
-        .unenforced(&agent.kit.toolset.names(), &prompt::workplace(agent));
+        .unenforced(&agent.resolved.toolset.names(), &prompt::workplace(agent));
     if beyond.is_empty() {
         return None;
     }
     let message = format!(
         "agent `{}` is strict, and {} cannot be held to its definition",
-        agent.kit.name, model.choice
+        agent.resolved.name, model.choice
     );
     Some(RunEndReason::Failed(
         Problem::new(ErrorCode::ToolNotAllowed, message)

@@ -24,8 +24,8 @@ pub(super) fn ended(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &Ru
         status: status(end.status),
         process_group: None,
         detail: detail(end),
-        started_at: view.map_or_else(|| agent.world.now(), |view| view.started_at),
-        ended_at: Some(agent.world.now()),
+        started_at: view.map_or_else(|| agent.context.now(), |view| view.started_at),
+        ended_at: Some(agent.context.now()),
         child: Some(agent.session.id.clone()),
         data: data(agent, mandate),
     }
@@ -44,7 +44,12 @@ fn data(agent: &AgentActor, mandate: &Mandate) -> Map<String, Value> {
 
 /// Changes of a run in its own working copy. A copy without changes is removed at once.
 pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNote>> {
-    let copy: Workspace = serde_json::from_value(mandate?.workspace.clone()?).ok()?;
+    let mandate = mandate?;
+    let copy: Workspace = serde_json::from_value(mandate.workspace.clone()?).ok()?;
+    if mandate.mode == RunMode::Woken && !copy.root.is_dir() {
+        // Removed without changes when the run that it was made for ended.
+        return None;
+    }
     let (diffstat, files) = match workspace::changes(&copy).await {
         Ok(changes) if changes.files.is_empty() => {
             let _ = workspace::discard(&copy, false).await;

@@ -85,7 +85,7 @@ pub(super) struct OpenQuestion {
 pub(super) async fn put(
     agent: &mut AgentActor,
     wish: ToolQuestion,
-    standing: &mut Vec<OpenQuestion>,
+    open_questions: &mut Vec<OpenQuestion>,
 ) -> Result<(), Error> {
     let ToolQuestion {
         call,
@@ -136,23 +136,23 @@ pub(super) async fn put(
         words,
     };
     inquire::put(agent, &ask).await?;
-    standing.push(OpenQuestion {
+    open_questions.push(OpenQuestion {
         id,
         server,
         until,
         told,
     });
-    look(agent, standing).await
+    look(agent, open_questions).await
 }
 
 /// Tells the calls whose questions are answered, or whose time is up.
 pub(super) async fn look(
     agent: &mut AgentActor,
-    standing: &mut Vec<OpenQuestion>,
+    open_questions: &mut Vec<OpenQuestion>,
 ) -> Result<(), Error> {
-    for one in std::mem::take(standing) {
-        let answered = agent.world.store().answered(one.id.as_str()).await?;
-        let is_late = agent.world.now() >= one.until;
+    for one in std::mem::take(open_questions) {
+        let answered = agent.context.store().answered(one.id.as_str()).await?;
+        let is_late = agent.context.now() >= one.until;
         let (reply, by) = match answered {
             Some(answered) => match answered.response {
                 InquiryResponse::Question(reply) => (reply, answered.by),
@@ -162,7 +162,7 @@ pub(super) async fn look(
             },
             None if is_late => (declined("nobody answered in time"), "expired".into()),
             None => {
-                standing.push(one);
+                open_questions.push(one);
                 continue;
             }
         };
@@ -174,17 +174,17 @@ pub(super) async fn look(
 /// Takes back what was asked: the run ends.
 pub(super) async fn withdraw(
     agent: &mut AgentActor,
-    standing: Vec<OpenQuestion>,
+    open_questions: Vec<OpenQuestion>,
 ) -> Result<(), Error> {
-    for one in standing {
+    for one in open_questions {
         settle(agent, one, declined("the run ended"), "cancelled".into()).await?;
     }
     Ok(())
 }
 
 /// The earliest deadline of the open questions.
-pub(super) fn until(standing: &[OpenQuestion]) -> Option<Timestamp> {
-    standing.iter().map(|one| one.until).min()
+pub(super) fn until(open_questions: &[OpenQuestion]) -> Option<Timestamp> {
+    open_questions.iter().map(|one| one.until).min()
 }
 
 async fn settle(

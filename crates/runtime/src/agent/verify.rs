@@ -73,7 +73,7 @@ pub(super) async fn verify(agent: &mut AgentActor) -> Result<Option<RunEndReason
         }
     }
     let passed = reports.iter().all(|report| report.passed);
-    let attempts = agent.kit.limits.verify_attempts;
+    let attempts = agent.resolved.limits.verify_attempts;
     let again = !passed && attempt < attempts;
     rooftree_store::failpoint::reach_at("run.verified", agent.depth());
     agent.note(EventBody::RunVerified(Verdict {

@@ -24,7 +24,7 @@ impl AgentActor {
         let directory = match own {
             Some(own) => own,
             None if self.session.cwd.is_dir() => return false,
-            None => match original(&self.world, &self.session).await {
+            None => match original(&self.context, &self.session).await {
                 Some(original) => original,
                 None => return false,
             },
@@ -32,7 +32,7 @@ impl AgentActor {
         if directory == self.session.cwd {
             return false;
         }
-        self.remarks.push(moved(&self.session.cwd, &directory));
+        self.notices.push(moved(&self.session.cwd, &directory));
         self.session.cwd.clone_from(&directory);
         self.journal.works_in(directory);
         true
@@ -40,9 +40,9 @@ impl AgentActor {
 }
 
 /// Fallback directory of a session whose working copy was removed: the directory the copy was made from.
-pub(crate) async fn original(world: &RuntimeContext, session: &Session) -> Option<PathBuf> {
+pub(crate) async fn original(context: &RuntimeContext, session: &Session) -> Option<PathBuf> {
     // The task that opened a session has the same id under another prefix.
-    let task = world
+    let task = context
         .store()
         .task(RunId::derived_from(session.id.as_str()).as_str())
         .await

@@ -43,7 +43,7 @@ pub struct TreeSubscription {
     ended: HashSet<RunId>,
     births: broadcast::Receiver<Arc<Event>>,
     changes: watch::Receiver<u64>,
-    patience: IdleTimer,
+    idle_timer: IdleTimer,
     /// Delegated runs that must be somewhere, and whose session is not known yet.
     wanted: BTreeSet<RunId>,
     then: TreeStep,
@@ -82,7 +82,7 @@ impl TreeSubscription {
             ended: HashSet::new(),
             births,
             changes,
-            patience: IdleTimer::new(),
+            idle_timer: IdleTimer::new(),
             wanted: BTreeSet::new(),
             then: TreeStep::Begin,
             has_begun: root.after > 0,
@@ -124,7 +124,7 @@ impl TreeSubscription {
             born = self.births.recv(), if self.has_begun => born.map_or(TreeWakeup::Hint, TreeWakeup::Birth),
             Some((subscription, event)) = self.branches.next() => TreeWakeup::Said(Box::new(subscription), event),
             _ = self.changes.changed(), if is_looking => TreeWakeup::Hint,
-            () = self.patience.end(), if is_looking => TreeWakeup::Hint,
+            () = self.idle_timer.end(), if is_looking => TreeWakeup::Hint,
         }
     }
 

@@ -18,7 +18,7 @@ const AT_ONCE: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Accepts connections for as long as the socket is open.
-pub(super) async fn serve(listener: UnixListener, guests: CallSessions) {
+pub(super) async fn serve(listener: UnixListener, sessions: CallSessions) {
     let room = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok(permit) = room.clone().acquire_owned().await else {
@@ -26,9 +26,9 @@ pub(super) async fn serve(listener: UnixListener, guests: CallSessions) {
         };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let guests = guests.clone();
+                let sessions = sessions.clone();
                 tokio::spawn(async move {
-                    answer(stream, &guests).await;
+                    answer(stream, &sessions).await;
                     drop(permit);
                 });
             }
@@ -38,11 +38,11 @@ pub(super) async fn serve(listener: UnixListener, guests: CallSessions) {
     }
 }
 
-async fn answer(stream: UnixStream, guests: &CallSessions) {
+async fn answer(stream: UnixStream, sessions: &CallSessions) {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     let reply = match timeout(PATIENCE, asked(&mut reader)).await {
-        Ok(Ok(request)) => heard(request, guests, &mut reader).await,
+        Ok(Ok(request)) => heard(request, sessions, &mut reader).await,
         Ok(Err(reply)) => Some(reply),
         Err(_) => Some(CallSocketReply::failed(
             ErrorCode::InvalidArguments,
@@ -79,21 +79,21 @@ async fn asked(
 /// Forwards the request to the agent; none if the client has disconnected.
 async fn heard(
     request: CallSocketRequest,
-    guests: &CallSessions,
+    sessions: &CallSessions,
     reader: &mut BufReader<OwnedReadHalf>,
 ) -> Option<CallSocketReply> {
-    let guest = hold(guests).get(&request.token).cloned();
-    let Some(guest) = guest else {
+    let session = hold(sessions).get(&request.token).cloned();
+    let Some(session) = session else {
         let words = "this token is of no call that is running: it is valid only for commands of the call it was \
                      given to, and only until that call ends";
         return Some(CallSocketReply::failed(ErrorCode::Unauthorized, words));
     };
-    let gone = guest.ended.child_token();
+    let gone = session.ended.child_token();
     // A client that disconnects cancels its request.
     let _leaving = gone.clone().drop_guard();
     let (answer, answered) = oneshot::channel();
-    match guest.knocks.try_send(CallRequest {
-        inside: guest.call,
+    match session.requests.try_send(CallRequest {
+        inside: session.call,
         request,
         answer,
         gone: gone.clone(),

@@ -32,7 +32,7 @@ pub(super) struct BuildOutcome {
 pub(super) fn fill(
     draft: &DefinitionDraft,
     base: Option<&AgentDefinition>,
-    knowledge: &LoaderContext,
+    loader_context: &LoaderContext,
 ) -> BuildOutcome {
     let mut definition = base.cloned().unwrap_or_default();
     definition.name.clone_from(&draft.name);
@@ -46,7 +46,7 @@ pub(super) fn fill(
     let mut filling = DefinitionBuilder {
         definition,
         complaints,
-        knowledge,
+        loader_context,
         thinking: ModelFields::default(),
         place: draft.place.clone(),
         has_tools: false,
@@ -70,7 +70,7 @@ struct ModelFields {
 struct DefinitionBuilder<'a> {
     definition: AgentDefinition,
     complaints: FileDiagnostics<'a>,
-    knowledge: &'a LoaderContext,
+    loader_context: &'a LoaderContext,
     thinking: ModelFields,
     /// What complaints begin with where a file holds many definitions.
     place: String,
@@ -147,12 +147,12 @@ impl DefinitionBuilder<'_> {
             }
             DefinitionField::McpServers => self.servers(entry),
             DefinitionField::Own => self.own(entry),
-            field => self.manner(field, entry),
+            field => self.behaviour_fields(field, entry),
         }
     }
 
     /// Fields about behaviour and appearance, rather than permissions.
-    fn manner(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
+    fn behaviour_fields(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
         match field {
             DefinitionField::Examples => {
                 self.definition.examples = self.typed(entry).unwrap_or_default()

@@ -24,7 +24,7 @@ pub(super) fn builtin() -> &'static [Arc<AgentDefinition>] {
     static READ: OnceLock<Vec<Arc<AgentDefinition>>> = OnceLock::new();
     READ.get_or_init(|| {
         // Whether a tool is there is for the toolset to say: what is not is simply not offered.
-        let knowledge = LoaderContext {
+        let loader_context = LoaderContext {
             tools: names::tools().map(|name| vec![name.to_owned()]).collect(),
             ..LoaderContext::default()
         };
@@ -38,7 +38,7 @@ pub(super) fn builtin() -> &'static [Arc<AgentDefinition>] {
                 draft::markdown(text, Path::new(&format!("{name}.md")), &source).drafts
             })
             .collect();
-        resolve(&drafts, &[], &knowledge)
+        resolve(&drafts, &[], &loader_context)
             .definitions
             .into_iter()
             .map(Arc::new)

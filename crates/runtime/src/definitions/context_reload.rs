@@ -56,9 +56,9 @@ struct ContextStamp {
 
 impl From<ProjectContext> for ContextWatcher {
     /// These, and never others.
-    fn from(surroundings: ProjectContext) -> Self {
+    fn from(project_context: ProjectContext) -> Self {
         Self {
-            current: Arc::new(RwLock::new(Arc::new(surroundings))),
+            current: Arc::new(RwLock::new(Arc::new(project_context))),
             watch: None,
         }
     }
@@ -152,20 +152,20 @@ impl ContextWatch {
             .as_ref()
             .map_or(self.places.trust, |ask| ask());
         let places = self.places.clone().trusted(trust);
-        let mut surroundings = ProjectContext::read(&places, self.instruction_bytes);
+        let mut project_context = ProjectContext::read(&places, self.instruction_bytes);
         *seen = ContextStamp {
             at: seen.at,
-            ..ContextStamp::of(&surroundings, &places, &self.recheck, since)
+            ..ContextStamp::of(&project_context, &places, &self.recheck, since)
         };
-        surroundings.remarks.extend(untrusted(&places));
+        project_context.remarks.extend(untrusted(&places));
         let is_new = |remark: &&String| !self.known.contains(remark);
-        surroundings.news = surroundings
+        project_context.news = project_context
             .remarks
             .iter()
             .filter(is_new)
             .cloned()
             .collect();
-        Some(surroundings)
+        Some(project_context)
     }
 }
 
@@ -194,14 +194,14 @@ fn untrusted(places: &SearchDirs) -> Option<String> {
 impl ContextStamp {
     /// What was read, beginning at this time.
     fn of(
-        surroundings: &ProjectContext,
+        project_context: &ProjectContext,
         places: &SearchDirs,
         recheck: &TrustRecheck,
         since: SystemTime,
     ) -> Self {
-        let mut paths = places.surroundings();
-        paths.extend(surroundings.instructions.files.iter().cloned());
-        paths.extend(surroundings.instructions.missing.iter().cloned());
+        let mut paths = places.project_context();
+        paths.extend(project_context.instructions.files.iter().cloned());
+        paths.extend(project_context.instructions.missing.iter().cloned());
         paths.extend(recheck.files.iter().cloned());
         paths.truncate(MOST);
         let (stamp, latest) = stamped(&paths);

@@ -44,7 +44,7 @@ pub struct DefinitionLibrary {
     /// The directories.
     pub places: SearchDirs,
     /// Models, tools and variables.
-    pub knowledge: LoaderContext,
+    pub loader_context: LoaderContext,
     /// What goes before all files.
     pub documents: Vec<DefinitionDocument>,
     /// Says whether the project is still trusted, for files that changed after they were read.
@@ -104,10 +104,10 @@ impl DefinitionLibrary {
     }
 
     /// Reads these files and directories alone, in the manner of where they lie, or in this one.
-    pub fn load_files(&self, paths: &[PathBuf], manner: Option<AgentDialect>) -> LoadedDefinitions {
+    pub fn load_files(&self, paths: &[PathBuf], given: Option<AgentDialect>) -> LoadedDefinitions {
         let mut all = FileDrafts::default();
         for path in paths {
-            let dialect = manner.unwrap_or_else(|| dialect_of(path));
+            let dialect = given.unwrap_or_else(|| dialect_of(path));
             let directory = DefinitionDir {
                 path: path.clone(),
                 level: DefinitionLevel::Project,
@@ -160,7 +160,7 @@ impl DefinitionLibrary {
             .iter()
             .map(|definition| (**definition).clone())
             .collect();
-        let mut loaded = resolve(&all.drafts, &builtin, &self.knowledge);
+        let mut loaded = resolve(&all.drafts, &builtin, &self.loader_context);
         loaded.diagnostics.splice(0..0, all.diagnostics);
         loaded
             .diagnostics

@@ -13,7 +13,7 @@ pub type VariableLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 #[derive(Clone)]
 pub struct LoaderContext {
     /// Which model a name means.
-    pub naming: ModelNaming,
+    pub model_resolver: ModelNaming,
     /// The tools there are: canonical name first, then its other names.
     pub tools: Arc<[Vec<String>]>,
     /// Variables, for `${NAME}`.
@@ -24,7 +24,7 @@ impl Default for LoaderContext {
     /// Models must be written out, no tool is there, no variable is set.
     fn default() -> Self {
         Self {
-            naming: Arc::new(|name| name.parse()),
+            model_resolver: Arc::new(|name| name.parse()),
             tools: Arc::new([]),
             variables: Arc::new(|_| None),
         }

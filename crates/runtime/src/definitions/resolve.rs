@@ -22,12 +22,12 @@ pub struct LoadedDefinitions {
 pub(super) fn resolve(
     drafts: &[DefinitionDraft],
     builtin: &[AgentDefinition],
-    knowledge: &LoaderContext,
+    loader_context: &LoaderContext,
 ) -> LoadedDefinitions {
     let mut resolver = DefinitionResolver {
         drafts,
         builtin,
-        knowledge,
+        loader_context,
         done: vec![None; drafts.len()],
         loaded: LoadedDefinitions::default(),
     };
@@ -44,7 +44,7 @@ pub(super) fn resolve(
 struct DefinitionResolver<'a> {
     drafts: &'a [DefinitionDraft],
     builtin: &'a [AgentDefinition],
-    knowledge: &'a LoaderContext,
+    loader_context: &'a LoaderContext,
     /// Not looked at yet; looked at and of no use; a definition.
     done: Vec<Option<Option<AgentDefinition>>>,
     loaded: LoadedDefinitions,
@@ -62,7 +62,7 @@ impl DefinitionResolver<'_> {
         };
         let definition = match base {
             Ok(base) => {
-                let filled = fill(draft, base.as_ref(), self.knowledge);
+                let filled = fill(draft, base.as_ref(), self.loader_context);
                 self.loaded.diagnostics.extend(filled.diagnostics);
                 filled.definition
             }

@@ -164,7 +164,7 @@ impl SearchDirs {
 
     /// Every file and directory that rules, skills, verifiers and instructions are in or would be in,
     /// trusted or not. What would be in a directory that is not there needs no look of its own.
-    pub(super) fn surroundings(&self) -> Vec<PathBuf> {
+    pub(super) fn project_context(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut owner = |owner: &Path| {
             if !owner.is_dir() {

@@ -34,7 +34,7 @@ pub(super) struct CacheableQuestion {
     directory: PathBuf,
     since: SystemTime,
     /// Instructions and rules the prompt was made of, which may lie outside of the directory.
-    surroundings: Arc<ProjectContext>,
+    project_context: Arc<ProjectContext>,
 }
 
 impl CacheableQuestion {
@@ -59,14 +59,18 @@ impl CacheableQuestion {
         if !is_plain || !only_looks || mandate.tools.is_empty() {
             return None;
         }
-        let kit = caller
-            .world
-            .kit(&asking.definition.name, Some(mandate))
+        let resolved = caller
+            .context
+            .resolved(&asking.definition.name, Some(mandate))
             .ok()?;
         // As the child would find them now, not as they were when the caller's run began.
-        let surroundings = caller.world.options.surroundings.now();
-        let prompt =
-            crate::agent::prompt::system(&caller.world, &kit, &surroundings, &caller.session.cwd);
+        let project_context = caller.context.options.project_context.now();
+        let prompt = crate::agent::prompt::system(
+            &caller.context,
+            &resolved,
+            &project_context,
+            &caller.session.cwd,
+        );
         let Mandate {
             model,
             tools,
@@ -89,16 +93,16 @@ impl CacheableQuestion {
             text,
             directory,
             since: SystemTime::now(),
-            surroundings,
+            project_context,
         })
     }
 
     /// The answer, if it is known and still holds.
     pub(super) async fn known(&self, caller: &Caller) -> Option<(TaskNote, Arc<RunEnd>)> {
-        let kept = caller.world.answers.find(&self.text)?;
+        let kept = caller.context.answer_cache.find(&self.text)?;
         if !Arc::ptr_eq(
-            &self.surroundings,
-            &caller.world.options.surroundings.afresh(),
+            &self.project_context,
+            &caller.context.options.project_context.afresh(),
         ) {
             return None;
         }
@@ -118,9 +122,9 @@ impl CacheableQuestion {
         if !end.is_success() || end.outside {
             return;
         }
-        let (world, note, end) = (caller.world.clone(), asked.note(), end.clone());
-        world.crew.clone().spawn(async move {
-            let (store, tools) = (&**world.store(), &world.options.tools);
+        let (context, note, end) = (caller.context.clone(), asked.note(), end.clone());
+        context.task_tracker.clone().spawn(async move {
+            let (store, tools) = (&**context.store(), &context.options.tools);
             if !dependencies::are_covered(store, tools, &note.session, &self.directory).await {
                 return;
             }
@@ -129,8 +133,13 @@ impl CacheableQuestion {
             };
             // What changed while it looked may have been seen in either state.
             let is_settled = state.latest + COARSE < self.since;
-            if is_settled && Arc::ptr_eq(&self.surroundings, &world.options.surroundings.afresh()) {
-                world.answers.keep(
+            if is_settled
+                && Arc::ptr_eq(
+                    &self.project_context,
+                    &context.options.project_context.afresh(),
+                )
+            {
+                context.answer_cache.keep(
                     self.text,
                     CachedAnswer {
                         files: state.name,

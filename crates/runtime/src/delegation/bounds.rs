@@ -20,8 +20,8 @@ pub(super) fn check(
     if request.surface == DelegationSurface::Verifier && definition.use_as != UseAs::Primary {
         return Ok(());
     }
-    if caller.depth() >= caller.kit.limits.depth {
-        return Err(DelegationError::TooDeep(caller.kit.limits.depth));
+    if caller.depth() >= caller.resolved.limits.depth {
+        return Err(DelegationError::TooDeep(caller.resolved.limits.depth));
     }
     // A fork delegates to the same agent.
     if request.is_fork() || may_ask(caller, definition) {
@@ -37,7 +37,7 @@ pub(super) fn check(
 /// Whether the definitions of the two let one ask the other. One that is hidden is started by people only; those that
 /// come with the program are merely not listed.
 pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
-    let scope = &caller.kit.definition.agents;
+    let scope = &caller.resolved.definition.agents;
     let is_hidden = definition.hidden && definition.source.level != DefinitionLevel::Builtin;
     !is_hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
 }

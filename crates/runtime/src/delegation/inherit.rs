@@ -43,7 +43,7 @@ pub(super) fn mandate(
     let mut most = at_most(caller, definition, call, own_rights);
     // A verifier only reads, unless its definition names the tools it needs.
     if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
-        let brought = mcp_scope::brought(definition, &caller.kit.definition);
+        let brought = mcp_scope::brought(definition, &caller.resolved.definition);
         most.tools
             .retain(|name| READ_ONLY.contains(&name.as_str()) || brought.contains(name));
     }
@@ -62,7 +62,7 @@ pub(super) fn mandate(
 
 /// Turns of a sub-agent whose call and definition say nothing, in the dialect of the caller.
 fn usual_turns(caller: &Caller, definition: &AgentDefinition) -> Option<u32> {
-    let is_emdash = caller.kit.definition.source.dialect == AgentDialect::Emdash;
+    let is_emdash = caller.resolved.definition.source.dialect == AgentDialect::Emdash;
     (is_emdash && definition.max_turns.is_none()).then_some(EMDASH_TURNS)
 }
 
@@ -123,7 +123,8 @@ fn called_for(
 }
 
 fn named(caller: &Caller, name: &str) -> Result<ModelChoice, DelegationError> {
-    (caller.world.options.naming)(name).map_err(|problem| DelegationError::Model(problem.message))
+    (caller.context.options.model_resolver)(name)
+        .map_err(|problem| DelegationError::Model(problem.message))
 }
 
 fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> ModelChoice {

@@ -56,29 +56,33 @@ pub(super) async fn provision(
     {
         return Ok(None);
     }
-    let world = &caller.world;
+    let context = &caller.context;
     // The same call, made again after a crash: the copy is there, and so is the message about it.
     let task = RunId::derived_from(asking.call.as_str());
     let is_repeated = match asking.target {
         DelegationTarget::Known(_) => {
-            matches!(world.store().task(task.as_str()).await, Ok(Some(_)))
+            matches!(context.store().task(task.as_str()).await, Ok(Some(_)))
         }
-        _ => matches!(world.store().session(asking.target.id()).await, Ok(Some(_))),
+        _ => matches!(
+            context.store().session(asking.target.id()).await,
+            Ok(Some(_))
+        ),
     };
     if is_repeated {
         return Ok(None);
     }
     let from = match asking.target {
         // Its own copy was removed; the next one is made from the same original.
-        DelegationTarget::Known(session) => match working_directory::original(world, session).await
-        {
-            Some(original) => original,
-            None => return Ok(None),
-        },
+        DelegationTarget::Known(session) => {
+            match working_directory::original(context, session).await {
+                Some(original) => original,
+                None => return Ok(None),
+            }
+        }
         DelegationTarget::New(_) | DelegationTarget::Fork { .. } => caller.session.cwd.clone(),
     };
     let unique = asking.call.as_str();
-    let place = &world.options.workspaces;
+    let place = &context.options.workspaces;
     let made = workspace::provision(&from, &asking.definition.name, unique, place).await;
     made.map(Some).map_err(|problem| {
         let fix = problem

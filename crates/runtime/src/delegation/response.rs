@@ -19,15 +19,15 @@ const LISTED: (usize, usize) = (50, 2_000);
 /// What the run answered. Text that is too long is cut within the JSON, and all of it is kept in a blob.
 pub(super) async fn spelled(caller: &Caller, asked: &ActiveDelegation, end: &RunEnd) -> String {
     let text = task::answer(&asked.agent, &asked.task, end, usize::MAX);
-    let text = caller.world.secrets().clean(&text).unwrap_or(text);
+    let text = caller.context.secrets().clean(&text).unwrap_or(text);
     let about = about(caller, asked, end).await;
-    let limit = caller.kit.limits.answer_chars;
+    let limit = caller.resolved.limits.answer_chars;
     let whole = written(&with_text(asked, end, &about, &text, false));
     if !truncate::is_long(&whole, limit) {
         return whole;
     }
     let blob = caller
-        .world
+        .context
         .store()
         .put_blob(text.as_bytes().to_vec())
         .await
@@ -97,7 +97,7 @@ fn told(record: &ToolRecord) -> Value {
 
 /// The events of the run, as far as they can be read.
 async fn events(caller: &Caller, asked: &ActiveDelegation) -> Vec<EventBody> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let filter = RunFilter {
         run: Some(asked.task.clone()),
         limit: 1,

@@ -30,7 +30,7 @@ pub(super) fn at_most(
     own_rights: bool,
 ) -> Mandate {
     let policy = if own_rights {
-        &caller.world.options.policy
+        &caller.context.options.policy
     } else {
         &caller.policy
     };
@@ -65,7 +65,7 @@ fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
     let confinement = caller.confinement.clone();
     if own_rights {
         // What an agent exposed over HTTP cannot read, no peer reads for it.
-        let general = caller.world.options.sandbox.confinement.clone();
+        let general = caller.context.options.sandbox.confinement.clone();
         return Confinement {
             reading: general.reading.max(confinement.reading),
             ..general
@@ -91,12 +91,12 @@ fn rules(
 
 /// Invariant: without rights of its own, an agent has no tool that the one who asks lacks.
 fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec<String> {
-    let held = caller.kit.toolset.names();
-    let remote = caller.kit.toolset.iter().filter(|tool| {
+    let held = caller.resolved.toolset.names();
+    let remote = caller.resolved.toolset.iter().filter(|tool| {
         let name = tool.spec().name.as_str();
         name.starts_with(PREFIX) || RESOURCE_TOOLS.contains(&name)
     });
-    let all = Toolset::new(caller.world.options.tools.iter().chain(remote).cloned());
+    let all = Toolset::new(caller.context.options.tools.iter().chain(remote).cloned());
     let defined = all
         .scoped(&definition.tools)
         .capable(&definition.capabilities);
@@ -109,9 +109,9 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
         names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
     // So are the servers it brings along. Which tools they have is not known before they are asked.
     let more = if own_rights {
-        mcp_scope::own(&caller.world.options.servers, definition)
+        mcp_scope::own(&caller.context.options.servers, definition)
     } else {
-        mcp_scope::brought(definition, &caller.kit.definition)
+        mcp_scope::brought(definition, &caller.resolved.definition)
     };
     names.map(str::to_owned).chain(more).collect()
 }
@@ -121,7 +121,7 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
 /// Invariant: a project's definition is never a trusted peer. The definition that names it may have meant the one it
 /// shadows.
 pub(super) fn is_trusted_peer(caller: &Caller, definition: &AgentDefinition) -> bool {
-    let asker = &caller.kit.definition;
+    let asker = &caller.resolved.definition;
     let is_project = |one: &AgentDefinition| one.source.level == DefinitionLevel::Project;
     !is_project(asker) && !is_project(definition) && is_listed(&asker.agents, &definition.name)
 }

@@ -40,7 +40,7 @@ impl DelegationTarget {
     }
 
     /// Whether something else is worked on in it, or waits there.
-    pub(super) async fn is_busy(&self, world: &RuntimeContext) -> bool {
+    pub(super) async fn is_busy(&self, context: &RuntimeContext) -> bool {
         let Self::Known(session) = self else {
             return false;
         };
@@ -49,8 +49,8 @@ impl DelegationTarget {
             limit: 1,
             ..RunFilter::default()
         };
-        let runs = world.store().runs(filter).await.unwrap_or_default();
-        let waiting = world
+        let runs = context.store().runs(filter).await.unwrap_or_default();
+        let waiting = context
             .store()
             .waiting(&session.id, Lane::Mail, 1)
             .await
@@ -77,11 +77,11 @@ impl DelegationTarget {
     /// Queues the opening, if it is to be opened.
     pub(super) fn open(
         self,
-        world: &RuntimeContext,
+        context: &RuntimeContext,
     ) -> impl Future<Output = Result<(), StoreError>> + use<> {
         let pending = match self {
-            Self::New(row) => Some(world.store().open(*row)),
-            Self::Fork { from, at, row } => Some(world.store().fork(&from, at, *row)),
+            Self::New(row) => Some(context.store().open(*row)),
+            Self::Fork { from, at, row } => Some(context.store().fork(&from, at, *row)),
             Self::Known(_) => None,
         };
         async move {
@@ -99,9 +99,9 @@ pub(super) async fn definition(
     request: &DelegationRequest,
 ) -> Result<Arc<AgentDefinition>, DelegationError> {
     if request.is_fork() {
-        return Ok(caller.kit.definition.clone());
+        return Ok(caller.resolved.definition.clone());
     }
-    let found = caller.world.options.definitions.find(&request.agent);
+    let found = caller.context.options.definitions.find(&request.agent);
     found.map_err(|_| {
         let known: Vec<String> = super::tools::accessible(caller)
             .map(|known| known.name.clone())
@@ -174,7 +174,7 @@ async fn latest(
         ..SessionFilter::default()
     };
     Ok(caller
-        .world
+        .context
         .store()
         .sessions(filter)
         .await
@@ -189,7 +189,7 @@ async fn known(
     definition: &AgentDefinition,
     named: &str,
 ) -> Result<DelegationTarget, DelegationError> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let missing = || DelegationError::NoSession(format!("there is no session `{named}`"));
     let id = if named.starts_with(RunId::PREFIX) {
         let task = store.task(named).await.map_err(DelegationError::from)?;

@@ -55,7 +55,7 @@ fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
 
 /// The agents this one may ask, by name.
 pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefinition>> {
-    let all = caller.world.options.definitions.iter();
+    let all = caller.context.options.definitions.iter();
     all.filter(|definition| bounds::may_ask(caller, definition))
         .filter(|definition| !definition.hidden && !definition.name.eq_ignore_ascii_case("lead"))
 }
@@ -69,7 +69,7 @@ fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
 
 /// A delegated run of this session, by its id or the end of it, or by the session it runs in.
 async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let task = if id.starts_with(SessionId::PREFIX) {
         let tasks = store.tasks(Some(&caller.session.id)).await.ok()?;
         let is_there = |task: &TaskRow| {

@@ -41,13 +41,13 @@ impl DelegationWait<'_> {
     /// Waits for the end, for patience to run out, or to be told to stop, which stops the run too.
     pub(super) async fn wait(
         mut self,
-        world: &RuntimeContext,
+        context: &RuntimeContext,
         cancel: &CancellationToken,
     ) -> WaitOutcome {
-        let mut changes = world.store().changes();
+        let mut changes = context.store().changes();
         // It may have ended before this wait began, in an earlier process.
         if self.asked.is_repeated
-            && let Some(end) = look(world, &self.asked.task).await
+            && let Some(end) = look(context, &self.asked.task).await
         {
             return WaitOutcome::Ended(end);
         }
@@ -56,15 +56,15 @@ impl DelegationWait<'_> {
                 biased;
                 Ok(end) = &mut self.told.end => return WaitOutcome::Ended(end),
                 () = cancel.cancelled() => {
-                    self.stop(world).await;
+                    self.stop(context).await;
                     return WaitOutcome::Cancelled;
                 }
                 () = &mut self.told.too_late => return match self.late {
                     TimeoutAction::Detach => WaitOutcome::Detached,
-                    TimeoutAction::Stop => WaitOutcome::Stopped(self.stop(world).await),
+                    TimeoutAction::Stop => WaitOutcome::Stopped(self.stop(context).await),
                 },
                 // Another process may have ended it.
-                _ = changes.changed() => if let Some(end) = look(world, &self.asked.task).await {
+                _ = changes.changed() => if let Some(end) = look(context, &self.asked.task).await {
                     return WaitOutcome::Ended(end);
                 },
             }
@@ -72,11 +72,11 @@ impl DelegationWait<'_> {
     }
 
     /// Stops the run, unless the runtime itself stops: then it goes on at the next start.
-    async fn stop(self, world: &RuntimeContext) -> Option<Arc<RunEnd>> {
-        if world.closing.is_cancelled() {
+    async fn stop(self, context: &RuntimeContext) -> Option<Arc<RunEnd>> {
+        if context.closing.is_cancelled() {
             return None;
         }
-        let _ = world.errands.send(SessionAction::Cancel(
+        let _ = context.session_actions.send(SessionAction::Cancel(
             self.asked.session.clone(),
             self.asked.task.clone(),
         ));
@@ -85,16 +85,16 @@ impl DelegationWait<'_> {
 }
 
 /// The end of a run, if the store has it.
-pub(super) async fn look(world: &RuntimeContext, task: &RunId) -> Option<Arc<RunEnd>> {
+pub(super) async fn look(context: &RuntimeContext, task: &RunId) -> Option<Arc<RunEnd>> {
     let filter = RunFilter {
         run: Some(task.clone()),
         limit: 1,
         ..RunFilter::default()
     };
-    let row = world.store().runs(filter).await.ok()?.pop()?;
+    let row = context.store().runs(filter).await.ok()?.pop()?;
     match row.ended?.body {
         EventBody::RunCompleted(end) => {
-            world.replies.release(task);
+            context.delegations.release(task);
             Some(Arc::new(end))
         }
         _ => None,

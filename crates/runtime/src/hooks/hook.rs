@@ -38,7 +38,7 @@ pub struct ConfiguredHook {
     /// What is asked.
     pub action: HookAction,
     /// How long it may think.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Whether its answer is waited for.
     pub wait: HookWait,
     /// What a failure means at a point where something waits to pass.
@@ -110,7 +110,7 @@ impl ConfiguredHook {
             matcher: HookMatcher::All,
             condition: None,
             action,
-            patience: PATIENCE,
+            timeout: PATIENCE,
             wait: HookWait::Foreground,
             on_failure: HookFailureMode::Closed,
             once: None,
@@ -140,13 +140,13 @@ impl ConfiguredHook {
     }
 
     /// Whether it is to be asked on this occasion.
-    pub fn is_for(&self, occasion: &HookPayload) -> bool {
-        self.point == occasion.point
-            && self.matcher.is_for(&occasion.names)
+    pub fn is_for(&self, payload: &HookPayload) -> bool {
+        self.point == payload.point
+            && self.matcher.is_for(&payload.names)
             && self
                 .condition
                 .as_ref()
-                .is_none_or(|rule| occasion.is_meant_by(rule))
+                .is_none_or(|rule| payload.is_meant_by(rule))
     }
 
     /// Whether it may be asked in this session; notes that it was.
@@ -166,22 +166,22 @@ impl ConfiguredHook {
     /// Asks it. It is ended when its time is over, and when the wait is dropped.
     pub async fn ask(
         &self,
-        occasion: &HookPayload,
-        ground: &HookRunContext,
+        payload: &HookPayload,
+        run_context: &HookRunContext,
         clock: &dyn Clock,
     ) -> Result<HookAnswer, HookError> {
         let asking = async {
             match &self.action {
                 HookAction::Program(program) => {
                     let (hook, root, cwd) =
-                        (self.clone(), ground.root(occasion), occasion.cwd.clone());
-                    ground
+                        (self.clone(), run_context.root(payload), payload.cwd.clone());
+                    run_context
                         .is_unchanged(move || hook.scripts(&root, &cwd))
                         .await?;
-                    program.ask(occasion, ground, self.level).await
+                    program.ask(payload, run_context, self.level).await
                 }
-                HookAction::Service(service) => service.ask(occasion, ground, self.level).await,
-                HookAction::Handler(handler) => Ok(handler(occasion.clone()).await),
+                HookAction::Service(service) => service.ask(payload, run_context, self.level).await,
+                HookAction::Handler(handler) => Ok(handler(payload.clone()).await),
             }
         };
         tokio::select! {
@@ -190,7 +190,7 @@ impl ConfiguredHook {
             said = AssertUnwindSafe(asking).catch_unwind() => {
                 said.unwrap_or_else(|_| Err(HookError::Crashed("it panicked".into())))
             }
-            () = clock.sleep(self.patience) => Err(HookError::OutOfTime),
+            () = clock.sleep(self.timeout) => Err(HookError::OutOfTime),
         }
     }
 

@@ -64,18 +64,18 @@ impl HookService {
     /// Asks it. Whatever is no answer is a failure: a service that is down has not looked.
     pub(super) async fn ask(
         &self,
-        occasion: &HookPayload,
-        ground: &HookRunContext,
+        payload: &HookPayload,
+        run_context: &HookRunContext,
         level: DefinitionLevel,
     ) -> Result<HookAnswer, HookError> {
         let bounds = WebBounds {
             wire_bytes: LONGEST,
             unpacked_bytes: LONGEST,
-            ..ground.web.bounds
+            ..run_context.web.bounds
         };
         let mut web = WebConfig {
             bounds,
-            ..ground.web.clone()
+            ..run_context.web.clone()
         };
         if level != DefinitionLevel::Project {
             web.allow_private.extend(loopback(&self.url));
@@ -88,7 +88,7 @@ impl HookService {
         let asked = JsonPost {
             url: self.url.clone(),
             headers,
-            body: occasion.input(),
+            body: payload.input(),
         };
         let reply = post(&web, asked)
             .await
@@ -96,7 +96,7 @@ impl HookService {
         if !(200..300).contains(&reply.status) {
             return Err(HookError::Status(reply.status));
         }
-        HookAnswer::printed(occasion.point, &reply.text).map_err(HookError::NotUnderstood)
+        HookAnswer::printed(payload.point, &reply.text).map_err(HookError::NotUnderstood)
     }
 }
 

@@ -12,33 +12,38 @@ use super::{HookError, HookPayload, HookRunContext};
 /// Starts it, and says what people should know about how it runs.
 pub(super) async fn started(
     mut spawn: SpawnRequest,
-    occasion: &HookPayload,
-    ground: &HookRunContext,
+    payload: &HookPayload,
+    run_context: &HookRunContext,
 ) -> Result<(StreamedProcess, Option<String>), HookError> {
-    spawn.sandbox = sandbox(occasion, ground)?.map(Into::into);
+    spawn.sandbox = sandbox(payload, run_context)?.map(Into::into);
     match spawn_streamed(spawn.clone()).await {
         Ok(program) => Ok((program, None)),
         Err(Error::Unconfined { reason, .. }) => {
-            if ground.confining.confinement.mode == SandboxMode::Required {
+            if run_context.confining.confinement.mode == SandboxMode::Required {
                 return Err(HookError::Unconfined(reason));
             }
-            looser(spawn, &reason, ground).await
+            looser(spawn, &reason, run_context).await
         }
         Err(error) => Err(HookError::NotStarted(error.to_string())),
     }
 }
 
 /// The sandbox of the session, in which the whole project can be read.
-fn sandbox(occasion: &HookPayload, ground: &HookRunContext) -> Result<Option<Sandbox>, HookError> {
-    let confined = ground.confining.sandbox(&occasion.session, &occasion.cwd);
+fn sandbox(
+    payload: &HookPayload,
+    run_context: &HookRunContext,
+) -> Result<Option<Sandbox>, HookError> {
+    let confined = run_context
+        .confining
+        .sandbox(&payload.session, &payload.cwd);
     let Some(mut sandbox) = confined.map(|confined| confined.sandbox) else {
         return Ok(None);
     };
-    sandbox.readable.push(ground.root(occasion));
-    if let Network::Hosts(hosts) = &ground.confining.confinement.network {
+    sandbox.readable.push(run_context.root(payload));
+    if let Network::Hosts(hosts) = &run_context.confining.confinement.network {
         let proxy = SandboxProxy::new(
             hosts,
-            NetworkGuard::new(&ground.web),
+            NetworkGuard::new(&run_context.web),
             ProxyRefusals::default(),
         );
         let gate = proxy
@@ -53,7 +58,7 @@ fn sandbox(occasion: &HookPayload, ground: &HookRunContext) -> Result<Option<San
 async fn looser(
     mut spawn: SpawnRequest,
     reason: &str,
-    ground: &HookRunContext,
+    run_context: &HookRunContext,
 ) -> Result<(StreamedProcess, Option<String>), HookError> {
     let failed = |error: Error| HookError::NotStarted(error.to_string());
     let gated = spawn
@@ -73,11 +78,11 @@ async fn looser(
             Err(Error::Unconfined { .. }) => spawn.sandbox = None,
             Ok(program) => {
                 words = format!("hooks reach nobody here: {reason}");
-                return Ok((program, ground.is_first().then_some(words)));
+                return Ok((program, run_context.is_first().then_some(words)));
             }
             Err(error) => return Err(failed(error)),
         }
     }
     let program = spawn_streamed(spawn).await.map_err(failed)?;
-    Ok((program, ground.is_first().then_some(words)))
+    Ok((program, run_context.is_first().then_some(words)))
 }

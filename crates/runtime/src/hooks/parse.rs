@@ -133,7 +133,7 @@ impl HookParser<'_> {
         let is_aside = flag(fields, "async")?;
         Ok(ConfiguredHook {
             condition: condition(fields, point)?,
-            patience: patience(fields)?.unwrap_or(hook.patience),
+            timeout: timeout(fields)?.unwrap_or(hook.timeout),
             wait: if is_aside {
                 HookWait::Background
             } else {
@@ -194,7 +194,7 @@ fn condition(
         .map_err(|problem| format!("`if`: {}", problem.message))
 }
 
-fn patience(fields: &Map<String, Value>) -> Result<Option<Duration>, String> {
+fn timeout(fields: &Map<String, Value>) -> Result<Option<Duration>, String> {
     let Some(value) = fields.get("timeout") else {
         return Ok(None);
     };
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(complaints, Vec::<String>::new());
         let hook = &hooks[0];
         assert_eq!(
-            (hook.name(), hook.patience),
+            (hook.name(), hook.timeout),
             ("./guard -x", Duration::from_secs(5))
         );
         assert_eq!(
@@ -279,7 +279,7 @@ mod tests {
             ("http://localhost:9", 0)
         );
         let plain = written("Stop", json!({"command": "true"}));
-        assert_eq!(plain.hooks[0].patience, super::super::PATIENCE);
+        assert_eq!(plain.hooks[0].timeout, super::super::PATIENCE);
     }
 
     #[test]

@@ -70,13 +70,13 @@ impl HookProgram {
     /// Starts it and waits for what it says. Dropping the wait kills it and all it started.
     pub(super) async fn ask(
         &self,
-        occasion: &HookPayload,
-        ground: &HookRunContext,
+        payload: &HookPayload,
+        run_context: &HookRunContext,
         level: DefinitionLevel,
     ) -> Result<HookAnswer, HookError> {
-        let spawn = self.spawn(occasion, ground);
-        let (mut process, remark) = if ground.confines(level) {
-            started(spawn, occasion, ground).await?
+        let spawn = self.spawn(payload, run_context);
+        let (mut process, remark) = if run_context.confines(level) {
+            started(spawn, payload, run_context).await?
         } else {
             let free = spawn_streamed(spawn).await;
             (
@@ -95,7 +95,7 @@ impl HookProgram {
         let errors = finished.output.text();
         let mut answer = match finished.ending {
             ExitReason::Exited(0) => {
-                HookAnswer::printed(occasion.point, &String::from_utf8_lossy(&printed))
+                HookAnswer::printed(payload.point, &String::from_utf8_lossy(&printed))
                     .map_err(HookError::NotUnderstood)
             }
             ExitReason::Exited(2) => Ok(HookAnswer::blocked(&errors)),
@@ -117,12 +117,12 @@ impl HookProgram {
         Ok(answer)
     }
 
-    fn spawn(&self, occasion: &HookPayload, ground: &HookRunContext) -> SpawnRequest {
-        let project = &ground.root(occasion).display().to_string();
-        let environment = ChildEnvironment::inheriting(ground.inheritance.clone())
+    fn spawn(&self, payload: &HookPayload, run_context: &HookRunContext) -> SpawnRequest {
+        let project = &run_context.root(payload).display().to_string();
+        let environment = ChildEnvironment::inheriting(run_context.inheritance.clone())
             .with("CLAUDE_PROJECT_DIR", project)
             .with("ROOFTREE_PROJECT_DIR", project)
-            .with("ROOFTREE_SESSION_ID", occasion.session.as_str())
+            .with("ROOFTREE_SESSION_ID", payload.session.as_str())
             // What is compiled beside a script would be a change of what was pinned.
             .with("PYTHONDONTWRITEBYTECODE", "1");
         SpawnRequest {
@@ -132,9 +132,9 @@ impl HookProgram {
                 .iter()
                 .map(|arg| self.placed(arg, project))
                 .collect(),
-            cwd: occasion.cwd.clone(),
+            cwd: payload.cwd.clone(),
             environment,
-            input: ProcessInput::Bytes(format!("{}\n", occasion.input()).into_bytes()),
+            input: ProcessInput::Bytes(format!("{}\n", payload.input()).into_bytes()),
             sandbox: None,
         }
     }

@@ -48,8 +48,8 @@ pub struct HookRunContext {
 
 impl HookRunContext {
     /// The project's root, as hooks know it on an occasion.
-    pub(super) fn root(&self, occasion: &HookPayload) -> PathBuf {
-        self.project.clone().unwrap_or_else(|| occasion.cwd.clone())
+    pub(super) fn root(&self, payload: &HookPayload) -> PathBuf {
+        self.project.clone().unwrap_or_else(|| payload.cwd.clone())
     }
 
     /// Whether the programs of hooks from this level are sandboxed.

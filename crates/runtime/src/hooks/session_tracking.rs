@@ -77,11 +77,11 @@ impl SessionTracker {
     #[must_use]
     pub(crate) fn begin(
         &self,
-        occasion: HookPayload,
+        payload: HookPayload,
         own: Vec<ConfiguredHook>,
     ) -> Option<EndedSession> {
-        let session = occasion.session.clone();
-        self.add(session, TrackedState::Begun(Box::new(occasion), own))
+        let session = payload.session.clone();
+        self.add(session, TrackedState::Begun(Box::new(payload), own))
     }
 
     /// It was cleared. Gives the session that is left for it, if one is.
@@ -93,12 +93,12 @@ impl SessionTracker {
     /// All that have begun and not ended, in order; they end now.
     pub(crate) fn end_all(&self) -> Vec<EndedSession> {
         let all = std::mem::take(&mut self.lock().sessions);
-        let mut begun: Vec<EndedSession> = all
+        let mut tracker: Vec<EndedSession> = all
             .into_values()
             .filter_map(|(_, state)| state.left())
             .collect();
-        begun.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session));
-        begun
+        tracker.sort_by(|(one, _), (other, _)| one.session.cmp(&other.session));
+        tracker
     }
 
     fn add(&self, session: SessionId, state: TrackedState) -> Option<EndedSession> {
@@ -131,7 +131,7 @@ impl TrackedSessions {
 impl TrackedState {
     fn left(self) -> Option<EndedSession> {
         match self {
-            Self::Begun(occasion, own) => Some((*occasion, own)),
+            Self::Begun(payload, own) => Some((*payload, own)),
             Self::Cleared => None,
         }
     }
@@ -144,21 +144,21 @@ mod tests {
 
     #[test]
     fn the_one_left_alone_for_longest_ends_when_there_are_too_many() {
-        let begun = SessionTracker {
+        let tracker = SessionTracker {
             most: 2,
             known: Mutex::default(),
         };
         let begin = |number: u128| {
             let session = SessionId::from_entropy(number);
-            let mut occasion =
+            let mut payload =
                 HookPayload::sample(HookPoint::SessionEnd, "/".into(), serde_json::Map::new());
-            occasion.session = session.clone();
-            let left = begun.begin(occasion, Vec::new());
-            (session, left.map(|(occasion, _)| occasion.session))
+            payload.session = session.clone();
+            let left = tracker.begin(payload, Vec::new());
+            (session, left.map(|(payload, _)| payload.session))
         };
         let ((first, none), (second, neither)) = (begin(1), begin(2));
         assert_eq!((none, neither), (None, None));
-        assert_eq!(begun.how(&first), SessionBeginning::Done);
+        assert_eq!(tracker.how(&first), SessionBeginning::Done);
         let (third, left) = begin(3);
         assert_eq!(
             left.as_ref(),
@@ -166,15 +166,15 @@ mod tests {
             "the first was looked at since"
         );
         assert_eq!(
-            begun.how(&second),
+            tracker.how(&second),
             SessionBeginning::First,
             "it begins again when somebody comes back"
         );
-        assert!(begun.clear(&SessionId::from_entropy(4)).is_some());
-        let ended: Vec<SessionId> = begun
+        assert!(tracker.clear(&SessionId::from_entropy(4)).is_some());
+        let ended: Vec<SessionId> = tracker
             .end_all()
             .into_iter()
-            .map(|(occasion, _)| occasion.session)
+            .map(|(payload, _)| payload.session)
             .collect();
         assert_eq!(ended, [third]);
     }

@@ -14,11 +14,11 @@ pub struct MemoryDirs {
 /// The directory of an agent's memory, if it has one.
 pub(crate) fn directory(
     definition: &AgentDefinition,
-    shelves: &MemoryDirs,
+    memory_dirs: &MemoryDirs,
     cwd: &Path,
 ) -> Option<PathBuf> {
     let root = match definition.memory? {
-        MemoryScope::User => shelves.user.clone()?,
+        MemoryScope::User => memory_dirs.user.clone()?,
         MemoryScope::Project => cwd.join(".rooftree/agent-memory"),
         MemoryScope::Local => cwd.join(".rooftree/agent-memory-local"),
     };

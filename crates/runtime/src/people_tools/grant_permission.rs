@@ -94,18 +94,18 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
     let written = text(input, "permission");
     let rule = PermissionRule::parse(written).map_err(|problem| problem.to_string())?;
     let rule = rule
-        .resolved(&caller.world.options.tools)
+        .resolved(&caller.context.options.tools)
         .map_err(|problem| problem.to_string())?;
-    if !caller.policy.grants(&rule, &caller.world.options.tools) {
+    if !caller.policy.grants(&rule, &caller.context.options.tools) {
         return Err(format!(
             "You cannot grant `{rule}`: you would be asked about it yourself."
         ));
     }
     let session = below(caller, text(input, "to")).await?;
-    let store = caller.world.store();
+    let store = caller.context.store();
     let failed = |error: rooftree_store::Error| error.problem().message;
     let (at, by) = (
-        caller.world.now(),
+        caller.context.now(),
         format!("agent {}", caller.session.agent),
     );
     let scope = RuleScope::Session(session.id.clone());
@@ -118,7 +118,7 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
         at,
     };
     store.put_rule(row).await.map_err(failed)?;
-    caller.world.standing.forget();
+    caller.context.saved_rules.forget();
     for inquiry in store.inquiries(None).await.map_err(failed)? {
         let is_it = matches!(&inquiry.asked, EventBody::PermissionRequested { rule: asked, .. } if *asked == rule.to_string());
         if is_it && inquiry.session == session.id && inquiry.answer.is_none() {
@@ -127,8 +127,8 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
                 .await
                 .map_err(|error| error.problem().message)?;
             let _ = caller
-                .world
-                .errands
+                .context
+                .session_actions
                 .send(SessionAction::Wake(session.id.clone()));
         }
     }
@@ -137,7 +137,7 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
 
 /// A session that works for this one, however many are between.
 async fn below(caller: &Caller, to: &str) -> Result<Session, String> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let failed = |error: rooftree_store::Error| error.problem().message;
     let none = || format!("`{to}` does not work for you.");
     let id = if to.starts_with(RunId::PREFIX) {

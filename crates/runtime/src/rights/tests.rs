@@ -185,13 +185,13 @@ struct RightsWalk {
     rules: Vec<RuleRow>,
     definitions: Vec<Arc<AgentDefinition>>,
     mandate: Option<Mandate>,
-    begun: Option<RightsCeiling>,
+    ceiling: Option<RightsCeiling>,
     sessions: Vec<SessionId>,
 }
 
 impl RightsWalk {
     fn policy(&self) -> Policy {
-        let standing = ApplicableRules {
+        let applicable = ApplicableRules {
             rules: &self.rules,
             sessions: &self.sessions,
             home: Path::new("/work"),
@@ -199,11 +199,11 @@ impl RightsWalk {
         let (definitions, mandate) = (self.definitions.as_slice(), self.mandate.as_ref());
         narrowed(
             self.process.clone(),
-            &standing,
+            &applicable,
             RightsBounds {
                 definitions,
                 mandate,
-                begun: self.begun.as_ref(),
+                ceiling: self.ceiling.as_ref(),
             },
         )
     }
@@ -211,7 +211,7 @@ impl RightsWalk {
     /// The run begins, or its journal tells its policy anew.
     fn record(&mut self) {
         let policy = Policy::recorded(&note(&self.policy()));
-        self.begun = Some(RightsCeiling {
+        self.ceiling = Some(RightsCeiling {
             policy,
             bounds: RunBounds::unrecorded(),
             since: Timestamp(0),
@@ -224,7 +224,7 @@ impl RightsWalk {
                 self.mandate = Some(mandate(&self.policy(), &self.sessions));
                 self.sessions
                     .push(SessionId::from_entropy(self.sessions.len() as u128 + 1));
-                (self.definitions, self.begun) = (vec![definition(mode)], None);
+                (self.definitions, self.ceiling) = (vec![definition(mode)], None);
             }
             Step::Continue(process) => self.process = process,
             Step::Allow(rule) => {
@@ -253,7 +253,7 @@ proptest! {
     ) {
         let definitions = vec![definition(mode.map(|at| MODES[at]))];
         let sessions = vec![SessionId::from_entropy(1)];
-        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, ceiling: None, sessions };
         walk.record();
         for step in steps {
             let (before, mode) = (rights(&walk.policy()), walk.policy().mode);
@@ -270,7 +270,7 @@ proptest! {
     fn an_imported_session_begins_with_the_rights_of_the_process_and_nothing_else(process in any_policy()) {
         let sessions = vec![SessionId::from_entropy(1)];
         let definitions = vec![definition(None)];
-        let walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, ceiling: None, sessions };
         prop_assert_eq!(rights(&walk.policy()), rights(&walk.process));
     }
 
@@ -278,7 +278,7 @@ proptest! {
     fn an_answer_is_the_only_thing_that_adds_to_a_run(process in any_policy(), at in 0..RULES.len()) {
         let sessions = vec![SessionId::from_entropy(1)];
         let definitions = vec![definition(None)];
-        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, begun: None, sessions };
+        let mut walk = RightsWalk { process, rules: Vec::new(), definitions, mandate: None, ceiling: None, sessions };
         walk.record();
         walk.take(Step::Allow(RULES[at]));
         let rule = PermissionRule::parse(RULES[at]).unwrap();

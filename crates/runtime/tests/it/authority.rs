@@ -4,6 +4,7 @@ mod changes;
 mod corpus;
 mod messages;
 mod recovery;
+mod woken;
 
 use std::sync::Arc;
 
@@ -77,29 +78,29 @@ impl Tool for Walls {
 
 /// A session whose run a process has left open that is gone, as its journal tells it.
 async fn left_open(
-    house: &TestRuntime,
+    runtime: &TestRuntime,
     agent: &str,
     policy: Option<PolicyNote>,
     bounds: Option<RunBounds>,
 ) -> SessionId {
-    let store = house.handle.store();
+    let store = runtime.handle.store();
     let (id, at) = (
-        SessionId::from_entropy(house.clock.entropy()),
-        house.clock.now(),
+        SessionId::from_entropy(runtime.clock.entropy()),
+        runtime.clock.now(),
     );
     let new = NewSessionRow {
         id: id.clone(),
         agent: agent.into(),
         name: None,
         model: None,
-        cwd: house.path().into(),
+        cwd: runtime.path().into(),
         parent: None,
         connector_key: None,
         at,
     };
     store.open(new).await.unwrap();
     let message = Message::new(
-        MessageId::from_entropy(house.clock.entropy()),
+        MessageId::from_entropy(runtime.clock.entropy()),
         vec![Part::text("left open")],
         Origin::User,
         at,
@@ -122,7 +123,7 @@ async fn left_open(
     else {
         panic!("nobody has it");
     };
-    let run = RunId::from_entropy(house.clock.entropy());
+    let run = RunId::from_entropy(runtime.clock.entropy());
     let bodies = [
         EventBody::SessionOpened {
             agent: agent.into(),
@@ -172,12 +173,12 @@ async fn left_open(
 const LEASE: std::time::Duration = std::time::Duration::from_secs(15);
 
 /// The messages of a kind of notice in a session.
-async fn notices(house: &TestRuntime, session: &SessionId, wanted: &str) -> Vec<String> {
+async fn notices(runtime: &TestRuntime, session: &SessionId, wanted: &str) -> Vec<String> {
     let notice = |event: rooftree_protocol::Event| match event.body {
         EventBody::Notice { code, message, .. } if code == wanted => Some(message),
         _ => None,
     };
-    house
+    runtime
         .events(session)
         .await
         .into_iter()

@@ -57,15 +57,15 @@ async fn a_reply_is_kept_with_what_it_cost() {
     let mut plan = TestRuntimeBuilder::new([]);
     plan.provider = Some(Box::new(|_| Arc::new(Unpriced)));
     plan.price = price(2.0, 10.0);
-    let house = plan.build();
-    let session = house.post("hi").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("hi").await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(
         (end.usage.cost_usd - 0.003).abs() < 1e-9 && end.usage.cost_complete,
         "{:?}",
         end.usage
     );
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let kept = events.iter().find_map(|event| match &event.body {
         EventBody::MessageCompleted(reply) => Some(reply.usage),
         _ => None,
@@ -77,9 +77,9 @@ async fn a_reply_is_kept_with_what_it_cost() {
 async fn a_price_nobody_knows_leaves_tokens_only() {
     let mut plan = TestRuntimeBuilder::new([]);
     plan.provider = Some(Box::new(|_| Arc::new(Unpriced)));
-    let house = plan.build();
-    let session = house.post("hi").await;
-    let usage = house.wait_for_run(&session).await.usage;
+    let runtime = plan.build();
+    let session = runtime.post("hi").await;
+    let usage = runtime.wait_for_run(&session).await.usage;
     assert_eq!(
         (usage.total(), usage.cost_usd, usage.cost_complete),
         (1_100, 0.0, false)
@@ -90,17 +90,17 @@ async fn a_price_nobody_knows_leaves_tokens_only() {
 async fn a_question_that_would_cost_too_much_is_not_asked() {
     let mut plan = TestRuntimeBuilder::new([say("never")]);
     (plan.price, plan.max_cost_usd) = (price(1_000.0, 0.0), Some(0.01));
-    let house = plan.build();
-    let session = house.post(&"long ".repeat(100)).await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post(&"long ".repeat(100)).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Budget, 0));
-    assert!(house.model.requests().is_empty());
-    let story = house.transcript(&session).await;
+    assert!(runtime.model.requests().is_empty());
+    let story = runtime.transcript(&session).await;
     assert!(
         story.ends_with("notice   budget\nended    budget, 0 turns"),
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -113,14 +113,14 @@ async fn a_run_ends_when_its_money_is_spent_and_the_next_one_has_its_own() {
     ])
     .tools(look);
     plan.max_cost_usd = Some(0.5);
-    let house = plan.build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Budget, 2));
-    house.post_to(&session, "go on").await;
+    runtime.post_to(&session, "go on").await;
     assert_eq!(
-        house.wait_for_nth_run(&session, 2).await.status,
+        runtime.wait_for_nth_run(&session, 2).await.status,
         RunStatus::Completed
     );
-    house.verify().await;
+    runtime.verify().await;
 }

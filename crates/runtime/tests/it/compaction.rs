@@ -20,8 +20,8 @@ fn compactions(events: &[rooftree_protocol::Event]) -> Vec<&rooftree_protocol::e
 }
 
 /// What the model read last, as one text.
-fn last_read(house: &TestRuntime) -> String {
-    let requests = house.model.requests();
+fn last_read(runtime: &TestRuntime) -> String {
+    let requests = runtime.model.requests();
     let asked = requests
         .iter()
         .rfind(|request| request.agent.as_ref() != "compaction")
@@ -37,23 +37,23 @@ async fn a_context_is_summarised_before_it_fills_the_window_and_the_request_stay
     let long = say("{{ user.text }} noted").agent("lead").matching(".*");
     let mut plan = TestRuntimeBuilder::new([summary, long]);
     plan.window = Some(2_000);
-    let house = plan.build();
-    let session = house
+    let runtime = plan.build();
+    let session = runtime
         .post(&format!("the colour is teal {}", "x".repeat(1_500)))
         .await;
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     for number in 2..9 {
-        house
+        runtime
             .post_to(&session, &format!("message {number} {}", "y".repeat(1_500)))
             .await;
-        house.wait_for_nth_run(&session, number).await;
+        runtime.wait_for_nth_run(&session, number).await;
     }
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let done = compactions(&events);
     assert!(
         !done.is_empty(),
         "nothing was summarised:\n{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
     for compaction in done {
         assert!(
@@ -61,7 +61,7 @@ async fn a_context_is_summarised_before_it_fills_the_window_and_the_request_stay
             "{compaction:?} did not help"
         );
     }
-    let read = last_read(&house);
+    let read = last_read(&runtime);
     assert!(read.contains("Facts: the colour is teal."), "{read}");
     assert!(
         read.contains("message 8"),
@@ -69,12 +69,12 @@ async fn a_context_is_summarised_before_it_fills_the_window_and_the_request_stay
     );
     // What was summarised is still in the journal.
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("user     the colour is teal")
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -89,12 +89,12 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
     let mut plan =
         TestRuntimeBuilder::new(steps.chain([say("finished").agent("lead"), summary])).tools(tools);
     plan.window = Some(3_000);
-    let house = plan.build();
-    let session = house.post("count the oddly named files").await;
-    let end = house.wait_for_run(&session).await;
-    assert!(!compactions(&house.events(&session).await).is_empty());
-    assert!(last_read(&house).contains("count the oddly named files"));
-    for request in house.model.requests() {
+    let runtime = plan.build();
+    let session = runtime.post("count the oddly named files").await;
+    let end = runtime.wait_for_run(&session).await;
+    assert!(!compactions(&runtime.events(&session).await).is_empty());
+    assert!(last_read(&runtime).contains("count the oddly named files"));
+    for request in runtime.model.requests() {
         for pair in request.messages.windows(2) {
             let calls = matches!(pair[0].as_ref(), ModelMessage::Assistant { .. });
             let results = matches!(pair[1].as_ref(), ModelMessage::Results(_));
@@ -110,7 +110,7 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
 
 #[tokio::test]
 async fn r2_d20_a_refused_request_is_given_up_after_at_most_one_reset() {
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say("noted").agent("lead").matching("something before"),
         fail(ScriptedFailureKind::TooLong)
             .agent("lead")
@@ -120,44 +120,44 @@ async fn r2_d20_a_refused_request_is_given_up_after_at_most_one_reset() {
             .matching(".*"),
     ])
     .build();
-    let session = house.post("something before").await;
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "a request").await;
-    let end = house.wait_for_nth_run(&session, 2).await;
+    let session = runtime.post("something before").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "a request").await;
+    let end = runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.status, RunStatus::Failed);
     assert_eq!(
         end.error.unwrap().code,
         rooftree_protocol::ErrorCode::ContextTooLong
     );
     assert!(
-        last_read(&house).contains("a request"),
+        last_read(&runtime).contains("a request"),
         "the request was lost"
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.matches("notice   context_reset").count() <= 1,
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d20_a_request_that_is_too_long_by_itself_resets_nothing() {
-    let house =
+    let runtime =
         TestRuntimeBuilder::new((0..8).map(|_| fail(ScriptedFailureKind::TooLong).agent("lead")))
             .build();
-    let session = house.post("a request").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("a request").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         end.error.unwrap().code,
         rooftree_protocol::ErrorCode::ContextTooLong
     );
     assert!(
-        !house.transcript(&session).await.contains("context_reset"),
+        !runtime.transcript(&session).await.contains("context_reset"),
         "nothing was there to leave out"
     );
     assert_eq!(
-        house.model.requests().len(),
+        runtime.model.requests().len(),
         1,
         "the same request is not sent again"
     );
@@ -169,35 +169,35 @@ async fn a_model_that_cannot_summarise_is_replaced_by_an_extract() {
     let broken = fail(ScriptedFailureKind::Refused).agent("compaction");
     let mut plan = TestRuntimeBuilder::new([long, broken, say("never").agent("compaction")]);
     plan.window = Some(1_000);
-    let house = plan.build();
-    let session = house
+    let runtime = plan.build();
+    let session = runtime
         .post(&format!("remember the acorn {}", "x".repeat(2_000)))
         .await;
-    house.wait_for_run(&session).await;
-    house
+    runtime.wait_for_run(&session).await;
+    runtime
         .post_to(&session, &format!("go on {}", "y".repeat(1_500)))
         .await;
-    house.wait_for_nth_run(&session, 2).await;
-    house.post_to(&session, "what was it?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "what was it?").await;
     assert_eq!(
-        house.wait_for_nth_run(&session, 3).await.status,
+        runtime.wait_for_nth_run(&session, 3).await.status,
         RunStatus::Completed
     );
-    assert!(last_read(&house).contains("remember the acorn"));
+    assert!(last_read(&runtime).contains("remember the acorn"));
 }
 
 #[tokio::test]
 async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
     let cut = |text: &str| say(text).stop(StopReason::MaxOutput);
-    let house = TestRuntimeBuilder::new([cut("one "), cut("two "), say("three")]).build();
-    let session = house.post("count").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new([cut("one "), cut("two "), say("three")]).build();
+    let session = runtime.post("count").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Completed, 3));
-    assert!(last_read(&house).contains("Your response was cut off. Please continue."));
+    assert!(last_read(&runtime).contains("Your response was cut off. Please continue."));
 
-    let house = TestRuntimeBuilder::new((0..9).map(|_| cut("again "))).build();
-    let session = house.post("count").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new((0..9).map(|_| cut("again "))).build();
+    let session = runtime.post("count").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.turns),
         (RunStatus::Truncated, 4),

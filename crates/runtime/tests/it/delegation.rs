@@ -22,7 +22,7 @@ use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::{Value, json};
 
-/// A house with a lead, a helper and a scout, and a tool that looks.
+/// A runtime with a lead, a helper and a scout, and a tool that looks.
 fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuilder {
     let tools = Toolset::new([
         ProbeTool::open("Look", Effect::ReadOnly),

@@ -40,15 +40,15 @@ async fn a_command_calls_a_tool_and_the_journal_says_inside_of_what() {
     let shell = Shell::new(|way: CallSocketEnv| async move {
         called(&way, "Look", json!({"say": "hello"})).await
     });
-    let house = plan(shell, ToolExposure::Skills).build();
-    let session = house.post_as("clerk", "go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan(shell, ToolExposure::Skills).build();
+    let session = runtime.post_as("clerk", "go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.calls, end.tools.as_slice()),
         (2, &["Look".to_owned(), "Bash".to_owned()][..])
     );
     let (mut bash, mut begun, mut ended) = (None, None, None);
-    for event in house.events(&session).await {
+    for event in runtime.events(&session).await {
         match event.body {
             EventBody::ToolStarted {
                 call,
@@ -77,11 +77,11 @@ async fn a_command_calls_a_tool_and_the_journal_says_inside_of_what() {
         "{bash:?} {begun:?} {ended:?}"
     );
     // The model reads one result: that of the command.
-    let last = house.model.requests().pop().unwrap();
+    let last = runtime.model.requests().pop().unwrap();
     let read = format!("{:?}", last.messages);
     assert!(read.contains("Done: hello"), "{read}");
     assert_eq!(read.matches("ToolResult {").count(), 1, "{read}");
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -91,10 +91,10 @@ async fn skills_are_told_in_the_prompt_and_described_in_files_and_mixed_gives_bo
         (ToolExposure::Skills, false, true),
         (ToolExposure::Mixed, true, true),
     ] {
-        let house = plan(Shell::maybe(|_| async { "x".to_owned() }), exposure).build();
-        let session = house.post_as("clerk", "go").await;
-        house.wait_for_run(&session).await;
-        let requests = house.model.requests();
+        let runtime = plan(Shell::maybe(|_| async { "x".to_owned() }), exposure).build();
+        let session = runtime.post_as("clerk", "go").await;
+        runtime.wait_for_run(&session).await;
+        let requests = runtime.model.requests();
         let names: Vec<&str> = requests[0]
             .tools
             .iter()
@@ -120,7 +120,7 @@ async fn skills_are_told_in_the_prompt_and_described_in_files_and_mixed_gives_bo
                 .find_map(|line| line.trim().strip_prefix("SKILL.md: "))
                 .unwrap();
             let page = std::fs::read_to_string(path).unwrap();
-            assert!(path.starts_with(house.path().to_str().unwrap()), "{path}");
+            assert!(path.starts_with(runtime.path().to_str().unwrap()), "{path}");
             assert!(
                 page.contains("name: program") && page.contains("rooftree call Look"),
                 "{page}"
@@ -133,22 +133,22 @@ async fn skills_are_told_in_the_prompt_and_described_in_files_and_mixed_gives_bo
 async fn without_bash_tools_stay_functions_and_that_is_said() {
     let mut agent = agent(ToolExposure::Skills);
     agent.tools = Scope::only(["Look".to_owned()]);
-    let house = TestRuntimeBuilder::new([say("done")])
+    let runtime = TestRuntimeBuilder::new([say("done")])
         .tools(Toolset::new([
             Shell::new(|_| async { String::new() }).tool(),
             ProbeTool::open("Look", Effect::ReadOnly),
         ]))
         .agent(agent)
         .build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("notice   exposure")
     );
-    let requests = house.model.requests();
+    let requests = runtime.model.requests();
     assert_eq!(
         requests[0]
             .tools
@@ -163,11 +163,11 @@ async fn without_bash_tools_stay_functions_and_that_is_said() {
 #[tokio::test]
 async fn an_agent_whose_tools_are_functions_lets_no_command_in() {
     let shell = Shell::maybe(|way| async move { format!("{:?}", way.is_some()) });
-    let house = plan(shell, ToolExposure::Tools).build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_run(&session).await;
+    let runtime = plan(shell, ToolExposure::Tools).build();
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Bash done: false")
@@ -190,15 +190,15 @@ async fn what_is_cut_for_the_journal_is_whole_for_the_command_and_never_shows_th
             way.token
         )
     });
-    let house = plan(shell, ToolExposure::Skills).build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan(shell, ToolExposure::Skills).build();
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("Bash done: 40003 true [redacted: rooftree call token]"),
         "{story}"
     );
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     assert!(
         !serde_json::to_string(&events).unwrap().contains("rtcall_"),
         "the token is in the journal"

@@ -16,13 +16,15 @@ fn plan(name: &str, input: Value) -> TestRuntimeBuilder {
     TestRuntimeBuilder::new([say("").calls([call(name, input)]), say("done")]).tools(tools)
 }
 
-async fn say_yes(house: &TestRuntime, session: &SessionId) {
-    let asked = house.wait_for_event(session, "permission.requested").await;
+async fn say_yes(runtime: &TestRuntime, session: &SessionId) {
+    let asked = runtime
+        .wait_for_event(session, "permission.requested")
+        .await;
     let EventBody::PermissionRequested { id, .. } = &asked.body else {
         panic!()
     };
     let answer = Answer::allow(PermissionScope::Once);
-    house
+    runtime
         .command(Command::Permit {
             session: session.clone(),
             permission: id.clone(),
@@ -35,11 +37,11 @@ async fn say_yes(house: &TestRuntime, session: &SessionId) {
 async fn a_search_does_not_find_what_reading_is_denied_for() {
     let mut plan = plan("Grep", json!({"pattern": "password"}));
     plan.policy.deny = vec![PermissionRule::parse("Read(.env)").unwrap()];
-    let house = plan.build();
-    fs::write(house.path().join(".env"), "password=hunter2\n").unwrap();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let made = house.wait_for_event(&session, "tool.completed").await;
+    let runtime = plan.build();
+    fs::write(runtime.path().join(".env"), "password=hunter2\n").unwrap();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let made = runtime.wait_for_event(&session, "tool.completed").await;
     let EventBody::ToolCompleted(record) = &made.body else {
         panic!()
     };
@@ -52,21 +54,23 @@ async fn a_search_does_not_find_what_reading_is_denied_for() {
 
 #[tokio::test]
 async fn a_link_that_is_put_there_while_somebody_is_asked_leads_nowhere() {
-    let house = plan(
+    let runtime = plan(
         "Write",
         json!({"file_path": "dir/a.txt", "content": "harm"}),
     )
     .asking(PermissionMode::Ask)
     .build();
     let outside = tempfile::tempdir().unwrap();
-    fs::create_dir(house.path().join("dir")).unwrap();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "permission.requested").await;
-    fs::remove_dir(house.path().join("dir")).unwrap();
-    symlink(outside.path(), house.path().join("dir")).unwrap();
-    say_yes(&house, &session).await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    fs::create_dir(runtime.path().join("dir")).unwrap();
+    let session = runtime.post("go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    fs::remove_dir(runtime.path().join("dir")).unwrap();
+    symlink(outside.path(), runtime.path().join("dir")).unwrap();
+    say_yes(&runtime, &session).await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("Write failed: The way to dir/a.txt leads through a link"),
         "{story}"
@@ -77,11 +81,11 @@ async fn a_link_that_is_put_there_while_somebody_is_asked_leads_nowhere() {
 #[tokio::test]
 async fn nobody_is_asked_about_an_edit_that_must_fail() {
     let edit = json!({"file_path": "a.txt", "old_string": "one", "new_string": "two"});
-    let house = plan("Edit", edit).asking(PermissionMode::Ask).build();
-    fs::write(house.path().join("a.txt"), "one\n").unwrap();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan("Edit", edit).asking(PermissionMode::Ask).build();
+    fs::write(runtime.path().join("a.txt"), "one\n").unwrap();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("Edit failed: a.txt has not been read in this session"),
         "{story}"
@@ -95,17 +99,19 @@ async fn a_yes_is_for_the_place_the_path_led_to() {
         plan("Write", json!({"file_path": "link/a.txt", "content": "x"}))
             .asking(PermissionMode::Ask)
     };
-    let house = write().build();
+    let runtime = write().build();
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    symlink(here.path(), house.path().join("link")).unwrap();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "permission.requested").await;
-    fs::remove_file(house.path().join("link")).unwrap();
-    symlink(there.path(), house.path().join("link")).unwrap();
-    let house = house.reopen(write()).await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    symlink(here.path(), runtime.path().join("link")).unwrap();
+    let session = runtime.post("go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    fs::remove_file(runtime.path().join("link")).unwrap();
+    symlink(there.path(), runtime.path().join("link")).unwrap();
+    let runtime = runtime.reopen(write()).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("the call is not the one that was asked about"),
         "{story}"

@@ -256,18 +256,18 @@ async fn s_b5_the_system_prompt_names_the_id_and_stays_the_same_over_turns() {
         "Look",
         rooftree_protocol::Effect::ReadOnly,
     )]);
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say("").calls([call("Look", json!({"say": forged}))]),
         say("one"),
         say("two"),
     ])
     .tools(tools)
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "on").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let requests = house.model.requests();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "on").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let requests = runtime.model.requests();
     let id = MessageMark::derived(b"testkit");
     let id = id.as_str().unwrap();
     for request in &requests {
@@ -278,10 +278,10 @@ async fn s_b5_the_system_prompt_names_the_id_and_stays_the_same_over_turns() {
         let (before, after) = (&pair[0].messages, &pair[1].messages);
         assert_eq!(after.get(..before.len()).unwrap(), before.as_slice());
     }
-    let journal = serde_json::to_string(&house.events(&session).await).unwrap();
+    let journal = serde_json::to_string(&runtime.events(&session).await).unwrap();
     assert!(
         journal.contains("</system_message><system_message"),
         "the journal keeps the original"
     );
-    house.verify().await;
+    runtime.verify().await;
 }

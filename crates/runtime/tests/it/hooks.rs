@@ -71,26 +71,26 @@ fn with(
 }
 
 /// Everything the model read for its last reply.
-fn last_read(house: &TestRuntime) -> String {
-    let requests = house.model.requests();
+fn last_read(runtime: &TestRuntime) -> String {
+    let requests = runtime.model.requests();
     requests
         .last()
         .map(|request| format!("{:?}", request.messages))
         .unwrap_or_default()
 }
 
-/// What a house tells about its first session when that has done its work.
+/// What a runtime tells about its first session when that has done its work.
 async fn story_of(plan: TestRuntimeBuilder) -> (TestRuntime, SessionId, String) {
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
-    (house, session, story)
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
+    (runtime, session, story)
 }
 
 /// What people are told in a session.
-async fn told(house: &TestRuntime, session: &SessionId) -> String {
-    let events = house.events(session).await;
+async fn told(runtime: &TestRuntime, session: &SessionId) -> String {
+    let events = runtime.events(session).await;
     let notices = events.iter().filter_map(|event| match &event.body {
         EventBody::Notice { message, .. } => Some(format!("{message}\n")),
         _ => None,

@@ -15,62 +15,62 @@ fn look() -> Toolset {
 #[tokio::test]
 async fn running_out_of_turns_has_its_own_status_and_one_notice() {
     let entries = (0..3).map(|n| say("still at it").calls([call("Look", json!({"n": n}))]));
-    let house = TestRuntimeBuilder::new(entries)
+    let runtime = TestRuntimeBuilder::new(entries)
         .tools(look())
         .max_turns(2)
         .build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.turns, end.text.as_str()),
         (RunStatus::MaxTurns, 2, "still at it")
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.ends_with("notice   tool_limit\nended    max_turns, 2 turns"),
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn the_tool_limit_notice_needs_a_last_reply_with_tool_calls() {
-    let house =
+    let runtime =
         TestRuntimeBuilder::new([say("thinking aloud").chunk(4).pace(Duration::from_secs(1))])
             .max_turns(1)
             .build();
-    let session = house.post("go").await;
-    house
+    let session = runtime.post("go").await;
+    runtime
         .wait_until(&session, "a delta", |event| {
             event.body.name() == "message.delta"
         })
         .await;
     // This steer arrives during the only turn, so there is none left to answer it.
-    house.steer(&session, "one more thing").await;
+    runtime.steer(&session, "one more thing").await;
     for _ in 0..4 {
-        house.clock.advance(Duration::from_secs(1));
+        runtime.clock.advance(Duration::from_secs(1));
         tokio::task::yield_now().await;
     }
     let turning = async {
         loop {
-            house.clock.advance(Duration::from_secs(1));
+            runtime.clock.advance(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    let end = tokio::select! { end = house.wait_for_run(&session) => end, () = turning => unreachable!() };
+    let end = tokio::select! { end = runtime.wait_for_run(&session) => end, () = turning => unreachable!() };
     assert_eq!(end.status, RunStatus::MaxTurns);
-    assert!(!house.transcript(&session).await.contains("tool_limit"));
+    assert!(!runtime.transcript(&session).await.contains("tool_limit"));
 }
 
 #[tokio::test]
 async fn an_answer_at_the_limit_is_completed_not_cut() {
-    let house = TestRuntimeBuilder::new([say("").calls([call("Look", json!({}))]), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls([call("Look", json!({}))]), say("done")])
         .tools(look())
         .max_turns(2)
         .build();
-    let session = house.post("go").await;
+    let session = runtime.post("go").await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
 }
@@ -78,12 +78,12 @@ async fn an_answer_at_the_limit_is_completed_not_cut() {
 #[tokio::test]
 async fn going_in_circles_ends_the_run() {
     let entries = (0..9).map(|_| say("").calls([call("Look", json!({"same": true}))]));
-    let house = TestRuntimeBuilder::new(entries).tools(look()).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new(entries).tools(look()).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Failed, 6));
     assert!(end.error.unwrap().message.contains("same Look call"));
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -92,24 +92,24 @@ async fn a_run_that_takes_too_long_is_timed_out() {
     let mut plan = TestRuntimeBuilder::new([say("").calls([call("Slow", json!({}))])])
         .tools(Toolset::new([slow]));
     plan.run_timeout = Some(Duration::from_secs(30));
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
-    house.clock.advance(Duration::from_secs(31));
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    runtime.clock.advance(Duration::from_secs(31));
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::TimedOut
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_script_that_runs_out_fails_loudly() {
-    let house = TestRuntimeBuilder::new([say("only one").turn(1)]).build();
-    let session = house.post("a").await;
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "b").await;
-    let end = house.wait_for_nth_run(&session, 2).await;
+    let runtime = TestRuntimeBuilder::new([say("only one").turn(1)]).build();
+    let session = runtime.post("a").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "b").await;
+    let end = runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.status, RunStatus::Failed);
     let error = end.error.unwrap();
     assert_eq!(error.code, rooftree_protocol::ErrorCode::ScriptExhausted);
@@ -117,29 +117,29 @@ async fn a_script_that_runs_out_fails_loudly() {
 
 #[tokio::test]
 async fn clearing_keeps_the_session_and_starts_the_context_anew() {
-    let house = TestRuntimeBuilder::new([say("hello").matching(".*")]).build();
-    let session = house.post("secret plan").await;
-    house.wait_for_run(&session).await;
-    house
+    let runtime = TestRuntimeBuilder::new([say("hello").matching(".*")]).build();
+    let session = runtime.post("secret plan").await;
+    runtime.wait_for_run(&session).await;
+    runtime
         .command(Command::Clear {
             session: session.clone(),
         })
         .await;
-    house.wait_for_event(&session, "session.cleared").await;
-    house.post_to(&session, "what plan?").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let requests = house.model.requests();
+    runtime.wait_for_event(&session, "session.cleared").await;
+    runtime.post_to(&session, "what plan?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let requests = runtime.model.requests();
     assert_eq!(
         requests[1].messages.len(),
         1,
         "the model still reads what was cleared"
     );
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("user     secret plan"),
         "the journal still has it"
     );
-    house.verify().await;
+    runtime.verify().await;
 }

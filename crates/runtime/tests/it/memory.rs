@@ -22,7 +22,7 @@ fn plan(
 
 #[tokio::test]
 async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_markdown() {
-    let house = plan([
+    let runtime = plan([
         say("").on("learn").calls([
             call("remember", json!({"text": "- the build needs clang"})),
             call(
@@ -41,12 +41,12 @@ async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_mark
         say("{% for r in results %}{{ r.text | first_line }}\n{% endfor %}").on("recall"),
     ])
     .build();
-    let first = house.post("learn").await;
-    house.wait_for_run(&first).await;
-    let file = std::fs::read_to_string(house.path().join("memory/lead/MEMORY.md")).unwrap();
+    let first = runtime.post("learn").await;
+    runtime.wait_for_run(&first).await;
+    let file = std::fs::read_to_string(runtime.path().join("memory/lead/MEMORY.md")).unwrap();
     assert_eq!(file, "- the build needs clang\n- tests take an hour\n");
-    let second = house.post("recall").await;
-    let text = house.wait_for_run(&second).await.text;
+    let second = runtime.post("recall").await;
+    let text = runtime.wait_for_run(&second).await.text;
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "people.md:1: Ada likes short answers");
     assert_eq!(lines[1], "Ada likes short answers");
@@ -55,7 +55,7 @@ async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_mark
         lines[3],
         "There is no memory `nothing`. There are: MEMORY.md, people.md."
     );
-    let requests = house.model.requests();
+    let requests = runtime.model.requests();
     assert!(!requests[0].system.contains("clang"));
     assert!(
         requests
@@ -69,13 +69,13 @@ async fn what_is_remembered_in_one_session_is_read_in_the_next_and_is_plain_mark
 
 #[tokio::test]
 async fn what_an_agent_is_reminded_of_is_bounded() {
-    let house = plan([say("ok").times(9)]).build();
-    let place = house.path().join("memory/lead");
+    let runtime = plan([say("ok").times(9)]).build();
+    let place = runtime.path().join("memory/lead");
     std::fs::create_dir_all(&place).unwrap();
     std::fs::write(place.join("MEMORY.md"), "a line of memory\n".repeat(5_000)).unwrap();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let system = house.model.requests()[0].system.clone();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let system = runtime.model.requests()[0].system.clone();
     assert_eq!(system.matches("a line of memory").count(), 200);
     assert!(system.contains("more of it: MemoryRead"));
 }
@@ -90,23 +90,23 @@ async fn remembering_is_asked_about_like_any_change_and_agents_without_memory_ha
     };
     let mut careful = plan(entries());
     careful.policy.mode = PermissionMode::Ask;
-    let house = careful.build();
-    let session = house.post("go").await;
+    let runtime = careful.build();
+    let session = runtime.post("go").await;
     assert!(
-        house
+        runtime
             .wait_for_run(&session)
             .await
             .text
             .contains("[auto-rejected")
     );
-    let house = plan(entries()).agent(AgentDefinition::new("lead")).build();
-    let session = house.post("go").await;
+    let runtime = plan(entries()).agent(AgentDefinition::new("lead")).build();
+    let session = runtime.post("go").await;
     assert!(
-        house
+        runtime
             .wait_for_run(&session)
             .await
             .text
             .contains("tool_not_allowed")
     );
-    assert!(house.model.requests()[0].tools.is_empty());
+    assert!(runtime.model.requests()[0].tools.is_empty());
 }

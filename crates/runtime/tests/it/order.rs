@@ -11,27 +11,29 @@ use rooftree_testkit::TestRuntimeBuilder;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
-    let house =
+    let runtime =
         Arc::new(TestRuntimeBuilder::new([say("got {{ user.text }}").matching(".*")]).build());
-    let session = house.post("first").await;
+    let session = runtime.post("first").await;
     let mut posters = Vec::new();
     for poster in 0..10 {
-        let (house, session) = (house.clone(), session.clone());
+        let (runtime, session) = (runtime.clone(), session.clone());
         posters.push(tokio::spawn(async move {
             for number in 0..10 {
-                house.post_to(&session, &format!("{poster}.{number}")).await;
+                runtime
+                    .post_to(&session, &format!("{poster}.{number}"))
+                    .await;
             }
         }));
     }
     for poster in posters {
         poster.await.unwrap();
     }
-    house.wait_for_nth_run(&session, 101).await;
+    runtime.wait_for_nth_run(&session, 101).await;
 
     let mut places = Vec::new();
     let mut asked = Vec::new();
     let mut answered = Vec::new();
-    for event in house.events(&session).await {
+    for event in runtime.events(&session).await {
         match event.body {
             EventBody::MessageUser {
                 message,
@@ -65,7 +67,7 @@ async fn a_hundred_messages_from_ten_posters_are_answered_in_order() {
             .collect();
         assert!(own.is_sorted(), "poster {poster} was reordered: {own:?}");
     }
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,20 +78,20 @@ async fn two_sessions_work_at_the_same_time() {
     let call = rooftree_providers::scripted::call("Wait", serde_json::json!({}));
     let plan = TestRuntimeBuilder::new([say("").calls([call]), say("done")])
         .tools(rooftree_tools::Toolset::new([probe]));
-    let house = plan.build();
-    let (one, two) = (house.post("a").await, house.post("b").await);
-    house.wait_for_event(&one, "tool.started").await;
-    house.wait_for_event(&two, "tool.started").await;
+    let runtime = plan.build();
+    let (one, two) = (runtime.post("a").await, runtime.post("b").await);
+    runtime.wait_for_event(&one, "tool.started").await;
+    runtime.wait_for_event(&two, "tool.started").await;
     keeper.open(2);
-    house.wait_for_run(&one).await;
-    house.wait_for_run(&two).await;
+    runtime.wait_for_run(&one).await;
+    runtime.wait_for_run(&two).await;
 }
 
 #[tokio::test]
 async fn the_same_key_is_one_message() {
-    let house = TestRuntimeBuilder::new([say("ok"), say("ok again")]).build();
-    let session = house.post("first").await;
-    house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new([say("ok"), say("ok again")]).build();
+    let session = runtime.post("first").await;
+    runtime.wait_for_run(&session).await;
     let post = || Command::Post {
         to: Address::Id {
             id: session.clone(),
@@ -99,10 +101,10 @@ async fn the_same_key_is_one_message() {
         key: Some("bill-7".into()),
         delivery: Delivery::Queue,
     };
-    let first = house.command(post()).await;
-    let second = house.command(post()).await;
-    house.wait_for_nth_run(&session, 2).await;
-    let third = house.command(post()).await;
+    let first = runtime.command(post()).await;
+    let second = runtime.command(post()).await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let third = runtime.command(post()).await;
     let message = |reply: &CommandReply| match reply {
         CommandReply::Accepted {
             message, repeated, ..
@@ -111,9 +113,9 @@ async fn the_same_key_is_one_message() {
     };
     assert!(!message(&first).1 && message(&second).1 && message(&third).1);
     assert_eq!(message(&first).0, message(&third).0);
-    house.verify().await;
+    runtime.verify().await;
     assert_eq!(
-        house
+        runtime
             .transcript(&session)
             .await
             .matches("pay the bill")

@@ -44,19 +44,19 @@ fn delegating(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuil
 
 #[tokio::test]
 async fn r1_d2_all_pieces_of_a_continued_reply_are_the_answer() {
-    let house = TestRuntimeBuilder::new([cut("PART-1 "), cut("PART-2 "), say("end.")]).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new([cut("PART-1 "), cut("PART-2 "), say("end.")]).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Completed, "PART-1 PART-2 end.")
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d0_the_parent_reads_all_pieces_of_a_continued_reply() {
-    let house = delegating([
+    let runtime = delegating([
         say("").agent("lead").calls([ask("report", json!({}))]),
         say("{{ results[0].text }}").agent("lead"),
         cut("PART-1 ").agent("helper"),
@@ -64,17 +64,17 @@ async fn r2_d0_the_parent_reads_all_pieces_of_a_continued_reply() {
         say("PART-3 end.").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let said = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(said.starts_with("PART-1 PART-2 PART-3 end.\n"), "{said}");
 }
 
 #[tokio::test]
 async fn r2_d0_pieces_before_a_failure_are_kept() {
-    let house =
+    let runtime =
         TestRuntimeBuilder::new([cut("PART-1 "), fail(ScriptedFailureKind::Refused)]).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Failed, "PART-1 ")
@@ -83,9 +83,9 @@ async fn r2_d0_pieces_before_a_failure_are_kept() {
 
 #[tokio::test]
 async fn r2_d0_an_answer_that_stays_cut_is_truncated_and_never_completed() {
-    let house = TestRuntimeBuilder::new((0..9).map(|_| cut("again "))).build();
-    let session = house.post("count").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new((0..9).map(|_| cut("again "))).build();
+    let session = runtime.post("count").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.turns),
         (RunStatus::Truncated, 4),
@@ -93,29 +93,29 @@ async fn r2_d0_an_answer_that_stays_cut_is_truncated_and_never_completed() {
     );
     assert_eq!(end.text, "again again again again ");
 
-    let house = TestRuntimeBuilder::new([cut("half an"), say("never asked")])
+    let runtime = TestRuntimeBuilder::new([cut("half an"), say("never asked")])
         .max_turns(1)
         .build();
-    let session = house.post("count").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("count").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Truncated, "half an"),
         "no turn is left"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d0_a_parent_is_told_first_that_the_answer_was_cut() {
-    let house = delegating([
+    let runtime = delegating([
         say("").agent("lead").calls([ask("report", json!({}))]),
         say("{{ results[0].ok }} {{ results[0].text }}").agent("lead"),
         cut("half ").agent("helper").times(9),
     ])
     .build();
-    let session = house.post("go").await;
-    let said = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(
         said.starts_with(
             "False [ERROR: sub-agent 'helper' was cut off at the model's output limit"
@@ -146,7 +146,7 @@ fn checked(command: &str, more: Value) -> TestRuntime {
     let mut plan = TestRuntimeBuilder::new(entries)
         .with_delegation(tools)
         .agent(helper);
-    plan.surroundings = ProjectContext {
+    plan.project_context = ProjectContext {
         verifiers: [("tests".to_owned(), verifier)].into(),
         ..ProjectContext::default()
     }
@@ -156,9 +156,9 @@ fn checked(command: &str, more: Value) -> TestRuntime {
 
 #[tokio::test]
 async fn r1_d1_a_parent_is_told_first_that_the_work_was_not_verified() {
-    let house = checked("echo ok.txt is missing; exit 1", json!({}));
-    let session = house.post("go").await;
-    let said = house.wait_for_run(&session).await.text;
+    let runtime = checked("echo ok.txt is missing; exit 1", json!({}));
+    let session = runtime.post("go").await;
+    let said = runtime.wait_for_run(&session).await.text;
     let first =
         "False [ERROR: sub-agent 'helper' says it is done, but its work was not verified (tests: ";
     assert!(
@@ -166,8 +166,8 @@ async fn r1_d1_a_parent_is_told_first_that_the_work_was_not_verified() {
         "{said}"
     );
     assert!(said.contains("All fixed."), "{said}");
-    let child = house.children(&session).await.remove(0);
-    let end = house.wait_for_run(&child.id).await;
+    let child = runtime.children(&session).await.remove(0);
+    let end = runtime.wait_for_run(&child.id).await;
     assert_eq!(
         (end.status, end.verified, end.failed_checks.len()),
         (RunStatus::Completed, Some(false), 1)
@@ -176,18 +176,18 @@ async fn r1_d1_a_parent_is_told_first_that_the_work_was_not_verified() {
 
 #[tokio::test]
 async fn r1_d1_verified_work_is_told_as_it_is() {
-    let house = checked("true", json!({}));
-    let session = house.post("go").await;
-    let said = house.wait_for_run(&session).await.text;
+    let runtime = checked("true", json!({}));
+    let session = runtime.post("go").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(said.starts_with("True All fixed.\n"), "{said}");
 }
 
 #[tokio::test]
 async fn r1_d1_a_background_notice_says_first_that_the_work_was_not_verified() {
-    let house = checked("exit 1", json!({"run_in_background": true}));
-    let session = house.post("go").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let last = house
+    let runtime = checked("exit 1", json!({"run_in_background": true}));
+    let session = runtime.post("go").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -257,10 +257,10 @@ async fn r1_d10_every_start_of_a_sub_agent_has_one_stop_however_it_ends() {
         ];
         let mut plan = delegating(lead.into_iter().chain(theirs));
         plan.hooks.hooks = keeping(&log);
-        let house = plan.build();
-        let session = house.post("go").await;
-        house.wait_for_run(&session).await;
-        house.close().await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
+        runtime.wait_for_run(&session).await;
+        runtime.close().await;
         let expected = [("SubagentStart", ""), ("SubagentStop", status)]
             .map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(told(&log), expected, "{status}");
@@ -280,25 +280,25 @@ async fn r1_d10_a_cancelled_sub_agent_stops_for_its_hooks_too() {
         .with_delegation(Toolset::new([look]))
         .agent(helper());
     plan.hooks.hooks = keeping(&log);
-    let house = plan.build();
-    let session = house.post("go").await;
-    let child = child_of(&house, &session).await;
-    house.wait_for_event(&child, "tool.started").await;
-    house
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let child = child_of(&runtime, &session).await;
+    runtime.wait_for_event(&child, "tool.started").await;
+    runtime
         .command(rooftree_protocol::Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Cancelled
     );
     assert_eq!(
-        house.wait_for_run(&child).await.status,
+        runtime.wait_for_run(&child).await.status,
         RunStatus::Cancelled
     );
-    house.close().await;
+    runtime.close().await;
     let names: Vec<(String, String)> = told(&log);
     assert_eq!(names.len(), 2, "{names:?}");
     assert_eq!(
@@ -326,29 +326,29 @@ async fn r1_d10_after_a_crash_neither_start_nor_stop_is_told_twice() {
         (plan, keeper)
     };
     let (first, _keeper) = plan();
-    let house = first.build();
-    let session = house.post("go").await;
-    let child = child_of(&house, &session).await;
-    house.wait_for_event(&child, "tool.started").await;
+    let runtime = first.build();
+    let session = runtime.post("go").await;
+    let child = child_of(&runtime, &session).await;
+    runtime.wait_for_event(&child, "tool.started").await;
     let (second, keeper) = plan();
     keeper.open(9);
-    let house = house.crash(second).await;
-    house.recover().await;
+    let runtime = runtime.crash(second).await;
+    runtime.recover().await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
-    house.close().await;
+    runtime.close().await;
     let names: Vec<String> = told(&log).into_iter().map(|(point, _)| point).collect();
     assert_eq!(names, ["SubagentStart", "SubagentStop"]);
 }
 
 /// The session of the agent that was asked, once the call has begun.
-async fn child_of(house: &TestRuntime, session: &SessionId) -> SessionId {
+async fn child_of(runtime: &TestRuntime, session: &SessionId) -> SessionId {
     let begun = |event: &rooftree_protocol::Event| matches!(&event.body, EventBody::ToolStarted { tool, .. } if tool == "Task");
-    house.wait_until(session, "the call", begun).await;
+    runtime.wait_until(session, "the call", begun).await;
     loop {
-        if let Some(child) = house.children(session).await.into_iter().next() {
+        if let Some(child) = runtime.children(session).await.into_iter().next() {
             return child.id;
         }
         tokio::task::yield_now().await;
@@ -357,24 +357,24 @@ async fn child_of(house: &TestRuntime, session: &SessionId) -> SessionId {
 
 #[tokio::test]
 async fn r1_small_a_result_counts_one_turn_in_words_and_no_call_that_was_not_made() {
-    let house = delegating([
+    let runtime = delegating([
         say("").agent("lead").calls([ask("go", json!({}))]),
         say("{{ results[0].text }}").agent("lead"),
         say("done").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let said = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(said.contains("1 turn, 0 calls, "), "{said}");
 
     let looks = |n: u32| say("").calls([call("Look", json!({"n": n}))]);
     let tools = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
-    let house = TestRuntimeBuilder::new((0..9).map(looks))
+    let runtime = TestRuntimeBuilder::new((0..9).map(looks))
         .tools(tools)
         .max_turns(2)
         .build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.turns, end.calls),
         (RunStatus::MaxTurns, 2, 2)

@@ -18,24 +18,24 @@ async fn calls_that_only_look_run_at_the_same_time_and_are_read_in_call_order() 
         call("Fast", json!({"say": "two"})),
         call("Slow", json!({"say": "three"})),
     ];
-    let house = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
         .tools(Toolset::new([slow, fast]))
         .build();
-    let session = house.post("go").await;
+    let session = runtime.post("go").await;
     // The fast one is through while both slow ones stand at the gate.
-    house.wait_for_event(&session, "tool.completed").await;
+    runtime.wait_for_event(&session, "tool.completed").await;
     assert_eq!(keeper.started(), 2);
     keeper.open(2);
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
 
-    let requests = house.model.requests();
+    let requests = runtime.model.requests();
     let Some(ModelMessage::Results(results)) = requests[1].messages.last().map(AsRef::as_ref)
     else {
         panic!()
     };
     let texts: Vec<String> = results.iter().map(|result| result.text()).collect();
     assert_eq!(texts, ["one", "two", "three"]);
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -47,15 +47,15 @@ async fn a_call_with_effects_waits_for_those_before_it() {
         call("Change", json!({})),
         call("Change", json!({})),
     ];
-    let house = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
         .tools(Toolset::new([look, change]))
         .build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
     assert_eq!((keeper.started(), changer.started()), (1, 0));
     changer.open(2);
     keeper.open(1);
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(changer.started(), 2);
 }
 
@@ -68,12 +68,12 @@ async fn bad_calls_are_answers_for_the_model_not_errors() {
         call("Fast", json!({"panic": true})),
     ];
     let tools = Toolset::new([ProbeTool::open("Fast", Effect::ReadOnly)]);
-    let house = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls(calls), say("done")])
         .tools(tools)
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     for expected in [
         "tool     Fast failed: input must be an object",
         "tool     Nothing failed: tool_not_found: there is no tool `Nothing`. There are: Fast",
@@ -86,7 +86,7 @@ async fn bad_calls_are_answers_for_the_model_not_errors() {
             "missing `{expected}` in:\n{story}"
         );
     }
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -100,20 +100,20 @@ async fn a_tool_outside_the_agents_scope_is_refused_when_it_is_called() {
     let mut plan =
         TestRuntimeBuilder::new([say("").calls([call("CHANGE", json!({}))]), say("done")]);
     plan.definitions = plan.definitions.with(definition);
-    let house = plan
+    let runtime = plan
         .tools(Toolset::new([
             ProbeTool::open("Look", Effect::ReadOnly),
             change,
         ]))
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("failed: tool_not_allowed")
     );
     assert_eq!(changer.started(), 0);
-    assert_eq!(house.model.requests()[0].tools.len(), 1);
+    assert_eq!(runtime.model.requests()[0].tools.len(), 1);
 }

@@ -20,9 +20,9 @@ fn change_twice() -> TestRuntimeBuilder {
     TestRuntimeBuilder::new([change(), change(), say("done")]).tools(tools)
 }
 
-async fn answer(house: &TestRuntime, session: &SessionId, nth: usize, answer: Answer) {
+async fn answer(runtime: &TestRuntime, session: &SessionId, nth: usize, answer: Answer) {
     let seen = std::cell::Cell::new(0);
-    let asked = house
+    let asked = runtime
         .wait_until(session, "a question", |event| {
             seen.set(seen.get() + usize::from(event.body.name() == "permission.requested"));
             seen.get() == nth
@@ -31,7 +31,7 @@ async fn answer(house: &TestRuntime, session: &SessionId, nth: usize, answer: An
     let EventBody::PermissionRequested { id, .. } = &asked.body else {
         panic!()
     };
-    house
+    runtime
         .command(Command::Permit {
             session: session.clone(),
             permission: id.clone(),
@@ -46,32 +46,38 @@ fn yes(scope: PermissionScope) -> Answer {
 
 #[tokio::test]
 async fn a_yes_holds_for_one_call_or_for_the_session() {
-    let house = change_twice().asking(PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    answer(&house, &session, 1, yes(PermissionScope::Once)).await;
-    answer(&house, &session, 2, yes(PermissionScope::Session)).await;
-    house.wait_for_run(&session).await;
-    assert_eq!(house.transcript(&session).await.matches("asks").count(), 2);
+    let runtime = change_twice().asking(PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    answer(&runtime, &session, 1, yes(PermissionScope::Once)).await;
+    answer(&runtime, &session, 2, yes(PermissionScope::Session)).await;
+    runtime.wait_for_run(&session).await;
+    assert_eq!(
+        runtime.transcript(&session).await.matches("asks").count(),
+        2
+    );
 
-    let house = change_twice().asking(PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    answer(&house, &session, 1, yes(PermissionScope::Session)).await;
-    house.wait_for_run(&session).await;
-    assert_eq!(house.transcript(&session).await.matches("asks").count(), 1);
-    house.verify().await;
+    let runtime = change_twice().asking(PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    answer(&runtime, &session, 1, yes(PermissionScope::Session)).await;
+    runtime.wait_for_run(&session).await;
+    assert_eq!(
+        runtime.transcript(&session).await.matches("asks").count(),
+        1
+    );
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_no_with_words_reaches_the_model_and_the_list_of_denials() {
-    let house = change_twice().asking(PermissionMode::Ask).build();
-    let session = house.post("go").await;
+    let runtime = change_twice().asking(PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
     let no = Answer::deny(Some("use the other file".into()));
-    answer(&house, &session, 1, no).await;
-    answer(&house, &session, 2, yes(PermissionScope::Once)).await;
-    let end = house.wait_for_run(&session).await;
+    answer(&runtime, &session, 1, no).await;
+    answer(&runtime, &session, 2, yes(PermissionScope::Once)).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.denials.len(), 1);
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Change denied: [rejected: use the other file]")
@@ -82,31 +88,33 @@ async fn a_no_with_words_reaches_the_model_and_the_list_of_denials() {
 async fn where_nobody_can_answer_it_is_denied_and_listed() {
     let mut plan = change_twice();
     plan.policy.mode = PermissionMode::Ask;
-    let house = plan.build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.denials.len(), 2);
     assert!(
         end.denials[0].reason.contains("--allow"),
         "{}",
         end.denials[0].reason
     );
-    assert!(!house.transcript(&session).await.contains("\nasks"));
+    assert!(!runtime.transcript(&session).await.contains("\nasks"));
 }
 
 #[tokio::test]
 async fn a_question_nobody_answers_expires_as_a_no() {
-    let house = change_twice().asking(PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "permission.requested").await;
-    house.clock.advance(Duration::from_secs(3601));
-    house
+    let runtime = change_twice().asking(PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    runtime.clock.advance(Duration::from_secs(3601));
+    runtime
         .wait_until(&session, "a denial", |event| {
             event.body.name() == "tool.completed"
         })
         .await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("denied: [auto-rejected: nobody answered in time]")
@@ -115,30 +123,32 @@ async fn a_question_nobody_answers_expires_as_a_no() {
 
 #[tokio::test]
 async fn cancelling_while_a_question_stands_ends_the_run() {
-    let house = change_twice().asking(PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "permission.requested").await;
-    house
+    let runtime = change_twice().asking(PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    runtime
         .command(Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Change cancelled: [cancelled]\nended    cancelled")
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_deny_rule_holds_in_bypass_mode() {
     let mut plan = change_twice();
     plan.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.denials.len(), 2);
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.denials.len(), 2);
 }

@@ -25,15 +25,15 @@ fn plan(directory: &Path) -> TestRuntimeBuilder {
 #[tokio::test]
 async fn its_tools_are_told_its_cost_is_counted_and_it_is_resumed_after_a_restart() {
     let directory = tempfile::tempdir().unwrap();
-    let house = plan(directory.path()).build();
-    let session = house.post("Build it.").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan(directory.path()).build();
+    let session = runtime.post("Build it.").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str(), end.calls),
         (RunStatus::Completed, "It failed.", 0)
     );
     assert!((end.usage.cost_usd - 0.25).abs() < 1e-9);
-    let notices: Vec<String> = house
+    let notices: Vec<String> = runtime
         .events(&session)
         .await
         .into_iter()
@@ -49,15 +49,15 @@ async fn its_tools_are_told_its_cost_is_counted_and_it_is_resumed_after_a_restar
         notices,
         ["claude-cli uses Bash: make", "claude-cli: Bash make failed"]
     );
-    let house = house.reopen(plan(directory.path())).await;
-    house.post_to(&session, "Try again.").await;
-    house.wait_for_nth_run(&session, 2).await;
+    let runtime = runtime.reopen(plan(directory.path())).await;
+    runtime.post_to(&session, "Try again.").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(
         fs::read_to_string(directory.path().join("input")).unwrap(),
         "Build it.Try again."
     );
     let arguments = fs::read_to_string(directory.path().join("arguments")).unwrap();
     assert_eq!(arguments.matches("--resume=s-1").count(), 1, "{arguments}");
-    house.verify().await;
-    house.close().await;
+    runtime.verify().await;
+    runtime.close().await;
 }

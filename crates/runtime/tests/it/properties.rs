@@ -197,16 +197,16 @@ fn plan() -> TestRuntimeBuilder {
 }
 
 /// Every request that was made live is what some prefix of a journal folds to.
-async fn assert_replayed(house: &TestRuntime, sessions: &[SessionId]) {
+async fn assert_replayed(runtime: &TestRuntime, sessions: &[SessionId]) {
     let mut replayed: Vec<Vec<Arc<ModelMessage>>> = Vec::new();
     for session in sessions {
         let mut history = History::default();
-        for event in house.events(session).await {
+        for event in runtime.events(session).await {
             history.apply(&event);
             replayed.push(history.messages().to_vec());
         }
     }
-    for request in house.model.requests() {
+    for request in runtime.model.requests() {
         assert!(
             replayed.contains(&request.messages),
             "a replay would never ask: {:#?}",
@@ -215,7 +215,7 @@ async fn assert_replayed(house: &TestRuntime, sessions: &[SessionId]) {
     }
 }
 
-/// How a house ends in the middle of everything.
+/// How a runtime ends in the middle of everything.
 #[derive(Clone, Copy, PartialEq)]
 enum Ending {
     /// Stopped in order.
@@ -233,28 +233,28 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
         } else {
             Ending::TakenOver
         };
-        let mut house = plan().build();
-        let mut sessions = vec![house.post("go first").await];
+        let mut runtime = plan().build();
+        let mut sessions = vec![runtime.post("go first").await];
         for _ in 0..6 {
             let session = sessions[dice.roll(sessions.len() as u64) as usize].clone();
             match dice.roll(6) {
-                0 => house.post_to(&session, "go on").await,
-                1 => house.steer(&session, "no, differently").await,
+                0 => runtime.post_to(&session, "go on").await,
+                1 => runtime.steer(&session, "no, differently").await,
                 2 => drop(
-                    house
+                    runtime
                         .handle
                         .send(Command::Cancel { session, run: None })
                         .await,
                 ),
                 3 => {
-                    house = match ending {
-                        Ending::Stopped => house.reopen(plan()).await,
-                        Ending::TakenOver => house.crash(plan()).await,
+                    runtime = match ending {
+                        Ending::Stopped => runtime.reopen(plan()).await,
+                        Ending::TakenOver => runtime.crash(plan()).await,
                     };
-                    house.recover().await;
+                    runtime.recover().await;
                 }
                 4 => {
-                    let forked = house
+                    let forked = runtime
                         .handle
                         .send(Command::Fork {
                             session,
@@ -264,7 +264,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                         })
                         .await;
                     if let Ok(CommandReply::Session(fork)) = forked {
-                        house.post_to(&fork.id, "go branch").await;
+                        runtime.post_to(&fork.id, "go branch").await;
                         sessions.push(fork.id);
                     }
                 }
@@ -272,35 +272,35 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
             }
         }
         for session in &sessions {
-            house.post_to(session, "go last").await;
-            house
+            runtime.post_to(session, "go last").await;
+            runtime
                 .wait_until(session, "the answer to the last message", |event| {
                     matches!(&event.body, EventBody::MessageUser { message, .. } if message.text() == "go last")
                 })
                 .await;
         }
-        settled(&house, &sessions).await;
-        house
+        settled(&runtime, &sessions).await;
+        runtime
             .model
             .requests()
             .iter()
             .for_each(|request| assert_paired(&request.messages));
         if ending == Ending::Stopped {
-            assert_replayed(&house, &sessions).await;
+            assert_replayed(&runtime, &sessions).await;
         }
-        house.verify().await;
-        house.close().await;
+        runtime.verify().await;
+        runtime.close().await;
     }
 }
 
 /// Waits until no session has anything left to do.
-async fn settled(house: &TestRuntime, sessions: &[SessionId]) {
+async fn settled(runtime: &TestRuntime, sessions: &[SessionId]) {
     for _ in 0..5_000 {
-        let unfinished = house.handle.store().unfinished().await.unwrap();
+        let unfinished = runtime.handle.store().unfinished().await.unwrap();
         if !sessions.iter().any(|session| unfinished.contains(session)) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    panic!("never settled:\n{}", house.transcript(&sessions[0]).await);
+    panic!("never settled:\n{}", runtime.transcript(&sessions[0]).await);
 }

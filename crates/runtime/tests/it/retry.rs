@@ -8,33 +8,33 @@ use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
 
 /// Turns the clock until the run has ended.
 async fn finish(
-    house: &TestRuntime,
+    runtime: &TestRuntime,
     session: &rooftree_protocol::SessionId,
 ) -> rooftree_protocol::event::RunEnd {
     let turning = async {
         loop {
-            house.clock.advance(Duration::from_secs(1));
+            runtime.clock.advance(Duration::from_secs(1));
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::select! { end = house.wait_for_run(session) => end, () = turning => unreachable!() }
+    tokio::select! { end = runtime.wait_for_run(session) => end, () = turning => unreachable!() }
 }
 
 #[tokio::test]
 async fn a_rate_limit_is_waited_out_as_long_as_the_provider_says() {
     let limit = fail(ScriptedFailureKind::RateLimit).retry_after(Duration::from_secs(7));
-    let house = TestRuntimeBuilder::new([limit, say("here I am")]).build();
-    let session = house.post("hi").await;
-    let waiting = house.wait_for_event(&session, "run.waiting").await;
+    let runtime = TestRuntimeBuilder::new([limit, say("here I am")]).build();
+    let session = runtime.post("hi").await;
+    let waiting = runtime.wait_for_event(&session, "run.waiting").await;
     let EventBody::RunWaiting { until, .. } = &waiting.body else {
         panic!()
     };
     assert_eq!(until.unwrap().since(waiting.ts), Duration::from_secs(7));
-    house.clock.advance(Duration::from_secs(6));
-    assert!(!house.transcript(&session).await.contains("here I am"));
-    house.clock.advance(Duration::from_secs(1));
+    runtime.clock.advance(Duration::from_secs(6));
+    assert!(!runtime.transcript(&session).await.contains("here I am"));
+    runtime.clock.advance(Duration::from_secs(1));
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
 }
@@ -42,51 +42,51 @@ async fn a_rate_limit_is_waited_out_as_long_as_the_provider_says() {
 #[tokio::test]
 async fn a_wait_survives_a_restart() {
     let limit = fail(ScriptedFailureKind::RateLimit).retry_after(Duration::from_secs(60));
-    let house = TestRuntimeBuilder::new([limit, say("never")]).build();
-    let session = house.post("hi").await;
-    house.wait_for_event(&session, "run.waiting").await;
-    let house = house
+    let runtime = TestRuntimeBuilder::new([limit, say("never")]).build();
+    let session = runtime.post("hi").await;
+    runtime.wait_for_event(&session, "run.waiting").await;
+    let runtime = runtime
         .reopen(TestRuntimeBuilder::new([say("here I am")]))
         .await;
-    house.recover().await;
-    house.clock.advance(Duration::from_secs(50));
+    runtime.recover().await;
+    runtime.clock.advance(Duration::from_secs(50));
     tokio::time::sleep(Duration::from_millis(30)).await;
     assert!(
-        house.model.requests().is_empty(),
+        runtime.model.requests().is_empty(),
         "it was asked again before the provider wanted to be"
     );
-    house.clock.advance(Duration::from_secs(10));
+    runtime.clock.advance(Duration::from_secs(10));
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
 }
 
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_asked_again_and_nothing_half_is_kept() {
-    let house =
+    let runtime =
         TestRuntimeBuilder::new([fail(ScriptedFailureKind::Cut).cut_after(3), say("whole")])
             .build();
-    let session = house.post("hi").await;
-    finish(&house, &session).await;
+    let session = runtime.post("hi").await;
+    finish(&runtime, &session).await;
     assert_eq!(
-        house.transcript(&session).await,
+        runtime.transcript(&session).await,
         "user     hi\nwaits    Retry\nmodel    \"whole\"\nended    completed, 1 turns"
     );
 }
 
 #[tokio::test]
 async fn a_provider_that_never_recovers_fails_the_run_after_some_tries() {
-    let house = TestRuntimeBuilder::new(
+    let runtime = TestRuntimeBuilder::new(
         (0..9)
             .map(|_| fail(ScriptedFailureKind::Overloaded))
             .chain([say("never")]),
     )
     .build();
-    let session = house.post("hi").await;
-    let end = finish(&house, &session).await;
+    let session = runtime.post("hi").await;
+    let end = finish(&runtime, &session).await;
     assert_eq!(end.status, RunStatus::Failed);
-    assert_eq!(house.model.requests().len(), 6);
+    assert_eq!(runtime.model.requests().len(), 6);
 }
 
 #[tokio::test]
@@ -95,10 +95,13 @@ async fn what_cannot_be_mended_by_waiting_is_not_tried_again() {
         ScriptedFailureKind::Unauthorized,
         ScriptedFailureKind::Refused,
     ] {
-        let house = TestRuntimeBuilder::new([fail(kind), say("never")]).build();
-        let session = house.post("hi").await;
-        assert_eq!(house.wait_for_run(&session).await.status, RunStatus::Failed);
-        assert_eq!(house.model.requests().len(), 1);
+        let runtime = TestRuntimeBuilder::new([fail(kind), say("never")]).build();
+        let session = runtime.post("hi").await;
+        assert_eq!(
+            runtime.wait_for_run(&session).await.status,
+            RunStatus::Failed
+        );
+        assert_eq!(runtime.model.requests().len(), 1);
     }
 }
 
@@ -108,11 +111,11 @@ async fn a_model_that_cannot_be_had_is_stood_in_for_during_that_turn() {
     let mut plan =
         TestRuntimeBuilder::new(busy.chain([say("the other one"), say("the first again")]));
     plan.fallbacks = vec!["scripted/other".parse().unwrap()];
-    let house = plan.build();
-    let session = house.post("hi").await;
-    let end = finish(&house, &session).await;
+    let runtime = plan.build();
+    let session = runtime.post("hi").await;
+    let end = finish(&runtime, &session).await;
     assert_eq!(end.status, RunStatus::Completed);
-    let models: Vec<String> = house
+    let models: Vec<String> = runtime
         .model
         .requests()
         .iter()
@@ -120,15 +123,15 @@ async fn a_model_that_cannot_be_had_is_stood_in_for_during_that_turn() {
         .collect();
     assert_eq!(models, ["story", "story", "other"]);
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("notice   fallback")
     );
-    house.post_to(&session, "and now?").await;
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "and now?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(
-        house.model.requests().last().unwrap().model,
+        runtime.model.requests().last().unwrap().model,
         "story",
         "the stand-in is for one turn only"
     );
@@ -189,13 +192,13 @@ async fn fifty_sessions_that_hit_one_rate_limit_slow_down_together_and_all_finis
         *made.lock().unwrap() = Some(provider.clone());
         provider
     }));
-    let house = plan.build();
+    let runtime = plan.build();
     let mut sessions = Vec::new();
     for number in 0..50 {
-        sessions.push(house.post(&format!("message {number}")).await);
+        sessions.push(runtime.post(&format!("message {number}")).await);
     }
     for session in &sessions {
-        assert_eq!(finish(&house, session).await.status, RunStatus::Completed);
+        assert_eq!(finish(&runtime, session).await.status, RunStatus::Completed);
     }
     let refused = strict
         .lock()

@@ -26,7 +26,7 @@ fn server(place: &Path, secret: &str) -> McpServer {
     }
 }
 
-/// A house whose servers are set up for everybody.
+/// A runtime whose servers are set up for everybody.
 fn plan(
     entries: impl IntoIterator<Item = ScriptEntry>,
     servers: &[(&str, McpServer)],
@@ -57,8 +57,8 @@ fn task(agent: &str, prompt: &str) -> ScriptedCall {
 }
 
 /// The tools of servers that an agent was told of.
-fn told(house: &TestRuntime, agent: &str) -> Vec<String> {
-    let asked = house
+fn told(runtime: &TestRuntime, agent: &str) -> Vec<String> {
+    let asked = runtime
         .model
         .requests()
         .into_iter()
@@ -72,7 +72,7 @@ fn told(house: &TestRuntime, agent: &str) -> Vec<String> {
 async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
     let place = tempfile::tempdir().unwrap();
     let secret = "sk-canary-of-the-server";
-    let house = plan(
+    let runtime = plan(
         [
             say("").calls([call("mcp__one__echo", json!({"text": "hello"}))]),
             say("").calls([call("one__environment", json!({}))]),
@@ -87,8 +87,8 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
         0,
         "nothing runs before somebody works"
     );
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
     assert!(end.outside, "what a server says comes from outside");
     assert!(
@@ -97,14 +97,14 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
         "{}",
         end.text
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("mcp__one__echo"), "{story}");
-    let journal = serde_json::to_string(&house.events(&session).await).unwrap();
+    let journal = serde_json::to_string(&runtime.events(&session).await).unwrap();
     assert!(
         journal.contains("SERVER_API_KEY=[SERVER_API_KEY]") && !journal.contains(secret),
         "{journal}"
     );
-    let directory = house.path().to_owned();
+    let directory = runtime.path().to_owned();
     for file in fs::read_dir(&directory)
         .unwrap()
         .flatten()
@@ -116,7 +116,7 @@ async fn a_tool_of_a_server_is_used_like_any_other_and_no_secret_is_kept() {
             .any(|window| window == secret.as_bytes());
         assert!(!found, "{} holds the secret", file.path().display());
     }
-    house.close().await;
+    runtime.close().await;
     assert_eq!(count_alive(place.path()), 0, "nothing is left");
 }
 
@@ -131,7 +131,7 @@ async fn fifty_children_share_three_processes_and_none_is_left() {
             .calls((0..10).map(|number| task("helper", &format!("number {number}"))))
     };
     let calls = ["a", "b", "c"].map(|name| call(format!("mcp__{name}__pid"), json!({})));
-    let house = plan(
+    let runtime = plan(
         [
             round(),
             round(),
@@ -145,14 +145,14 @@ async fn fifty_children_share_three_processes_and_none_is_left() {
         &servers,
     )
     .build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.text, "done");
-    let children = house.children(&session).await;
+    let children = runtime.children(&session).await;
     assert_eq!(children.len(), 50);
     let mut seen = BTreeSet::new();
     for child in &children {
-        let text = house.wait_for_run(&child.id).await.text;
+        let text = runtime.wait_for_run(&child.id).await.text;
         let is_process = |word: &&str| word.chars().all(|letter| letter.is_ascii_digit());
         let processes: Vec<&str> = text.split_whitespace().filter(is_process).collect();
         assert_eq!(processes.len(), 3, "{text}");
@@ -160,7 +160,7 @@ async fn fifty_children_share_three_processes_and_none_is_left() {
     }
     assert_eq!(seen.len(), 3, "{seen:?}");
     assert_eq!(count_alive(place.path()), 3);
-    house.close().await;
+    runtime.close().await;
     assert_eq!(count_alive(place.path()), 0);
 }
 
@@ -206,7 +206,7 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
         ]),
     ];
     script.extend(agents.map(|name| say("ok").agent(name)));
-    let house = plan(
+    let runtime = plan(
         script,
         &[
             ("one", server(place.path(), "secret-of-one")),
@@ -218,9 +218,9 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
     .agent(none)
     .agent(own)
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let leads = told(&house, "lead");
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let leads = told(&runtime, "lead");
     assert!(
         leads.contains(&"mcp__one__echo".into())
             && !leads
@@ -229,35 +229,35 @@ async fn a_child_has_what_its_parent_has_narrowed_by_its_own_list_and_the_server
         "{leads:?}"
     );
     assert_eq!(
-        told(&house, "echo"),
+        told(&runtime, "echo"),
         ["mcp__one__echo"],
         "not more than its parent"
     );
-    assert_eq!(told(&house, "none"), [""; 0]);
+    assert_eq!(told(&runtime, "none"), [""; 0]);
     assert_eq!(
-        told(&house, "own"),
+        told(&runtime, "own"),
         ["mcp__mine__look"],
         "what its parent must not touch it cannot bring along"
     );
     assert_eq!(
-        told(&house, "helper"),
+        told(&runtime, "helper"),
         leads,
         "what is not said comes from the parent"
     );
-    let children = house.children(&session).await;
+    let children = runtime.children(&session).await;
     let echo = children.iter().find(|child| child.agent == "echo").unwrap();
-    let story = house.transcript(&echo.id).await;
+    let story = runtime.transcript(&echo.id).await;
     assert_eq!(
         story.matches("failed: tool_not_").count(),
         2,
         "checked at the call, under every name: {story}"
     );
-    let mandates = serde_json::to_string(&house.events(&echo.id).await).unwrap();
+    let mandates = serde_json::to_string(&runtime.events(&echo.id).await).unwrap();
     assert!(
         !mandates.contains("secret-of") && !mandates.contains("server.py"),
         "names and nothing else: {mandates}"
     );
-    house.close().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -275,17 +275,17 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
         .into(),
         ..agent("lead")
     };
-    let house = plan(
+    let runtime = plan(
         [say("fine"), say("again")],
         &[("one", server(place.path(), "secret-of-one"))],
     )
     .agent(lead)
     .build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "fine");
-    house.post_to(&session, "and again").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let events = house.events(&session).await;
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "fine");
+    runtime.post_to(&session, "and again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let events = runtime.events(&session).await;
     let notices: Vec<&str> = events
         .iter()
         .filter_map(|event| match &event.body {
@@ -306,12 +306,12 @@ async fn a_server_that_fails_is_a_notice_and_the_run_goes_on_without_it() {
         "{notices:?}"
     );
     assert_eq!(
-        told(&house, "lead"),
+        told(&runtime, "lead"),
         [""; 0],
         "an agent that names servers has those and no others"
     );
     assert_eq!(count_alive(place.path()), 0);
-    house.close().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -325,14 +325,14 @@ async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() 
         &[("one", server(place.path(), "secret-of-one"))],
     );
     plan.policy.mode = PermissionMode::Auto;
-    let house = plan.build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.contains("nobody can be asked") && text.contains("acts on something elsewhere"),
         "{text}"
     );
-    house.close().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -368,16 +368,16 @@ async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_ou
             &[("one", one.clone())],
         );
         plan.policy = policy;
-        let house = plan.build();
-        let session = house.post("go").await;
-        let end = house.wait_for_run(&session).await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
+        let end = runtime.wait_for_run(&session).await;
         assert!(end.text.contains(words), "{}", end.text);
         assert_eq!(end.outside, is_read, "{words}");
-        house.close().await;
+        runtime.close().await;
     }
 }
 
-/// A house whose agent lets a server ask something.
+/// A runtime whose agent lets a server ask something.
 fn asking() -> TestRuntimeBuilder {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../testkit/mcp/server.py");
     let one = McpServer {
@@ -396,37 +396,37 @@ fn asking() -> TestRuntimeBuilder {
 
 #[tokio::test]
 async fn what_a_server_wants_to_know_is_a_question_like_any_other() {
-    let house = asking().asking(PermissionMode::Bypass).build();
-    let session = house.post("go").await;
-    let event = house.wait_for_event(&session, "question.requested").await;
+    let runtime = asking().asking(PermissionMode::Bypass).build();
+    let session = runtime.post("go").await;
+    let event = runtime.wait_for_event(&session, "question.requested").await;
     let EventBody::QuestionRequested { id, questions, .. } = &event.body else {
         panic!()
     };
     assert_eq!(questions[0].text, "The MCP server `one` asks: Who are you?");
     let answers = [("name".to_owned(), vec!["Ada".to_owned()])].into();
     let reply = QuestionReply::Answered { answers };
-    house
+    runtime
         .command(Command::Reply {
             question: id.clone(),
             reply,
         })
         .await;
-    let text = house.wait_for_run(&session).await.text;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.contains(r#"{"action": "accept", "content": {"name": "Ada"}}"#),
         "{text}"
     );
-    house.verify().await;
-    house.close().await;
+    runtime.verify().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
 async fn a_server_that_asks_where_nobody_is_has_its_question_declined() {
-    let house = asking().build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let runtime = asking().build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
-    house.close().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -444,8 +444,8 @@ async fn a_run_is_cancelled_while_its_servers_start() {
             startup,
             ..McpSetup::default()
         });
-        let house = plan.build();
-        let session = house.post("go").await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
         while count_alive(place.path()) == 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -458,13 +458,13 @@ async fn a_run_is_cancelled_while_its_servers_start() {
                 session: session.clone(),
             },
         );
-        house.command(if clears { clear } else { cancel }).await;
+        runtime.command(if clears { clear } else { cancel }).await;
         assert_eq!(
-            house.wait_for_run(&session).await.status,
+            runtime.wait_for_run(&session).await.status,
             RunStatus::Cancelled
         );
-        house.verify().await;
-        house.close().await;
+        runtime.verify().await;
+        runtime.close().await;
         assert_eq!(count_alive(place.path()), 0);
     }
 }

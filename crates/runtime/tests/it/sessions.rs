@@ -7,9 +7,9 @@ use rooftree_protocol::{
 use rooftree_providers::{ModelMessage, scripted::say};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
 
-async fn post(house: &TestRuntime, to: Address) -> SessionId {
+async fn post(runtime: &TestRuntime, to: Address) -> SessionId {
     let parts = vec![Part::text("hello")];
-    match house
+    match runtime
         .command(Command::Post {
             to,
             parts,
@@ -24,10 +24,10 @@ async fn post(house: &TestRuntime, to: Address) -> SessionId {
     }
 }
 
-fn new(house: &TestRuntime) -> NewSession {
+fn new(runtime: &TestRuntime) -> NewSession {
     NewSession {
         agent: "lead".into(),
-        cwd: house.path().into(),
+        cwd: runtime.path().into(),
         name: None,
         model: None,
     }
@@ -35,16 +35,16 @@ fn new(house: &TestRuntime) -> NewSession {
 
 #[tokio::test]
 async fn an_address_finds_the_latest_session_or_makes_one() {
-    let house = TestRuntimeBuilder::new([say("hi").matching(".*")]).build();
-    let one = post(&house, Address::LatestOrCreate(new(&house))).await;
-    house.wait_for_run(&one).await;
-    house.clock.advance(std::time::Duration::from_secs(1));
-    let two = post(&house, Address::Create(new(&house))).await;
-    house.wait_for_run(&two).await;
+    let runtime = TestRuntimeBuilder::new([say("hi").matching(".*")]).build();
+    let one = post(&runtime, Address::LatestOrCreate(new(&runtime))).await;
+    runtime.wait_for_run(&one).await;
+    runtime.clock.advance(std::time::Duration::from_secs(1));
+    let two = post(&runtime, Address::Create(new(&runtime))).await;
+    runtime.wait_for_run(&two).await;
     assert_ne!(one, two);
     assert_eq!(
         post(
-            &house,
+            &runtime,
             Address::Latest {
                 agent: "Lead".into()
             }
@@ -52,12 +52,12 @@ async fn an_address_finds_the_latest_session_or_makes_one() {
         .await,
         two
     );
-    house.wait_for_nth_run(&two, 2).await;
-    house.clock.advance(std::time::Duration::from_secs(1));
-    house.post_to(&one, "again").await;
-    house.wait_for_nth_run(&one, 2).await;
+    runtime.wait_for_nth_run(&two, 2).await;
+    runtime.clock.advance(std::time::Duration::from_secs(1));
+    runtime.post_to(&one, "again").await;
+    runtime.wait_for_nth_run(&one, 2).await;
     assert_eq!(
-        post(&house, Address::LatestOrCreate(new(&house))).await,
+        post(&runtime, Address::LatestOrCreate(new(&runtime))).await,
         one,
         "the latest is the one updated last"
     );
@@ -65,27 +65,27 @@ async fn an_address_finds_the_latest_session_or_makes_one() {
 
 #[tokio::test]
 async fn a_connector_key_is_the_same_session_after_a_restart() {
-    let house = TestRuntimeBuilder::new([say("hi").matching(".*")]).build();
+    let runtime = TestRuntimeBuilder::new([say("hi").matching(".*")]).build();
     let key = || "telegram/42/7".to_owned();
-    let address = |house: &TestRuntime| Address::Connector {
+    let address = |runtime: &TestRuntime| Address::Connector {
         key: key(),
-        new: new(house),
+        new: new(runtime),
     };
-    let first = post(&house, address(&house)).await;
-    house.wait_for_run(&first).await;
-    let house = house
+    let first = post(&runtime, address(&runtime)).await;
+    runtime.wait_for_run(&first).await;
+    let runtime = runtime
         .reopen(TestRuntimeBuilder::new([say("hi").matching(".*")]))
         .await;
-    assert_eq!(post(&house, address(&house)).await, first);
-    house.wait_for_nth_run(&first, 2).await;
+    assert_eq!(post(&runtime, address(&runtime)).await, first);
+    runtime.wait_for_nth_run(&first, 2).await;
 }
 
 #[tokio::test]
 async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words() {
-    let house = TestRuntimeBuilder::new([say("hi")]).build();
-    let session = house.post("x").await;
-    house.wait_for_run(&session).await;
-    house
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("x").await;
+    runtime.wait_for_run(&session).await;
+    runtime
         .command(Command::Delete {
             session: session.clone(),
         })
@@ -97,7 +97,7 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
         key: None,
         delivery: Delivery::Queue,
     };
-    let deleted = house
+    let deleted = runtime
         .handle
         .send(to(Address::Id {
             id: session.clone(),
@@ -107,10 +107,10 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
     assert!(deleted.problem().fix.unwrap().contains("sessions restore"));
     let unknown = Address::Create(NewSession {
         agent: "nobody".into(),
-        ..new(&house)
+        ..new(&runtime)
     });
     assert!(
-        house
+        runtime
             .handle
             .send(to(unknown))
             .await
@@ -119,19 +119,19 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
             .message
             .contains("lead")
     );
-    house
+    runtime
         .command(Command::Restore {
             session: session.clone(),
         })
         .await;
-    house.post_to(&session, "back").await;
+    runtime.post_to(&session, "back").await;
 }
 
 #[tokio::test]
 async fn a_silent_message_to_a_session_that_was_deleted_since_the_last_one_is_refused() {
-    let house = TestRuntimeBuilder::new([say("hi")]).build();
-    let session = house.post("x").await;
-    house.wait_for_run(&session).await;
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("x").await;
+    runtime.wait_for_run(&session).await;
     let to = Address::Id {
         id: session.clone(),
     };
@@ -148,26 +148,26 @@ async fn a_silent_message_to_a_session_that_was_deleted_since_the_last_one_is_re
         delivery,
     };
     for _ in 0..2 {
-        house.handle.send(aside.clone()).await.unwrap();
+        runtime.handle.send(aside.clone()).await.unwrap();
     }
-    house
+    runtime
         .command(Command::Delete {
             session: session.clone(),
         })
         .await;
-    let refused = house.handle.send(aside.clone()).await.unwrap_err();
+    let refused = runtime.handle.send(aside.clone()).await.unwrap_err();
     assert!(refused.problem().fix.unwrap().contains("sessions restore"));
-    house.command(Command::Restore { session }).await;
-    house.handle.send(aside).await.unwrap();
+    runtime.command(Command::Restore { session }).await;
+    runtime.handle.send(aside).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
-    let house = TestRuntimeBuilder::new([say("blue"), say("you asked for the colour")]).build();
-    let parent = house.post("my colour is blue").await;
-    house.wait_for_run(&parent).await;
-    let before = house.events(&parent).await;
-    let CommandReply::Session(fork) = house
+    let runtime = TestRuntimeBuilder::new([say("blue"), say("you asked for the colour")]).build();
+    let parent = runtime.post("my colour is blue").await;
+    runtime.wait_for_run(&parent).await;
+    let before = runtime.events(&parent).await;
+    let CommandReply::Session(fork) = runtime
         .command(Command::Fork {
             session: parent.clone(),
             at: None,
@@ -178,32 +178,32 @@ async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
     else {
         panic!()
     };
-    house.post_to(&fork.id, "which one?").await;
-    house.wait_for_nth_run(&fork.id, 2).await;
-    let requests = house.model.requests();
+    runtime.post_to(&fork.id, "which one?").await;
+    runtime.wait_for_nth_run(&fork.id, 2).await;
+    let requests = runtime.model.requests();
     let Some(ModelMessage::User(parts)) = requests[1].messages.first().map(AsRef::as_ref) else {
         panic!()
     };
     assert_eq!(parts, &[Part::text("my colour is blue")]);
     assert_eq!(
-        house.events(&parent).await,
+        runtime.events(&parent).await,
         before,
         "the parent's journal is untouched"
     );
     assert_eq!(
-        house.events(&fork.id).await[..before.len()],
+        runtime.events(&fork.id).await[..before.len()],
         before[..],
         "the fork refers to it"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() {
     use rooftree_runtime::EventFilter;
-    let house = TestRuntimeBuilder::new([say("one"), say("two")]).build();
-    let session = house.post("a").await;
-    let mut early = house.handle.subscribe(EventFilter {
+    let runtime = TestRuntimeBuilder::new([say("one"), say("two")]).build();
+    let session = runtime.post("a").await;
+    let mut early = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 0,
     });
@@ -218,14 +218,14 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
             break;
         }
     }
-    assert_eq!(seen, house.events(&session).await);
+    assert_eq!(seen, runtime.events(&session).await);
     assert_eq!(
         seen.iter()
             .map(|event| event.id.unwrap())
             .collect::<Vec<_>>(),
         (1..=seen.len() as u64).collect::<Vec<_>>()
     );
-    let mut late = house.handle.subscribe(EventFilter {
+    let mut late = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 3,
     });
@@ -240,21 +240,21 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
 #[tokio::test]
 async fn a_watcher_that_falls_behind_misses_deltas_and_no_event() {
     use rooftree_runtime::EventFilter;
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say("x".repeat(5_000)).chunk(1),
         say("y".repeat(5_000)).chunk(1),
     ])
     .build();
-    let session = house.post("talk").await;
-    let mut slow = house.handle.subscribe(EventFilter {
+    let session = runtime.post("talk").await;
+    let mut slow = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 0,
     });
     // It looks away while far more is said than the bus keeps for it.
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "more").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let stored = house.events(&session).await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "more").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let stored = runtime.events(&session).await;
     let mut seen = Vec::new();
     while seen.len() < stored.len() {
         let event = slow.next().await.unwrap();
@@ -286,13 +286,16 @@ async fn two_sessions_in_one_process_share_no_directory_and_no_todos() {
     let tools = rooftree_tools::builtin(std::sync::Arc::new(
         rooftree_tools::BackgroundProcesses::new(|| 9),
     ));
-    let house = TestRuntimeBuilder::new(script).tools(tools).build();
+    let runtime = TestRuntimeBuilder::new(script).tools(tools).build();
     let mut sessions = Vec::new();
     for (name, text) in [("one", "list"), ("two", "plain")] {
-        let cwd = house.path().join(name);
+        let cwd = runtime.path().join(name);
         std::fs::create_dir(&cwd).unwrap();
         std::fs::write(cwd.join("name.txt"), name).unwrap();
-        let to = Address::Create(NewSession { cwd, ..new(&house) });
+        let to = Address::Create(NewSession {
+            cwd,
+            ..new(&runtime)
+        });
         let parts = vec![Part::text(text)];
         let post = Command::Post {
             to,
@@ -301,14 +304,14 @@ async fn two_sessions_in_one_process_share_no_directory_and_no_todos() {
             key: None,
             delivery: Delivery::Queue,
         };
-        let CommandReply::Accepted { session, .. } = house.command(post).await else {
+        let CommandReply::Accepted { session, .. } = runtime.command(post).await else {
             panic!()
         };
         sessions.push(session);
     }
     for (session, name) in sessions.iter().zip(["one", "two"]) {
-        assert!(house.wait_for_run(session).await.text.contains(name));
+        assert!(runtime.wait_for_run(session).await.text.contains(name));
     }
-    assert!(house.transcript(&sessions[0]).await.contains("todos"));
-    assert!(!house.transcript(&sessions[1]).await.contains("todos"));
+    assert!(runtime.transcript(&sessions[0]).await.contains("todos"));
+    assert!(!runtime.transcript(&sessions[1]).await.contains("todos"));
 }

@@ -84,16 +84,16 @@ fn plan(
         },
     ];
     let mut plan = TestRuntimeBuilder::new(script).tools(tools());
-    plan.surroundings = furnished(place, skills);
+    plan.project_context = furnished(place, skills);
     plan
 }
 
 /// How the calls ended that are no skills, in order.
 async fn ended(
-    house: &TestRuntime,
+    runtime: &TestRuntime,
     session: &rooftree_protocol::SessionId,
 ) -> Vec<(String, Outcome)> {
-    let records = house
+    let records = runtime
         .events(session)
         .await
         .into_iter()
@@ -132,11 +132,11 @@ async fn while_a_skill_is_followed_only_its_tools_can_be_used_and_reading() {
         uses(&["Look"]),
         say("the next run is free"),
     ];
-    let house = plan(script, place.path()).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
+    let runtime = plan(script, place.path()).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     let wanted = wanted(&[
         ("Look", Done),
         ("Look", Denied),
@@ -153,12 +153,12 @@ async fn while_a_skill_is_followed_only_its_tools_can_be_used_and_reading() {
         ("Look", Done),
     ]);
     assert_eq!(
-        ended(&house, &session).await,
+        ended(&runtime, &session).await,
         wanted,
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("denied: [denied] the skill `narrow` is followed, and it uses only Change;"),
         "{story}"
@@ -187,9 +187,9 @@ async fn a_skill_is_followed_after_a_restart_and_after_the_context_was_made_smal
         ]
     };
     let (tools, _keeper) = held();
-    let house = plan(script(), place.path()).tools(tools).build();
-    let session = house.post("go").await;
-    house
+    let runtime = plan(script(), place.path()).tools(tools).build();
+    let session = runtime.post("go").await;
+    runtime
         .wait_until(
             &session,
             "Read",
@@ -198,19 +198,21 @@ async fn a_skill_is_followed_after_a_restart_and_after_the_context_was_made_smal
         .await;
     let (tools, keeper) = held();
     keeper.open(1);
-    let house = house.crash(plan(script(), place.path()).tools(tools)).await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let look = ended(&house, &session).await.pop();
+    let runtime = runtime
+        .crash(plan(script(), place.path()).tools(tools))
+        .await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let look = ended(&runtime, &session).await.pop();
     assert_eq!(
         look,
         Some(("Look".into(), Outcome::Denied)),
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
 
     // Up to where the skill was loaded, and then the context made smaller in each way there is.
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let loaded = events
         .iter()
         .position(|event| event.body.name() == "tool.completed")
@@ -267,17 +269,17 @@ async fn a_skill_never_gives_a_tool_and_a_child_is_as_narrow_as_who_asks() {
         say("done").agent("lead"),
     ];
     let mut plan = plan(script, place.path()).agent(child);
-    plan.surroundings = furnished(
+    plan.project_context = furnished(
         place.path(),
         vec![skill("tasks", Some(&["Agent(child)", "Change"]), &[])],
     );
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&plan.tools);
     plan.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let children = house.children(&session).await;
-    let story = house.transcript(&children[0].id).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let children = runtime.children(&session).await;
+    let story = runtime.transcript(&children[0].id).await;
     assert!(
         story.contains("tool     Look denied: [denied] the skill `tasks` is followed"),
         "{story}"
@@ -297,15 +299,15 @@ async fn a_skill_that_is_not_for_models_is_neither_listed_nor_loaded() {
         say("").calls([call("ListSkills", json!({}))]),
         say("done"),
     ];
-    let house = plan(script, place.path()).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan(script, place.path()).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("tool     Skill failed: Skill `secret` is not for agents to load"),
         "{story}"
     );
-    let system = &house.model.requests()[0].system;
+    let system = &runtime.model.requests()[0].system;
     assert!(
         system.contains("- narrow:") && !system.contains("secret"),
         "{system}"

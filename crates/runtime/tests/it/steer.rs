@@ -13,17 +13,17 @@ async fn a_steer_lets_running_calls_finish_and_skips_the_rest() {
         call("Step", json!({"say": "first"})),
         call("Step", json!({"say": "second"})),
     ];
-    let house = TestRuntimeBuilder::new([say("").calls(calls), say("stopped as you said")])
+    let runtime = TestRuntimeBuilder::new([say("").calls(calls), say("stopped as you said")])
         .tools(Toolset::new([step]))
         .build();
-    let session = house.post("do two steps").await;
-    house.wait_for_event(&session, "tool.started").await;
-    house.steer(&session, "stop after this one").await;
-    house.steer(&session, "and tell me").await;
+    let session = runtime.post("do two steps").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    runtime.steer(&session, "stop after this one").await;
+    runtime.steer(&session, "and tell me").await;
     keeper.open(5);
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(
-        house.transcript(&session).await,
+        runtime.transcript(&session).await,
         r#"user     do two steps
 model    Step {"say":"first"} + Step {"say":"second"}
 tool     Step done: first
@@ -34,26 +34,26 @@ model    "stopped as you said"
 ended    completed, 2 turns"#
     );
     assert_eq!(keeper.started(), 1);
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn mail_for_a_busy_session_waits_for_its_own_run() {
     let (step, keeper) = ProbeTool::gated("Step", Effect::ReadOnly);
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say("").calls([call("Step", json!({}))]),
         say("one done"),
         say("two done"),
     ])
     .tools(Toolset::new([step]))
     .build();
-    let session = house.post("one").await;
-    house.wait_for_event(&session, "tool.started").await;
-    house.post_to(&session, "two").await;
+    let session = runtime.post("one").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    runtime.post_to(&session, "two").await;
     keeper.open(1);
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(
-        house.transcript(&session).await,
+        runtime.transcript(&session).await,
         "user     one\nmodel    Step {}\ntool     Step done: ok\nmodel    \"one done\"\nended    completed, 2 turns\n\
          user     two\nmodel    \"two done\"\nended    completed, 1 turns"
     );
@@ -61,16 +61,16 @@ async fn mail_for_a_busy_session_waits_for_its_own_run() {
 
 #[tokio::test]
 async fn a_steer_to_a_resting_session_wakes_it_and_a_silent_message_does_not() {
-    let house = TestRuntimeBuilder::new([say("hello"), say("thanks for both")]).build();
-    let session = house.post("hi").await;
-    house.wait_for_run(&session).await;
-    house.post_silent(&session, "the build is green").await;
-    house.steer(&session, "what is new?").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let story = house.transcript(&session).await;
+    let runtime = TestRuntimeBuilder::new([say("hello"), say("thanks for both")]).build();
+    let session = runtime.post("hi").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_silent(&session, "the build is green").await;
+    runtime.steer(&session, "what is new?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.ends_with("silent   the build is green\nsteer    what is new?\nmodel    \"thanks for both\"\nended    completed, 1 turns"),
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }

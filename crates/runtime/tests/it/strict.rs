@@ -38,9 +38,9 @@ async fn it_refuses_to_start_and_says_why_and_one_that_is_not_strict_does_not() 
                 ScriptedModel::from_replies([say("hello")]).unwrap(),
             )) as Arc<dyn Provider>
         }));
-        let house = plan.build();
-        let session = house.post("go").await;
-        let end = house.wait_for_run(&session).await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
+        let end = runtime.wait_for_run(&session).await;
         if strict {
             assert_eq!(end.status, RunStatus::Failed);
             let problem = end.error.unwrap();

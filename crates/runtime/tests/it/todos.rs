@@ -14,12 +14,12 @@ fn tools() -> rooftree_tools::Toolset {
 async fn the_todo_state_is_appended_only_when_the_list_changed() {
     let list = || json!({"todos": [{"content": "look", "status": "completed"}, {"content": "mend", "status": "in_progress"}]});
     let write = || say("").calls([call("TodoWrite", list())]);
-    let house = TestRuntimeBuilder::new([write(), write(), say("done")])
+    let runtime = TestRuntimeBuilder::new([write(), write(), say("done")])
         .tools(tools())
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let results: Vec<String> = house
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let results: Vec<String> = runtime
         .events(&session)
         .await
         .into_iter()
@@ -41,7 +41,7 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
         "{results:?}"
     );
     assert_eq!(
-        house
+        runtime
             .transcript(&session)
             .await
             .matches("todos    2")
@@ -49,16 +49,16 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
         1
     );
 
-    let house = house
+    let runtime = runtime
         .reopen(
             TestRuntimeBuilder::new([write().turn(4), say("still the same").turn(5)])
                 .tools(tools()),
         )
         .await;
-    house.post_to(&session, "and now?").await;
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "and now?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(
-        house
+        runtime
             .transcript(&session)
             .await
             .matches("todos    2")
@@ -71,14 +71,14 @@ async fn the_todo_state_is_appended_only_when_the_list_changed() {
 #[tokio::test]
 async fn two_changes_in_one_reply_build_on_each_other() {
     let add = |what: &str| call("write_todo", json!({"title": what}));
-    let house = TestRuntimeBuilder::new([say("").calls([add("one"), add("two")]), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls([add("one"), add("two")]), say("done")])
         .tools(tools())
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     assert!(
-        house.transcript(&session).await.contains("todos    2"),
+        runtime.transcript(&session).await.contains("todos    2"),
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
 }

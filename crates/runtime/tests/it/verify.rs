@@ -13,14 +13,17 @@ use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::BackgroundProcesses;
 use serde_json::json;
 
-fn house(entries: impl IntoIterator<Item = ScriptEntry>, verifier: Verifier) -> TestRuntime {
+fn start_runtime(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    verifier: Verifier,
+) -> TestRuntime {
     let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
     let lead = AgentDefinition {
         verifiers: vec!["check".into()],
         ..AgentDefinition::new("lead")
     };
     let mut plan = TestRuntimeBuilder::new(entries).tools(tools).agent(lead);
-    plan.surroundings = ProjectContext {
+    plan.project_context = ProjectContext {
         verifiers: [("check".to_owned(), verifier)].into(),
         ..ProjectContext::default()
     }
@@ -36,12 +39,15 @@ fn command(command: &str, pass_on_exit_0: bool) -> Verifier {
     }
 }
 
-async fn attempts(house: &TestRuntime, session: &rooftree_protocol::SessionId) -> Vec<(u32, bool)> {
+async fn attempts(
+    runtime: &TestRuntime,
+    session: &rooftree_protocol::SessionId,
+) -> Vec<(u32, bool)> {
     let verdict = |event: &rooftree_protocol::Event| match &event.body {
         EventBody::RunVerified(verdict) => Some((verdict.attempt, verdict.passed)),
         _ => None,
     };
-    house
+    runtime
         .events(session)
         .await
         .iter()
@@ -51,7 +57,7 @@ async fn attempts(house: &TestRuntime, session: &rooftree_protocol::SessionId) -
 
 #[tokio::test]
 async fn work_that_is_found_wanting_goes_back_with_the_reasons_until_it_is_good() {
-    let house = house(
+    let runtime = start_runtime(
         [
             say("done"),
             say("").calls([call(
@@ -62,53 +68,53 @@ async fn work_that_is_found_wanting_goes_back_with_the_reasons_until_it_is_good(
         ],
         command("test -f result.txt || { echo no result; exit 3; }", true),
     );
-    let session = house.post("write the result").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("write the result").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified, end.text.as_str()),
         (RunStatus::Completed, Some(true), "now it is done")
     );
-    assert_eq!(attempts(&house, &session).await, [(1, false), (2, true)]);
-    let told = format!("{:?}", house.model.requests()[1].messages.last().unwrap());
+    assert_eq!(attempts(&runtime, &session).await, [(1, false), (2, true)]);
+    let told = format!("{:?}", runtime.model.requests()[1].messages.last().unwrap());
     assert!(
         told.contains("Verification failed") && told.contains("no result"),
         "{told}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn the_number_of_attempts_is_bounded_and_the_status_is_honest() {
-    let house = house([say("done").times(9)], command("false", true));
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = start_runtime([say("done").times(9)], command("false", true));
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified),
         (RunStatus::Completed, Some(false))
     );
     assert_eq!(
-        attempts(&house, &session).await,
+        attempts(&runtime, &session).await,
         [(1, false), (2, false), (3, false)]
     );
-    assert_eq!(house.model.requests().len(), 3);
+    assert_eq!(runtime.model.requests().len(), 3);
 }
 
 #[tokio::test]
 async fn a_command_may_pass_by_failing_but_not_by_never_ending() {
-    let house = house(
+    let runtime = start_runtime(
         [say("done").times(9)],
         command("grep -q TODO nothing.txt", false),
     );
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.verified, Some(true));
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.verified, Some(true));
     let endless = Verifier::Command {
         command: "sleep 60".into(),
         timeout_secs: 1,
         pass_on_exit_0: false,
     };
-    let house = self::house([say("done").times(9)], endless);
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
+    let runtime = self::start_runtime([say("done").times(9)], endless);
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.verified, Some(false));
 }
 
 #[tokio::test]
@@ -122,15 +128,15 @@ async fn a_judge_says_yes_or_no_and_anything_else_is_no() {
             say("done").agent("lead").times(9),
             say(said).agent("judge").times(9),
         ];
-        let house = house(
+        let runtime = start_runtime(
             script,
             Verifier::Judge {
                 prompt: "Is it done?".into(),
             },
         );
-        let session = house.post("go").await;
+        let session = runtime.post("go").await;
         assert_eq!(
-            house.wait_for_run(&session).await.verified,
+            runtime.wait_for_run(&session).await.verified,
             Some(good),
             "{said}"
         );

@@ -80,8 +80,8 @@ fn assert_whole(events: &[Arc<Event>], sessions: usize) {
     }
 }
 
-fn whole_tree(house: &TestRuntime, session: &SessionId) -> TreeSubscription {
-    house.handle.subscribe_tree(EventFilter {
+fn whole_tree(runtime: &TestRuntime, session: &SessionId) -> TreeSubscription {
+    runtime.handle.subscribe_tree(EventFilter {
         session: session.clone(),
         after: 0,
     })
@@ -89,9 +89,9 @@ fn whole_tree(house: &TestRuntime, session: &SessionId) -> TreeSubscription {
 
 #[tokio::test]
 async fn children_are_seen_live_in_order_and_without_a_gap() {
-    let house = plan(two_at_once()).build();
-    let session = house.post("go").await;
-    let mut tree = whole_tree(&house, &session);
+    let runtime = plan(two_at_once()).build();
+    let session = runtime.post("go").await;
+    let mut tree = whole_tree(&runtime, &session);
     let seen = until_ended(&mut tree, 3).await;
     assert_whole(&seen, 3);
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
@@ -105,15 +105,15 @@ async fn children_are_seen_live_in_order_and_without_a_gap() {
 
 #[tokio::test]
 async fn what_is_over_is_told_again_the_same_way() {
-    let house = plan(two_at_once()).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let seen = until_ended(&mut whole_tree(&house, &session), 3).await;
+    let runtime = plan(two_at_once()).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let seen = until_ended(&mut whole_tree(&runtime, &session), 3).await;
     assert_whole(&seen, 3);
     for (session, numbers) in numbers(&seen) {
         assert_eq!(
             numbers.len(),
-            house.events(&session).await.len(),
+            runtime.events(&session).await.len(),
             "all of {session}"
         );
     }
@@ -124,9 +124,9 @@ async fn a_tree_that_grows_in_another_process_is_seen_too() {
     let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
     let mut at_work = plan(two_at_once());
     at_work.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = at_work.build();
-    let onlooker = house.open_second(plan([]));
-    let session = house.post("go").await;
+    let runtime = at_work.build();
+    let onlooker = runtime.open_second(plan([]));
+    let session = runtime.post("go").await;
     let mut tree = whole_tree(&onlooker, &session);
     // Both children are at work, and neither call has told anything yet.
     let search = async {
@@ -154,9 +154,9 @@ async fn those_below_those_below_belong_to_the_tree() {
         say("clear").agent("scout"),
     ]);
     deep.depth = Some(2);
-    let house = deep.build();
-    let session = house.post("go").await;
-    let seen = until_ended(&mut whole_tree(&house, &session), 3).await;
+    let runtime = deep.build();
+    let session = runtime.post("go").await;
+    let seen = until_ended(&mut whole_tree(&runtime, &session), 3).await;
     assert_whole(&seen, 3);
     assert!(seen.iter().any(|event| event.agent == "scout"));
 }
@@ -221,11 +221,11 @@ async fn a_child_is_told_before_the_event_that_tells_its_result() {
 
 #[tokio::test]
 async fn a_watcher_who_looks_away_holds_nobody_up_and_misses_nothing_that_is_kept() {
-    let house = plan(two_at_once()).build();
-    let session = house.post("go").await;
-    let mut tree = whole_tree(&house, &session);
+    let runtime = plan(two_at_once()).build();
+    let session = runtime.post("go").await;
+    let mut tree = whole_tree(&runtime, &session);
     tree.next().await.unwrap();
-    assert_eq!(house.wait_for_run(&session).await.text, "both are back");
+    assert_eq!(runtime.wait_for_run(&session).await.text, "both are back");
     assert!(
         until_ended(&mut tree, 3)
             .await
@@ -248,13 +248,13 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
         say("gold").agent("helper"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let head = house
+    let head = runtime
         .handle
         .store()
         .session(&session)
@@ -262,7 +262,7 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
         .unwrap()
         .unwrap()
         .head;
-    let mut tree = house.handle.subscribe_tree(EventFilter {
+    let mut tree = runtime.handle.subscribe_tree(EventFilter {
         session: session.clone(),
         after: head,
     });
@@ -277,16 +277,16 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
 
 #[tokio::test]
 async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late_it_listens() {
-    let house = plan([say("one two three").chunk(2), say("four")]).build();
-    let session = house.post("go").await;
-    let mut late = house.handle.subscribe(EventFilter {
+    let runtime = plan([say("one two three").chunk(2), say("four")]).build();
+    let session = runtime.post("go").await;
+    let mut late = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 0,
     });
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     // The journal knows of an end before the bus tells it; once a second run is over, the first one was told.
-    house.post_to(&session, "on").await;
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "on").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     let (mut pieces, mut numbers) = (String::new(), Vec::new());
     loop {
         let event = late.next().await.unwrap();
@@ -307,17 +307,17 @@ async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late
 
 #[tokio::test]
 async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it_has_read() {
-    let house = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
-    let session = house.post("go").await;
+    let runtime = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
+    let session = runtime.post("go").await;
     // On the bus from the beginning, and only now reading: the journal is ahead of what waits there.
-    let mut late = house.handle.subscribe(EventFilter {
+    let mut late = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 0,
     });
-    house.wait_for_run(&session).await;
-    house.post_to(&session, "on").await;
-    house.wait_for_nth_run(&session, 2).await;
-    house.post_silent(&session, "the end").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "on").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    runtime.post_silent(&session, "the end").await;
     let mut replies: Vec<String> = Vec::new();
     let mut pieces = String::new();
     let search = async {

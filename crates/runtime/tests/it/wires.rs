@@ -39,15 +39,19 @@ async fn three_sessions_on_three_wires_of_one_catalogue_all_use_a_tool_and_compl
             )
             .await;
     }
-    let house = street.plan(ANTHROPIC).build();
-    std::fs::write(house.path().join(FILE), "a green door").unwrap();
+    let runtime = street.plan(ANTHROPIC).build();
+    std::fs::write(runtime.path().join(FILE), "a green door").unwrap();
     let mut sessions = Vec::new();
     for wire in wires {
-        sessions.push(street::post_on(&house, wire, "Which colour is the door?").await);
+        sessions.push(street::post_on(&runtime, wire, "Which colour is the door?").await);
     }
     for (wire, session) in wires.into_iter().zip(&sessions) {
-        assert_completed(&house.wait_for_run(session).await, "The door is green.", 2);
-        let story = house.transcript(session).await;
+        assert_completed(
+            &runtime.wait_for_run(session).await,
+            "The door is green.",
+            2,
+        );
+        let story = runtime.transcript(session).await;
         assert!(
             story.contains("tool     Read done") && !story.contains("notice"),
             "{}:\n{story}",
@@ -68,8 +72,8 @@ async fn three_sessions_on_three_wires_of_one_catalogue_all_use_a_tool_and_compl
             wire.name
         );
     }
-    house.verify().await;
-    house.close().await;
+    runtime.verify().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -82,18 +86,18 @@ async fn each_body_begins_with_the_one_before_it_on_every_wire() {
             say().text(["Still green."]),
         ];
         let street = Street::default().open(wire, script).await;
-        let house = street.plan(wire).build();
-        std::fs::write(house.path().join(FILE), "a green door").unwrap();
-        let session = house.post("Which colour is the door?").await;
-        assert_completed(&house.wait_for_run(&session).await, "Green.", 2);
-        house.post_to(&session, "Look again.").await;
+        let runtime = street.plan(wire).build();
+        std::fs::write(runtime.path().join(FILE), "a green door").unwrap();
+        let session = runtime.post("Which colour is the door?").await;
+        assert_completed(&runtime.wait_for_run(&session).await, "Green.", 2);
+        runtime.post_to(&session, "Look again.").await;
         assert_completed(
-            &house.wait_for_nth_run(&session, 2).await,
+            &runtime.wait_for_nth_run(&session, 2).await,
             "Still green.",
             2,
         );
         assert_grows(wire, &street);
-        house.close().await;
+        runtime.close().await;
     }
 }
 

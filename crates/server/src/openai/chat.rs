@@ -16,10 +16,10 @@ use crate::answer_stream::AnswerPiece;
 pub(crate) const WIRE: ApiFormat = ApiFormat {
     read: request::read,
     whole,
-    pieces: |letterhead, manner| Box::new(ChatStreamEncoder { letterhead, manner }),
+    pieces: |metadata, mode| Box::new(ChatStreamEncoder { metadata, mode }),
 };
 
-fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
+fn whole(metadata: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
     let (mut content, mut reasoning) = (String::new(), String::new());
     for told in told {
         match told {
@@ -33,15 +33,15 @@ fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEn
     }
     let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason(&ending.status)});
     json!({
-        "id": letterhead.id("chatcmpl-"), "object": "chat.completion", "created": letterhead.seconds(),
-        "model": letterhead.model, "choices": [choice], "usage": usage(&ending.usage),
-        "rooftree": letterhead.extension(&ending.status),
+        "id": metadata.id("chatcmpl-"), "object": "chat.completion", "created": metadata.seconds(),
+        "model": metadata.model, "choices": [choice], "usage": usage(&ending.usage),
+        "rooftree": metadata.extension(&ending.status),
     })
 }
 
 struct ChatStreamEncoder {
-    letterhead: ResponseMetadata,
-    manner: ResponseMode,
+    metadata: ResponseMetadata,
+    mode: ResponseMode,
 }
 
 impl ChatStreamEncoder {
@@ -49,8 +49,8 @@ impl ChatStreamEncoder {
         let choice =
             json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": finish_reason});
         json!({
-            "id": self.letterhead.id("chatcmpl-"), "object": "chat.completion.chunk",
-            "created": self.letterhead.seconds(), "model": self.letterhead.model, "choices": [choice],
+            "id": self.metadata.id("chatcmpl-"), "object": "chat.completion.chunk",
+            "created": self.metadata.seconds(), "model": self.metadata.model, "choices": [choice],
         })
     }
 }
@@ -76,9 +76,9 @@ impl StreamEncoder for ChatStreamEncoder {
         let mut frames = vec![frame(&with(
             last,
             "rooftree",
-            self.letterhead.extension(&ending.status),
+            self.metadata.extension(&ending.status),
         ))];
-        if self.manner == ResponseMode::PiecesAndUsage {
+        if self.mode == ResponseMode::PiecesAndUsage {
             let cost = with(self.chunk(json!({}), Value::Null), "choices", json!([]));
             frames.push(frame(&with(cost, "usage", usage(&ending.usage))));
         }

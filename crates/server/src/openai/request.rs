@@ -82,7 +82,7 @@ pub(crate) struct ApiRequest {
     pub(crate) earlier: Vec<IncomingMessage>,
     /// What is said now, by the user.
     pub(crate) last: IncomingMessage,
-    pub(crate) manner: ResponseMode,
+    pub(crate) mode: ResponseMode,
     pub(crate) user: Option<String>,
     /// Fields that had no effect.
     pub(crate) ignored: Vec<String>,
@@ -105,7 +105,7 @@ pub(super) fn read(body: &[u8]) -> Result<ApiRequest, ApiError> {
         model: model(&fields)?,
         earlier,
         last,
-        manner: response_mode(&fields)?,
+        mode: response_mode(&fields)?,
         user: user(&fields)?,
         ignored: ignored(&fields, READ, REFUSED),
     })
@@ -354,10 +354,10 @@ mod tests {
 
     #[test]
     fn usage_is_sent_along_with_pieces_if_it_is_asked_for() {
-        let manner = |more| reading(&with(more)).unwrap().manner;
-        assert_eq!(manner(json!({})), ResponseMode::Whole);
-        assert_eq!(manner(json!({"stream": true})), ResponseMode::Pieces);
+        let mode = |more| reading(&with(more)).unwrap().mode;
+        assert_eq!(mode(json!({})), ResponseMode::Whole);
+        assert_eq!(mode(json!({"stream": true})), ResponseMode::Pieces);
         let options = json!({"stream": true, "stream_options": {"include_usage": true}});
-        assert_eq!(manner(options), ResponseMode::PiecesAndUsage);
+        assert_eq!(mode(options), ResponseMode::PiecesAndUsage);
     }
 }

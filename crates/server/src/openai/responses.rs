@@ -17,12 +17,12 @@ use crate::answer_stream::AnswerPiece;
 pub(crate) const WIRE: ApiFormat = ApiFormat {
     read: request::read,
     whole,
-    pieces: |letterhead, _| Box::new(ResponsesStreamEncoder::new(letterhead)),
+    pieces: |metadata, _| Box::new(ResponsesStreamEncoder::new(metadata)),
 };
 
 /// A whole answer is what a stream of it ends with.
-fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
-    let mut events = ResponsesStreamEncoder::new(letterhead);
+fn whole(metadata: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEnd) -> Value {
+    let mut events = ResponsesStreamEncoder::new(metadata);
     for told in told {
         events.told(told);
     }
@@ -31,16 +31,16 @@ fn whole(letterhead: ResponseMetadata, told: &[AnswerPiece], ending: &ResponseEn
 }
 
 struct ResponsesStreamEncoder {
-    letterhead: ResponseMetadata,
+    metadata: ResponseMetadata,
     items: OutputItems,
     number: u64,
 }
 
 impl ResponsesStreamEncoder {
-    fn new(letterhead: ResponseMetadata) -> Self {
-        let items = OutputItems::new(letterhead.id(""));
+    fn new(metadata: ResponseMetadata) -> Self {
+        let items = OutputItems::new(metadata.id(""));
         Self {
-            letterhead,
+            metadata,
             items,
             number: 0,
         }
@@ -65,9 +65,9 @@ impl ResponsesStreamEncoder {
 
     fn response(&self, status: &str) -> Value {
         json!({
-            "id": self.letterhead.id("resp_"), "object": "response", "created_at": self.letterhead.seconds(),
+            "id": self.metadata.id("resp_"), "object": "response", "created_at": self.metadata.seconds(),
             "status": status, "error": null, "incomplete_details": null, "instructions": null,
-            "model": self.letterhead.model, "output": self.items.done(), "parallel_tool_calls": false,
+            "model": self.metadata.model, "output": self.items.done(), "parallel_tool_calls": false,
             "tool_choice": "auto", "tools": [], "metadata": {}, "usage": null,
         })
     }
@@ -79,7 +79,7 @@ impl ResponsesStreamEncoder {
         let response = with(
             response,
             "rooftree",
-            self.letterhead.extension(&ending.status),
+            self.metadata.extension(&ending.status),
         );
         let why = if is_short {
             json!({"reason": "max_output_tokens"})

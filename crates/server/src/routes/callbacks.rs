@@ -49,7 +49,7 @@ pub type CallbackHandler = Arc<dyn Fn(IncomingCallback) -> CallbackOutcome + Sen
 
 /// `POST /callbacks/{token}`
 pub(crate) async fn take(
-    State(house): State<Arc<AppState>>,
+    State(state): State<Arc<AppState>>,
     Path(token): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -62,7 +62,7 @@ pub(crate) async fn take(
         .get("idempotency-key")
         .and_then(|value| value.to_str().ok())
         .map(str::to_owned);
-    answer((house.deliver)(IncomingCallback {
+    answer((state.deliver)(IncomingCallback {
         token,
         message,
         body,

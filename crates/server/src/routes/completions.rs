@@ -42,40 +42,40 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// `POST /v1/chat/completions`
 pub(super) async fn chat_completions(
-    State(reception): State<Arc<AgentApi>>,
+    State(api): State<Arc<AgentApi>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    ask_agent(reception, headers, body, &chat::WIRE).await
+    ask_agent(api, headers, body, &chat::WIRE).await
 }
 
 /// `POST /v1/responses`
 pub(super) async fn responses(
-    State(reception): State<Arc<AgentApi>>,
+    State(api): State<Arc<AgentApi>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    ask_agent(reception, headers, body, &responses::WIRE).await
+    ask_agent(api, headers, body, &responses::WIRE).await
 }
 
 async fn ask_agent(
-    reception: Arc<AgentApi>,
+    api: Arc<AgentApi>,
     headers: HeaderMap,
     body: Body,
     wire: &'static ApiFormat,
 ) -> Result<Response, ApiError> {
     // Before the body is read: what waits for a seat has no memory of its own.
-    let permit = reception.seats.clone().try_acquire_owned();
-    let permit = permit.map_err(|_| ApiError::busy(reception.agents.at_once))?;
+    let permit = api.seats.clone().try_acquire_owned();
+    let permit = permit.map_err(|_| ApiError::busy(api.agents.at_once))?;
     require_json(&headers)?;
     let (detail, key, session) = (detail(&headers)?, key(&headers)?, text(&headers, &SESSION)?);
     let body = body::read(&headers, body, BODY_BYTES).await;
     let body = body.map_err(|status| ApiError::body(status, BODY_BYTES))?;
-    if reception.stopping.is_cancelled() {
+    if api.stopping.is_cancelled() {
         return Err(ApiError::stopping());
     }
     let asked = (wire.read)(&body)?;
-    let agents = reception.agents.clone();
+    let agents = api.agents.clone();
     let agent = agents
         .exposed(&asked.model)
         .ok_or_else(|| ApiError::no_model(&asked.model))?;
@@ -83,7 +83,7 @@ async fn ask_agent(
     let ApiRequest {
         earlier,
         last,
-        manner,
+        mode,
         user,
         ignored,
         ..
@@ -101,7 +101,7 @@ async fn ask_agent(
         key,
         user,
     };
-    let hearing = if manner == ResponseMode::Whole {
+    let hearing = if mode == ResponseMode::Whole {
         EventSelection::Journal
     } else {
         EventSelection::Everything
@@ -109,24 +109,25 @@ async fn ask_agent(
     let seat = ResponseSlot {
         hearing,
         detail,
-        stopping: reception.stopping.clone(),
+        stopping: api.stopping.clone(),
         permit,
     };
     let (created, heartbeat) = (agents.clock.now(), agents.heartbeat);
     let exchange = AgentExchange::begin(agents, question, seat).await?;
     let (session, run) = (exchange.session().clone(), exchange.run().clone());
-    let letterhead = ResponseMetadata {
+    let metadata = ResponseMetadata {
         model,
         session,
         run,
         created,
         ignored,
     };
-    let session = HeaderValue::from_str(letterhead.session.as_str());
-    let mut response = match manner {
-        ResponseMode::Whole => whole(exchange, letterhead, wire).await?,
-        manner => sse_stream::stream(exchange, (wire.pieces)(letterhead, manner), heartbeat)
-            .into_response(),
+    let session = HeaderValue::from_str(metadata.session.as_str());
+    let mut response = match mode {
+        ResponseMode::Whole => whole(exchange, metadata, wire).await?,
+        mode => {
+            sse_stream::stream(exchange, (wire.pieces)(metadata, mode), heartbeat).into_response()
+        }
     };
     if let Ok(session) = session {
         response.headers_mut().insert(SESSION, session);
@@ -136,7 +137,7 @@ async fn ask_agent(
 
 async fn whole(
     mut exchange: AgentExchange,
-    letterhead: ResponseMetadata,
+    metadata: ResponseMetadata,
     wire: &ApiFormat,
 ) -> Result<Response, ApiError> {
     let mut told: Vec<AnswerPiece> = Vec::new();
@@ -162,7 +163,7 @@ async fn whole(
         status,
         usage: exchange.usage(),
     };
-    Ok(Json((wire.whole)(letterhead, &told, &ending)).into_response())
+    Ok(Json((wire.whole)(metadata, &told, &ending)).into_response())
 }
 
 /// What the person at the client reads when the run waits for an answer that is given elsewhere.

@@ -21,9 +21,9 @@ pub const HELD: Duration = Duration::from_secs(60);
 /// How long a test may take before it is called stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A house with a server in front of it.
+/// A runtime with a server in front of it.
 pub struct Reached {
-    pub house: TestRuntime,
+    pub runtime: TestRuntime,
     pub address: SocketAddr,
     pub stop: CancellationToken,
     pub task: tokio::task::JoinHandle<Result<(), rooftree_server::Error>>,
@@ -59,24 +59,24 @@ impl Reached {
     pub async fn seating(plan: TestRuntimeBuilder, at_once: usize) -> Self {
         let plan = plan.agent(open("helper"));
         let definitions = plan.definitions.clone();
-        let house = plan.build();
+        let runtime = plan.build();
         let server =
             HttpServer::listen(options("127.0.0.1:0", Some("sesame"), CallbackOutcome::Taken).0)
                 .await
                 .unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
         let server = server.with_agents(ExposedAgents {
-            handle: house.handle.clone(),
+            handle: runtime.handle.clone(),
             definitions,
-            clock: house.clock.clone(),
-            cwd: house.path().into(),
+            clock: runtime.clock.clone(),
+            cwd: runtime.path().into(),
             permission_timeout: HELD,
             heartbeat: Duration::from_millis(20),
             at_once,
         });
         let task = tokio::spawn(server.run(stop.clone()));
         Self {
-            house,
+            runtime,
             address,
             stop,
             task,
@@ -140,7 +140,7 @@ impl Reached {
 
     /// The model's requests whose last message holds this.
     pub fn asked(&self, text: &str) -> usize {
-        let requests = self.house.model.requests();
+        let requests = self.runtime.model.requests();
         requests
             .iter()
             .filter(|request| format!("{:?}", request.messages).contains(text))
@@ -148,7 +148,7 @@ impl Reached {
     }
 
     pub async fn is_put_away(&self, session: &SessionId) -> bool {
-        self.house
+        self.runtime
             .handle
             .store()
             .session(session)

@@ -188,7 +188,7 @@ async fn a_client_that_gives_no_name_leaves_no_session_in_the_lists() {
     let session = pieces.session().clone();
     pieces.rest().await;
     assert!(reached.is_put_away(&session).await);
-    reached.house.verify().await;
+    reached.runtime.verify().await;
 }
 
 /// Replies, each in pieces of some size; all but the last call a tool.

@@ -18,7 +18,7 @@ fn session(answer: &Value) -> SessionId {
 
 /// What was said to an agent: texts, and how many pictures.
 async fn said(reached: &Reached, session: &SessionId) -> Vec<(String, usize)> {
-    let events = reached.house.events(session).await;
+    let events = reached.runtime.events(session).await;
     let messages = events.iter().filter_map(|event| match &event.body {
         EventBody::MessageUser { message, .. } => Some(message),
         _ => None,
@@ -71,7 +71,7 @@ async fn a_client_without_a_session_tells_all_that_was_said_and_none_of_it_can_p
         ),
         (0, 1)
     );
-    let request = &reached.house.model.requests()[0];
+    let request = &reached.runtime.model.requests()[0];
     assert!(
         !format!("{:?}", request.system).contains("Be brief."),
         "a client's system message is no prompt"
@@ -99,7 +99,7 @@ async fn a_user_has_a_session_of_their_own_which_is_told_only_what_is_new() {
         [("one".to_owned(), 0), ("two".to_owned(), 0)]
     );
     assert!(!reached.is_put_away(&first).await);
-    let events = reached.house.events(&first).await;
+    let events = reached.runtime.events(&first).await;
     let origin = events.iter().find_map(|event| match &event.body {
         EventBody::MessageUser { message, .. } => Some(message.origin.clone()),
         _ => None,
@@ -117,10 +117,10 @@ async fn a_session_is_gone_on_with_by_its_id_if_it_is_one_of_this_agent() {
     let plan =
         TestRuntimeBuilder::new([say("heard").times(99)]).agent(AgentDefinition::new("hidden"));
     let reached = Reached::start(plan).await;
-    let own = reached.house.post_as("helper", "one").await;
-    let other = reached.house.post_as("hidden", "one").await;
-    reached.house.wait_for_run(&own).await;
-    reached.house.wait_for_run(&other).await;
+    let own = reached.runtime.post_as("helper", "one").await;
+    let other = reached.runtime.post_as("hidden", "one").await;
+    reached.runtime.wait_for_run(&own).await;
+    reached.runtime.wait_for_run(&other).await;
     let bound = |id: &str| format!("x-rooftree-session: {id}");
     let answer = reached
         .answer(&question("two"), &[&bound(own.as_str())])

@@ -32,7 +32,7 @@ fn plan(entries: Vec<ScriptEntry>) -> TestRuntimeBuilder {
 
 async fn permission(reached: &Reached, session: &SessionId) -> PermissionId {
     let asked = reached
-        .house
+        .runtime
         .wait_for_event(session, "permission.requested")
         .await;
     let EventBody::PermissionRequested { id, .. } = &asked.body else {
@@ -44,7 +44,7 @@ async fn permission(reached: &Reached, session: &SessionId) -> PermissionId {
 async fn allow(reached: &Reached, session: &SessionId, permission: PermissionId) {
     let answer = Answer::allow(PermissionScope::Once);
     reached
-        .house
+        .runtime
         .command(Command::Permit {
             session: session.clone(),
             permission,
@@ -56,7 +56,7 @@ async fn allow(reached: &Reached, session: &SessionId, permission: PermissionId)
 /// Lets time pass until the server has waited long enough; all pieces of the stream.
 async fn given_up(reached: &Reached, mut stream: Streaming) -> Vec<Value> {
     while stream.is_alive().await {
-        reached.house.clock.advance(HELD);
+        reached.runtime.clock.advance(HELD);
     }
     stream.seen
 }
@@ -85,7 +85,10 @@ async fn after_a_while_the_answer_names_the_permission_which_can_still_be_given(
     let session = stream.session().clone();
     let id = permission(&reached, &session).await;
     assert!(stream.is_alive().await);
-    reached.house.clock.advance(HELD - Duration::from_millis(1));
+    reached
+        .runtime
+        .clock
+        .advance(HELD - Duration::from_millis(1));
     assert!(
         stream.is_alive().await && stream.is_alive().await,
         "not yet"
@@ -105,7 +108,7 @@ async fn after_a_while_the_answer_names_the_permission_which_can_still_be_given(
     assert_eq!(cost["usage"]["total_tokens"], 15);
     assert!(!reached.is_put_away(&session).await, "it is not over");
     allow(&reached, &session, id).await;
-    assert_eq!(reached.house.wait_for_run(&session).await.text, "Done.");
+    assert_eq!(reached.runtime.wait_for_run(&session).await.text, "Done.");
 }
 
 #[tokio::test]
@@ -144,9 +147,12 @@ async fn what_a_child_asks_holds_the_answer_if_the_agent_waits_for_it() {
         .stream(&question("go"), &["x-rooftree-verbose: 1"])
         .await;
     let session = stream.session().clone();
-    reached.house.wait_for_event(&session, "tool.started").await;
+    reached
+        .runtime
+        .wait_for_event(&session, "tool.started")
+        .await;
     let child = loop {
-        if let Some(child) = reached.house.children(&session).await.pop() {
+        if let Some(child) = reached.runtime.children(&session).await.pop() {
             break child.id;
         }
         tokio::task::yield_now().await;
@@ -159,7 +165,10 @@ async fn what_a_child_asks_holds_the_answer_if_the_agent_waits_for_it() {
         "{pieces:?}"
     );
     allow(&reached, &child, id).await;
-    assert_eq!(reached.house.wait_for_run(&session).await.text, "All done.");
+    assert_eq!(
+        reached.runtime.wait_for_run(&session).await.text,
+        "All done."
+    );
     assert!(
         joined(&pieces, "reasoning_content").starts_with("Task "),
         "{pieces:?}"
@@ -176,7 +185,7 @@ async fn a_question_of_the_agent_is_held_and_named_as_well() {
     let stream = reached.stream(&question("go"), &[]).await;
     let session = stream.session().clone();
     let asked = reached
-        .house
+        .runtime
         .wait_for_event(&session, "question.requested")
         .await;
     let EventBody::QuestionRequested { id, .. } = &asked.body else {

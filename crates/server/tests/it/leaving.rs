@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::agent_server::{JSON, Reached, TOKEN, question, until, with};
 
-/// A house whose tool waits at its gate.
+/// A runtime whose tool waits at its gate.
 async fn working() -> (Reached, ProbeGate) {
     let (tool, keeper) = ProbeTool::gated("Work", Effect::LocalMutation);
     let entries = [
@@ -24,7 +24,7 @@ async fn working() -> (Reached, ProbeGate) {
 }
 
 async fn status(reached: &Reached, session: &SessionId) -> RunStatus {
-    reached.house.wait_for_run(session).await.status
+    reached.runtime.wait_for_run(session).await.status
 }
 
 #[tokio::test]
@@ -32,7 +32,10 @@ async fn a_client_that_goes_away_stops_a_run_that_was_only_for_it() {
     let (reached, keeper) = working().await;
     let stream = reached.stream(&question("go"), &[]).await;
     let session = stream.session().clone();
-    reached.house.wait_for_event(&session, "tool.started").await;
+    reached
+        .runtime
+        .wait_for_event(&session, "tool.started")
+        .await;
     drop(stream);
     assert_eq!(status(&reached, &session).await, RunStatus::Cancelled);
     until("putting it away", async || {
@@ -43,7 +46,7 @@ async fn a_client_that_goes_away_stops_a_run_that_was_only_for_it() {
     let whole = reached.send(&question("go"), &[]).await;
     until("the work", async || keeper.started() == 2).await;
     let sessions = reached
-        .house
+        .runtime
         .handle
         .store()
         .sessions(Default::default())
@@ -86,8 +89,8 @@ async fn a_server_that_stops_ends_streams_in_order_and_stops_what_nobody_can_com
         .stream(&with(question("go"), json!({"user": "ada"})), &[])
         .await;
     let (own, kept) = (alone.session().clone(), bound.session().clone());
-    reached.house.wait_for_event(&own, "tool.started").await;
-    reached.house.wait_for_event(&kept, "tool.started").await;
+    reached.runtime.wait_for_event(&own, "tool.started").await;
+    reached.runtime.wait_for_event(&kept, "tool.started").await;
     // A request of which the server has only seen the beginning.
     let mut late = tokio::net::TcpStream::connect(reached.address)
         .await
@@ -122,7 +125,7 @@ async fn a_server_that_stops_ends_streams_in_order_and_stops_what_nobody_can_com
     assert_eq!(said.status, 503, "{said:?}");
     assert_eq!(said.header("retry-after"), "5");
     assert_eq!(status(&reached, &own).await, RunStatus::Cancelled);
-    let events = reached.house.events(&kept).await;
+    let events = reached.runtime.events(&kept).await;
     let ended = events
         .iter()
         .any(|event| matches!(event.body, EventBody::RunCompleted(_)));

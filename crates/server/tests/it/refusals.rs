@@ -58,7 +58,7 @@ async fn without_the_token_nothing_is_said_about_agents() {
     }
     let said = reached.get("/v1/nothing").await;
     assert_eq!((said.status, code(&said)), (404, json!("unknown_url")));
-    assert!(reached.house.model.requests().is_empty());
+    assert!(reached.runtime.model.requests().is_empty());
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_page_is_not_answered_even_with_the_token() {
             "{wrong}"
         );
     }
-    assert!(reached.house.model.requests().is_empty());
+    assert!(reached.runtime.model.requests().is_empty());
     for right in [
         "host: 127.0.0.1",
         "host: roof.test",
@@ -156,7 +156,7 @@ async fn no_spelling_leads_to_an_agent_that_is_not_exposed() {
         1,
         "one that is hidden looks like one that is not there: {told:?}"
     );
-    assert!(reached.house.model.requests().is_empty());
+    assert!(reached.runtime.model.requests().is_empty());
     assert_eq!(reached.ask(&question("hi"), &[]).await.status, 200);
 }
 
@@ -197,7 +197,7 @@ async fn what_cannot_be_understood_is_said_with_its_field() {
         (said.status, code(&said)),
         (415, json!("unsupported_media_type"))
     );
-    assert!(reached.house.model.requests().is_empty());
+    assert!(reached.runtime.model.requests().is_empty());
 }
 
 #[tokio::test]

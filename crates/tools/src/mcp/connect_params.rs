@@ -24,9 +24,9 @@ pub(super) struct ConnectParams<'a> {
     pub(super) home: Option<PathBuf>,
     /// Where it is left what people should know.
     pub(super) remarks: &'a Arc<PendingNotices>,
-    pub(super) crew: &'a TaskTracker,
+    pub(super) task_tracker: &'a TaskTracker,
     /// How long it may take.
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
     /// Where tokens of servers are kept.
     pub(super) tokens: Option<&'a Path>,
 }

@@ -82,8 +82,8 @@ pub struct McpServerInfo {
 impl McpConnection {
     /// Opens it, in the newest manner the server knows.
     pub(super) async fn open(door: &ConnectParams<'_>) -> Result<Self, Error> {
-        let opened = timeout(door.patience, Self::greet(door)).await;
-        let opened = opened.unwrap_or(Err(Error::NotReady(door.patience)));
+        let opened = timeout(door.timeout, Self::greet(door)).await;
+        let opened = opened.unwrap_or(Err(Error::NotReady(door.timeout)));
         opened.map_err(|error| explained(error, door.confining, door.server))
     }
 
@@ -142,12 +142,12 @@ impl McpConnection {
             secrets,
             has_served: AtomicBool::new(false),
         };
-        connection.listen(door.crew);
+        connection.listen(door.task_tracker);
         Ok(connection)
     }
 
     /// Newer servers tell of new tools, resources and prompts only those who ask to be told.
-    fn listen(&self, crew: &TaskTracker) {
+    fn listen(&self, task_tracker: &TaskTracker) {
         let Some(info) = self.service.peer_info() else {
             return;
         };
@@ -157,7 +157,7 @@ impl McpConnection {
             return;
         };
         let (peer, shared) = (self.service.peer().clone(), self.shared.clone());
-        crew.spawn(async move {
+        task_tracker.spawn(async move {
             let Ok(mut news) = peer.listen(filter).await else {
                 return;
             };

@@ -45,7 +45,7 @@ pub(super) struct McpServerContext {
     pub(super) grace: Duration,
     pub(super) tokens: Option<PathBuf>,
     /// Tracker of all background tasks of servers.
-    pub(super) crew: TaskTracker,
+    pub(super) task_tracker: TaskTracker,
     /// Fires when no server is needed any more.
     pub(super) closing: CancellationToken,
 }
@@ -221,8 +221,8 @@ impl McpServerEntry {
             web: &self.common.web,
             home: self.home()?,
             remarks: &self.common.remarks,
-            crew: &self.common.crew,
-            patience: self.common.startup,
+            task_tracker: &self.common.task_tracker,
+            timeout: self.common.startup,
             tokens: self.common.tokens.as_deref(),
         };
         tokio::select! {
@@ -306,7 +306,7 @@ impl Drop for McpServerLease {
             return;
         }
         let (slot, seen) = (slot.clone(), slot.arrivals.load(Ordering::SeqCst));
-        slot.common.crew.clone().spawn(async move {
+        slot.common.task_tracker.clone().spawn(async move {
             tokio::select! {
                 () = tokio::time::sleep(slot.common.grace) => {}
                 () = slot.common.closing.cancelled() => {}

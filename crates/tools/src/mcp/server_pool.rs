@@ -100,7 +100,7 @@ impl McpServerPool {
             grace,
         } = setup;
         let remarks = Arc::default();
-        let (crew, closing) = (TaskTracker::new(), CancellationToken::new());
+        let (task_tracker, closing) = (TaskTracker::new(), CancellationToken::new());
         Self {
             directory,
             configured,
@@ -113,7 +113,7 @@ impl McpServerPool {
                 startup,
                 grace,
                 tokens,
-                crew,
+                task_tracker,
                 closing,
             }),
             slots: std::sync::Mutex::default(),
@@ -249,8 +249,8 @@ impl McpServerPool {
             .cloned()
             .collect();
         join_all(slots.iter().map(|slot| slot.close())).await;
-        self.common.crew.close();
-        self.common.crew.wait().await;
+        self.common.task_tracker.close();
+        self.common.task_tracker.wait().await;
     }
 
     /// Invariant: one configuration has one entry, whatever agents call it.

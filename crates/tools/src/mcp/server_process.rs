@@ -69,7 +69,7 @@ impl McpServerProcess {
             input,
             output,
         } = conversation(door, &refused).await?;
-        let crew = door.crew;
+        let task_tracker = door.task_tracker;
         let said = Arc::new(Mutex::new(BoundedOutput::new(COMPLAINTS)));
         let (ended, ending) = watch::channel(None);
         let (unread, fault, heard) = (CancellationToken::new(), ReadFault::default(), said.clone());
@@ -77,9 +77,9 @@ impl McpServerProcess {
             BoundedLineReader::new(output, fault.clone(), unread.clone().drop_guard()),
             input,
         );
-        crew.spawn(
-            async move { ended.send_replace(Some(attended(process, unread, &heard).await)) },
-        );
+        task_tracker.spawn(async move {
+            ended.send_replace(Some(attended(process, unread, &heard).await))
+        });
         Ok((
             Self {
                 said,

@@ -45,7 +45,7 @@ impl SearchBackend {
     }
 
     /// Timeout: longer for models, which have to think as well.
-    pub(super) fn patience(self, usual: Duration) -> Duration {
+    pub(super) fn timeout(self, usual: Duration) -> Duration {
         if self.is_model() { usual * 6 } else { usual }
     }
 

@@ -49,7 +49,7 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 /// The file of an agent, also of one that cannot be used as it is.
 pub fn file(name: &str, environment: &Environment) -> Result<PathBuf, Problem> {
     let here = AgentsContext::look(environment)?;
-    let library = project_agents::library(environment, &here.settings, &here.minds);
+    let library = project_agents::library(environment, &here.settings, &here.models);
     let places = library.places.clone().trusted(ProjectTrust::Given);
     let loaded = DefinitionLibrary { places, ..library }.load();
     let found = loaded
@@ -84,7 +84,7 @@ pub fn file(name: &str, environment: &Environment) -> Result<PathBuf, Problem> {
         )
         .fix("change it there")),
         None => {
-            let known = here.household.definitions.find(name)?;
+            let known = here.project.definitions.find(name)?;
             Err(Problem::new(
                 ErrorCode::InvalidArguments,
                 format!("`{}` comes with the program and has no file", known.name),

@@ -57,7 +57,7 @@ pub fn tools() -> Toolset {
 
 /// Resolves it.
 pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent {
-    let definitions = &here.household.definitions;
+    let definitions = &here.project.definitions;
     let asks_it =
         |other: &Arc<AgentDefinition>| asks(other, definitions).contains(&definition.name);
     let asked_by = definitions.iter().filter(asks_it);
@@ -73,8 +73,8 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
         missing: here
-            .household
-            .surroundings
+            .project
+            .project_context
             .current()
             .missing(definition, definitions),
         unenforced: unenforced(here, definition),
@@ -101,13 +101,13 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
 /// Limits that a model which is a program of its own does not enforce. Opening it starts nothing.
 fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
     let default = || {
-        here.minds
+        here.models
             .resolve(&configured_models::default_name(&here.settings)?)
             .ok()
             .map(|found| found.choice)
     };
     let choice = definition.model.clone().or_else(default);
-    let Some(Ok(model)) = choice.map(|choice| here.minds.catalog.open(&choice)) else {
+    let Some(Ok(model)) = choice.map(|choice| here.models.catalog.open(&choice)) else {
         return Vec::new();
     };
     let mode = here.settings.mode.unwrap_or_default();
@@ -145,7 +145,7 @@ fn model(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     match configured_models::default_name(&here.settings) {
         Some(name) => {
             let choice = here
-                .minds
+                .models
                 .resolve(&name)
                 .map_or(name, |resolved| resolved.choice.to_string());
             sourced(choice, "the default; asked by another agent, that one's")

@@ -103,22 +103,22 @@ fn read(
     environment: &Environment,
 ) -> Result<LoadedDefinitions, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-    let library = project_agents::library(environment, &settings, &minds);
+    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let library = project_agents::library(environment, &settings, &models);
     // Keys stay where they are: what is written names the variable, not what is in it.
     let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
     // A model that cannot be had here is still the one that was meant.
-    let naming = library.knowledge.naming.clone();
-    let naming = Arc::new(move |name: &str| {
-        naming(name).or_else(|problem| name.parse().map_err(|_| problem))
+    let model_resolver = library.loader_context.model_resolver.clone();
+    let model_resolver = Arc::new(move |name: &str| {
+        model_resolver(name).or_else(|problem| name.parse().map_err(|_| problem))
     });
-    let knowledge = LoaderContext {
+    let loader_context = LoaderContext {
         variables,
-        naming,
-        ..library.knowledge.clone()
+        model_resolver,
+        ..library.loader_context.clone()
     };
     let library = DefinitionLibrary {
-        knowledge,
+        loader_context,
         ..library
     };
     let dialect = match program {

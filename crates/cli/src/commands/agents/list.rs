@@ -53,7 +53,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let here = AgentsContext::look(environment)?;
     let store = open_read_only(environment)?;
     let mut rows = Vec::new();
-    for definition in here.household.definitions.all() {
+    for definition in here.project.definitions.all() {
         if arguments.all || !definition.hidden {
             let used_at = used_at(store.as_deref(), &definition.name).await?;
             rows.push(Row {
@@ -69,10 +69,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         table,
     )?;
     if arguments.output.format == ListFormat::Table {
-        for hidden in here.household.definitions.hidden() {
+        for hidden in here.project.definitions.hidden() {
             output::print_note(environment, &overridden(&hidden));
         }
-        for remark in &here.household.remarks {
+        for remark in &here.project.remarks {
             output::print_note(environment, remark);
         }
     }

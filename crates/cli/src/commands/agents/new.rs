@@ -65,7 +65,7 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 
 fn begun_with(name: &str, environment: &Environment) -> Result<String, Problem> {
     let definition = AgentsContext::look(environment)?
-        .household
+        .project
         .definitions
         .find(name)?;
     let is_builtin = definition.source.path.is_none();

@@ -49,7 +49,7 @@ enum AgentShowFormat {
 /// Prints it.
 pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let here = AgentsContext::look(environment)?;
-    let definition = here.household.definitions.find(&arguments.name)?;
+    let definition = here.project.definitions.find(&arguments.name)?;
     let text = if arguments.prompt {
         let prompt = prompt(&here, &definition, environment);
         if arguments.format == AgentShowFormat::Json {
@@ -74,9 +74,9 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 }
 
 fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Environment) -> String {
-    let household = &here.household;
-    let surroundings = household.surroundings.current();
-    let tools = skill_tools::needed(&effective::tools(), &surroundings);
+    let project = &here.project;
+    let project_context = project.project_context.current();
+    let tools = skill_tools::needed(&effective::tools(), &project_context);
     let tools = rooftree_runtime::effective_rights::tools(&tools, definition);
     let exposed = ExposedTools::of(&tools, definition.exposure, &environment.calls());
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
@@ -86,8 +86,8 @@ fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Envi
         definition,
         tools: &specs,
         exposed: exposed.as_ref(),
-        definitions: &household.definitions,
-        surroundings: &surroundings,
+        definitions: &project.definitions,
+        project_context: &project_context,
         memory,
         cwd: &environment.cwd,
         // The real id is a secret of the installation; this one stands for it.

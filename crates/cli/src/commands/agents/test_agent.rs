@@ -35,12 +35,12 @@ struct ParsedRunArguments {
 /// Runs it like any other session, in the mode that changes nothing.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let here = AgentsContext::look(environment)?;
-    let definition = here.household.definitions.find(&arguments.name)?;
+    let definition = here.project.definitions.find(&arguments.name)?;
     for missing in here
-        .household
-        .surroundings
+        .project
+        .project_context
         .current()
-        .missing(&definition, &here.household.definitions)
+        .missing(&definition, &here.project.definitions)
     {
         output::print_note(environment, &missing);
     }

@@ -68,8 +68,8 @@ fn check(
     format: ValidateFormat,
 ) -> Result<Exit, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-    let library = project_agents::library(environment, &settings, &minds);
+    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let library = project_agents::library(environment, &settings, &models);
     let places = library.places.clone().trusted(ProjectTrust::Given);
     let library = DefinitionLibrary { places, ..library };
     let mut loaded = if paths.is_empty() {
@@ -102,7 +102,7 @@ fn check(
 
 /// Rules, skills and verifiers that are named and not there.
 fn missing(library: &DefinitionLibrary, loaded: &LoadedDefinitions) -> Vec<Diagnostic> {
-    let surroundings = ProjectContext::read(&library.places, 0);
+    let project_context = ProjectContext::read(&library.places, 0);
     let definitions = Definitions::builtin();
     for known in library.load().definitions.iter().chain(&loaded.definitions) {
         definitions.put(known.clone());
@@ -118,7 +118,7 @@ fn missing(library: &DefinitionLibrary, loaded: &LoadedDefinitions) -> Vec<Diagn
             line: String::new(),
             help: Some("the agent works without it".into()),
         };
-        surroundings
+        project_context
             .missing(definition, &definitions)
             .into_iter()
             .map(complain)

@@ -32,11 +32,11 @@ impl KeyAccount {
 }
 
 /// All of them.
-pub fn all(minds: &ConfiguredModels) -> Vec<KeyAccount> {
+pub fn all(models: &ConfiguredModels) -> Vec<KeyAccount> {
     let services = SearchBackend::SEARCHING
         .into_iter()
         .filter(|backend| backend.key_variable().is_some());
-    minds
+    models
         .profiles
         .iter()
         .map(of_provider)
@@ -45,8 +45,8 @@ pub fn all(minds: &ConfiguredModels) -> Vec<KeyAccount> {
 }
 
 /// The one of this name.
-pub fn find(minds: &ConfiguredModels, name: &str) -> Result<KeyAccount, Problem> {
-    let mut accounts = all(minds);
+pub fn find(models: &ConfiguredModels, name: &str) -> Result<KeyAccount, Problem> {
+    let mut accounts = all(models);
     match accounts
         .iter()
         .position(|account| account.name.eq_ignore_ascii_case(name))

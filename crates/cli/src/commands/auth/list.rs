@@ -36,18 +36,18 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub fn execute(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     all: bool,
     format: ListFormat,
     environment: &Environment,
 ) -> Result<(), Problem> {
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
-    for account in key_account::all(minds)
+    for account in key_account::all(models)
         .into_iter()
         .filter(|account| seen.insert(account.stored_as.clone()))
     {
-        let found = account.key(&minds.credentials)?;
+        let found = account.key(&models.credentials)?;
         if found.is_some() || (all && account.need != KeyNeed::Nothing) {
             let source = found.as_ref().map(|found| match &found.source {
                 KeySource::Variable(variable) => variable.clone(),

@@ -49,12 +49,12 @@ pub fn set(
     // Validate what was typed before any file is read.
     typed.settings()?;
     let (path, value) = only(&typed.table).ok_or_else(|| not_one(&arguments.key))?;
-    let standing = if arguments.project {
+    let origin = if arguments.project {
         LayerOrigin::Project
     } else {
         LayerOrigin::User
     };
-    let file = file(standing, layers, environment);
+    let file = file(origin, layers, environment);
     let known = layers.iter().find(|layer| layer.path == file);
     let text = known.map(|layer| layer.text.as_str()).unwrap_or_default();
     let text = edit::with(text, &path, &value).ok_or_else(|| {
@@ -67,7 +67,7 @@ pub fn set(
     })?;
     let table: Table = text.parse().map_err(|_| not_one(&arguments.key))?;
     let layer = SettingsLayer {
-        standing,
+        origin,
         path: file.clone(),
         table,
         text,
@@ -90,7 +90,7 @@ pub fn set(
         .filter(|known| known.path != layer.path)
         .cloned();
     let mut all: Vec<SettingsLayer> = others.chain([layer.clone()]).collect();
-    all.sort_by_key(|layer| layer.standing);
+    all.sort_by_key(|layer| layer.origin);
     let told = layers::merged(&all)?
         .remarks
         .into_iter()
@@ -100,13 +100,13 @@ pub fn set(
 }
 
 /// The settings file of this layer: the user's or the project's.
-fn file(standing: LayerOrigin, layers: &[SettingsLayer], environment: &Environment) -> PathBuf {
-    if standing == LayerOrigin::User {
+fn file(origin: LayerOrigin, layers: &[SettingsLayer], environment: &Environment) -> PathBuf {
+    if origin == LayerOrigin::User {
         return environment.settings.clone();
     }
     let project = layers
         .iter()
-        .find(|layer| layer.standing == LayerOrigin::Project);
+        .find(|layer| layer.origin == LayerOrigin::Project);
     project.map_or_else(
         || environment.cwd.join(".rooftree/config.toml"),
         |layer| layer.path.clone(),

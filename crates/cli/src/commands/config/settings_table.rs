@@ -61,7 +61,7 @@ pub fn settings(layers: &[SettingsLayer]) -> Result<Vec<SettingRow>, Problem> {
                     known.note = format!("overridden by {from}");
                 });
             }
-            let (effect, note) = match (changes, layer.standing) {
+            let (effect, note) = match (changes, layer.origin) {
                 (true, _) => (SettingEffect::Counts, String::new()),
                 (false, LayerOrigin::Project) => (
                     SettingEffect::Nothing,
@@ -72,7 +72,7 @@ pub fn settings(layers: &[SettingsLayer]) -> Result<Vec<SettingRow>, Problem> {
                     "no effect: it is so already".to_owned(),
                 ),
             };
-            let (standing, value) = (layer.standing.word(), hidden(&key, value));
+            let (standing, value) = (layer.origin.word(), hidden(&key, value));
             found.push(SettingRow {
                 key,
                 value,
@@ -124,7 +124,7 @@ fn changes(
 
 /// The file and the line in which the last part of a key stands first.
 fn from(layer: &SettingsLayer, key: &str) -> String {
-    if layer.standing == LayerOrigin::Typed {
+    if layer.origin == LayerOrigin::Typed {
         return "-c".into();
     }
     let last = key.rsplit('.').next().unwrap_or(key);
@@ -181,10 +181,10 @@ impl SettingRow {
 mod tests {
     use super::*;
 
-    fn layer(standing: LayerOrigin, text: &str) -> SettingsLayer {
-        let path = format!("{}.toml", standing.word()).into();
+    fn layer(origin: LayerOrigin, text: &str) -> SettingsLayer {
+        let path = format!("{}.toml", origin.word()).into();
         SettingsLayer {
-            standing,
+            origin,
             path,
             table: text.parse().unwrap(),
             text: text.to_owned(),

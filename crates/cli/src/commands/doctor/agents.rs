@@ -19,15 +19,15 @@ pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
     let Ok(settings) = settings::load(environment) else {
         return Vec::new();
     };
-    let Ok(minds) = ConfiguredModels::of(environment, &settings) else {
+    let Ok(models) = ConfiguredModels::of(environment, &settings) else {
         return Vec::new();
     };
-    match ProjectAgents::find(environment, &settings, &Arc::new(minds), None) {
+    match ProjectAgents::find(environment, &settings, &Arc::new(models), None) {
         Err(problem) => vec![failed(DoctorGroup::Agents, "agents", &problem)],
-        Ok(household) => {
+        Ok(project) => {
             let mut checks =
-                vec![DoctorGroup::Agents.good("agents", counted(&household.definitions))];
-            checks.extend(wrong(&household.definitions));
+                vec![DoctorGroup::Agents.good("agents", counted(&project.definitions))];
+            checks.extend(wrong(&project.definitions));
             checks
         }
     }

@@ -24,14 +24,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One line for each agent in the settings. They are only called upon if `is_online`.
 pub async fn checks(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     settings: &Settings,
     is_online: bool,
 ) -> Vec<DoctorCheck> {
     let agents = settings.external.iter().map(async |(name, options)| {
         let name = format!("{PROVIDER}/{name}");
         match set_up(&name, options) {
-            Ok(words) if is_online => reached(minds, name, options, &words).await,
+            Ok(words) if is_online => reached(models, name, options, &words).await,
             Ok(words) => DoctorGroup::Providers.good(name, words),
             Err(check) => check,
         }
@@ -57,12 +57,12 @@ fn set_up(name: &str, options: &ExternalAgentOptions) -> Result<String, DoctorCh
 
 /// Connects without asking anything: a question would set the agent to work.
 async fn reached(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     name: String,
     options: &ExternalAgentOptions,
     words: &str,
 ) -> DoctorCheck {
-    let client = match minds.connections.client(ProviderTimeouts::default()) {
+    let client = match models.connections.client(ProviderTimeouts::default()) {
         Ok(client) => client,
         Err(problem) => return failed(DoctorGroup::Providers, name, &problem),
     };

@@ -34,26 +34,26 @@ pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
     }
     let Ok(settings) = loaded else { return checks };
     match ConfiguredModels::of(environment, &settings) {
-        Ok(minds) => checks.extend(of_minds(&minds, &settings)),
+        Ok(models) => checks.extend(of_minds(&models, &settings)),
         Err(problem) => checks.push(failed(DoctorGroup::Models, "providers", &problem)),
     }
     checks
 }
 
-fn of_minds(minds: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> {
-    let providers: Vec<&str> = minds.catalog.providers().collect();
+fn of_minds(models: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> {
+    let providers: Vec<&str> = models.catalog.providers().collect();
     let mut checks = vec![DoctorGroup::Models.good("providers", providers.join(", "))];
     checks.push(match configured_models::default_name(settings) {
         None => DoctorGroup::Models
             .absent("default", "no model is used when none is named")
             .fix("set ROOFTREE_MODEL, or `model` in config.toml, to provider/model"),
-        Some(name) => match opened(minds, &name) {
+        Some(name) => match opened(models, &name) {
             Ok(choice) => DoctorGroup::Models.good("default", choice.to_string()),
             Err(problem) => failed(DoctorGroup::Models, "default", &problem),
         },
     });
     for (kind, name) in named(settings) {
-        if let Err(problem) = minds.resolve(name) {
+        if let Err(problem) = models.resolve(name) {
             checks.push(failed(DoctorGroup::Models, kind, &problem));
         }
     }
@@ -66,9 +66,9 @@ fn named(settings: &Settings) -> impl Iterator<Item = (&'static str, &String)> {
     fallbacks.chain(settings.aliases.values().map(|name| ("aliases", name)))
 }
 
-fn opened(minds: &ConfiguredModels, name: &str) -> Result<ModelChoice, Problem> {
-    let choice = minds.resolve(name)?.choice;
-    minds.catalog.open(&choice)?;
+fn opened(models: &ConfiguredModels, name: &str) -> Result<ModelChoice, Problem> {
+    let choice = models.resolve(name)?.choice;
+    models.catalog.open(&choice)?;
     Ok(choice)
 }
 

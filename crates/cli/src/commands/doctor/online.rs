@@ -31,15 +31,15 @@ const ANSWER: u64 = 64;
 
 /// One line for each provider that has a key, and for each server on this machine.
 pub async fn checks(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     settings: &Settings,
     local: &[LocalServer],
 ) -> Vec<DoctorCheck> {
     let default = configured_models::default_name(settings)
-        .and_then(|name| Some(minds.resolve(&name).ok()?.choice));
+        .and_then(|name| Some(models.resolve(&name).ok()?.choice));
     // Two wires of one vendor have one key: one question will do.
     let mut accounts = BTreeSet::new();
-    let keyed = minds
+    let keyed = models
         .usable()
         .into_iter()
         .filter(|profile| accounts.insert(profile.account.clone()));
@@ -62,15 +62,15 @@ pub async fn checks(
         .collect();
     let asked = all.into_iter().map(|(provider, serves)| {
         let chosen = default.clone().filter(|choice| choice.provider == provider);
-        let choice = chosen.or(serves).or_else(|| cheapest(minds, &provider));
-        check(minds, provider, choice)
+        let choice = chosen.or(serves).or_else(|| cheapest(models, &provider));
+        check(models, provider, choice)
     });
     join_all(asked).await
 }
 
 /// A model of a provider that is not dear.
-fn cheapest(minds: &ConfiguredModels, provider: &str) -> Option<ModelChoice> {
-    let known = minds.catalog.known();
+fn cheapest(models: &ConfiguredModels, provider: &str) -> Option<ModelChoice> {
+    let known = models.catalog.known();
     let tiers = [ModelTier::Fast, ModelTier::Standard, ModelTier::Powerful];
     let of_tier = tiers
         .into_iter()
@@ -84,7 +84,7 @@ fn cheapest(minds: &ConfiguredModels, provider: &str) -> Option<ModelChoice> {
 }
 
 async fn check(
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     provider: String,
     choice: Option<ModelChoice>,
 ) -> DoctorCheck {
@@ -96,7 +96,7 @@ async fn check(
             ));
     };
     let since = Instant::now();
-    let answered = match minds.catalog.open(&choice) {
+    let answered = match models.catalog.open(&choice) {
         Ok(model) => tokio::time::timeout(PATIENCE, ask(&model))
             .await
             .unwrap_or_else(|_| Err(too_slow())),

@@ -29,15 +29,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All of it; nothing if the settings cannot be read, which is told elsewhere.
 pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorCheck> {
-    let minds = settings::load(environment).and_then(|settings| {
-        let minds = ConfiguredModels::of(environment, &settings)?;
-        Ok((settings, minds))
+    let models = settings::load(environment).and_then(|settings| {
+        let models = ConfiguredModels::of(environment, &settings)?;
+        Ok((settings, models))
     });
-    let Ok((settings, minds)) = minds else {
+    let Ok((settings, models)) = models else {
         return Vec::new();
     };
-    let mut checks = keys(&minds);
-    let local = local_servers(&minds).await.unwrap_or_default();
+    let mut checks = keys(&models);
+    let local = local_servers(&models).await.unwrap_or_default();
     checks.extend(local.iter().map(|found| {
         let words = format!(
             "{} · {}",
@@ -56,16 +56,16 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorChe
         let words = format!("{} · as a model: {}/default", path.display(), program.name);
         Some(DoctorGroup::Providers.good(program.name, words))
     }));
-    checks.extend(external_agents::checks(&minds, &settings, is_online).await);
+    checks.extend(external_agents::checks(&models, &settings, is_online).await);
     if is_online {
-        checks.extend(online::checks(&minds, &settings, &local).await);
+        checks.extend(online::checks(&models, &settings, &local).await);
     }
     checks
 }
 
 /// The servers on this machine that answer.
-pub async fn local_servers(minds: &ConfiguredModels) -> Result<Vec<LocalServer>, Problem> {
-    let local = minds
+pub async fn local_servers(models: &ConfiguredModels) -> Result<Vec<LocalServer>, Problem> {
+    let local = models
         .profiles
         .iter()
         .filter(|profile| profile.need == KeyNeed::Nothing);
@@ -75,25 +75,25 @@ pub async fn local_servers(minds: &ConfiguredModels) -> Result<Vec<LocalServer>,
     };
     let places: Vec<LocalEndpoint> = local.map(place).collect();
     Ok(find_local(
-        &minds.connections.client(ProviderTimeouts::default())?,
+        &models.connections.client(ProviderTimeouts::default())?,
         &places,
         PATIENCE,
     )
     .await)
 }
 
-fn keys(minds: &ConfiguredModels) -> Vec<DoctorCheck> {
-    if let Err(problem) = minds.credentials.stored() {
+fn keys(models: &ConfiguredModels) -> Vec<DoctorCheck> {
+    if let Err(problem) = models.credentials.stored() {
         return vec![failed(DoctorGroup::Providers, "keys", &problem)];
     }
     let mut accounts = BTreeSet::new();
-    let wanting = minds
+    let wanting = models
         .profiles
         .iter()
         .filter(|profile| profile.need != KeyNeed::Nothing);
     let checks: Vec<DoctorCheck> = wanting
         .filter(|profile| accounts.insert(&profile.account))
-        .filter_map(|profile| of_key(profile, minds))
+        .filter_map(|profile| of_key(profile, models))
         .collect();
     if checks.is_empty() {
         let none = DoctorGroup::Providers.absent("keys", "no provider has a key");
@@ -105,20 +105,20 @@ fn keys(minds: &ConfiguredModels) -> Vec<DoctorCheck> {
 }
 
 /// A provider that has a key, or is meant to have one.
-fn of_key(profile: &ProviderProfile, minds: &ConfiguredModels) -> Option<DoctorCheck> {
+fn of_key(profile: &ProviderProfile, models: &ConfiguredModels) -> Option<DoctorCheck> {
     let place = profile
         .base_url_from
         .as_ref()
         .map(|from| format!(" · {} from {from}", profile.base_url));
     let place = place.unwrap_or_default();
     let name = profile.name.clone();
-    match profile.key(&minds.credentials) {
+    match profile.key(&models.credentials) {
         Ok(Some(found)) => {
             let source = match found.source {
                 KeySource::Variable(variable) => variable,
                 KeySource::File => "credentials.toml".into(),
             };
-            let models = minds
+            let models = models
                 .catalog
                 .known()
                 .iter()
@@ -137,7 +137,7 @@ fn of_key(profile: &ProviderProfile, minds: &ConfiguredModels) -> Option<DoctorC
             Some(DoctorGroup::Providers.good(name, format!("no key{place}")))
         }
         Ok(None) => {
-            let problem = missing_key(profile, &minds.credentials);
+            let problem = missing_key(profile, &models.credentials);
             let fix = format!("rooftree auth login {}", profile.account);
             Some(
                 DoctorGroup::Providers

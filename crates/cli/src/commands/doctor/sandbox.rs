@@ -8,13 +8,13 @@ const NAME: &str = "sandbox";
 
 /// Tries both ways, and says which one is used and why not the better one.
 pub async fn check() -> DoctorCheck {
-    let standing = sandbox_support().await;
-    match standing.best() {
+    let support = sandbox_support().await;
+    match support.best() {
         Some(SandboxBackend::Bubblewrap) => {
             DoctorGroup::Environment.good(NAME, "bubblewrap confines commands")
         }
         Some(SandboxBackend::Landlock) => {
-            let reason = standing.bubblewrap.err().unwrap_or_default();
+            let reason = support.bubblewrap.err().unwrap_or_default();
             let words = format!(
                 "only Landlock confines commands: it cannot make .git/hooks read-only, give them a /tmp of their own \
                  or let them make Unix sockets; bubblewrap can: {reason}"
@@ -24,7 +24,7 @@ pub async fn check() -> DoctorCheck {
         None => DoctorGroup::Environment
             .warning(
                 NAME,
-                format!("commands are not confined: {}", standing.reasons()),
+                format!("commands are not confined: {}", support.reasons()),
             )
             .fix(INSTALL),
     }

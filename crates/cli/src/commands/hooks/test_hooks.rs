@@ -55,17 +55,17 @@ pub async fn execute(
     arguments: &Arguments,
     environment: &Environment,
     hooks: &Hooks,
-    ground: &HookRunContext,
+    run_context: &HookRunContext,
 ) -> Result<Exit, Problem> {
     hooks.pin(&[]);
-    let occasion = occasion(arguments, environment)?;
+    let payload = payload(arguments, environment)?;
     let meant: Vec<_> = hooks
         .hooks
         .iter()
-        .filter(|hook| hook.is_for(&occasion))
+        .filter(|hook| hook.is_for(&payload))
         .collect();
     if !arguments.json {
-        output::print(&format!("input\n{}", output::json_page(&occasion.input())?))?;
+        output::print(&format!("input\n{}", output::json_page(&payload.input())?))?;
     }
     if meant.is_empty() {
         output::print_note(
@@ -75,7 +75,7 @@ pub async fn execute(
     }
     let mut exit = Exit::DONE;
     for hook in meant {
-        let asked = hook.ask(&occasion, ground, &SystemClock).await;
+        let asked = hook.ask(&payload, run_context, &SystemClock).await;
         if asked.is_err() {
             exit = Exit::FAILED;
         }
@@ -113,7 +113,7 @@ fn said(hook: &str, asked: Result<HookAnswer, HookError>) -> HookTestResult<'_> 
     }
 }
 
-fn occasion(arguments: &Arguments, environment: &Environment) -> Result<HookPayload, Problem> {
+fn payload(arguments: &Arguments, environment: &Environment) -> Result<HookPayload, Problem> {
     let point = arguments.event;
     let sample = |details: Value| HookPayload::sample(point, environment.cwd.clone(), map(details));
     if point.is_about_a_tool() {
@@ -172,15 +172,15 @@ fn occasion(arguments: &Arguments, environment: &Environment) -> Result<HookPayl
         }
         _ => (json!({ "tool_calls": [] }), ""),
     };
-    let occasion = sample(details);
+    let payload = sample(details);
     Ok(if name.is_empty() {
-        occasion
+        payload
     } else {
-        occasion.named([name.to_owned()])
+        payload.named([name.to_owned()])
     })
 }
 
-fn about_a_tool(arguments: &Arguments, mut occasion: HookPayload) -> Result<HookPayload, Problem> {
+fn about_a_tool(arguments: &Arguments, mut payload: HookPayload) -> Result<HookPayload, Problem> {
     let wrong = |message: String| Problem::new(ErrorCode::InvalidArguments, message);
     let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
     let tools = assemble::tools(
@@ -206,15 +206,15 @@ fn about_a_tool(arguments: &Arguments, mut occasion: HookPayload) -> Result<Hook
             .cause(words)
             .fix("use --input JSON")
     })?;
-    occasion = occasion.calling(tool.as_ref(), &input);
-    occasion
+    payload = payload.calling(tool.as_ref(), &input);
+    payload
         .details
         .insert("tool_use_id".into(), json!("call_sample"));
-    if occasion.point == HookPoint::PostToolUse {
+    if payload.point == HookPoint::PostToolUse {
         let response = json!({"success": true, "text": "", "files": []});
-        occasion.details.insert("tool_response".into(), response);
+        payload.details.insert("tool_response".into(), response);
     }
-    Ok(occasion)
+    Ok(payload)
 }
 
 fn map(value: Value) -> Map<String, Value> {

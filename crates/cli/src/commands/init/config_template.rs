@@ -5,7 +5,7 @@ use rooftree_providers::{catalog::ModelTier, openai_compatible::LocalServer};
 use crate::configured_models::ConfiguredModels;
 
 /// Spells it.
-pub fn config(minds: &ConfiguredModels, local: &[LocalServer], model: Option<&str>) -> String {
+pub fn config(models: &ConfiguredModels, local: &[LocalServer], model: Option<&str>) -> String {
     let mut text = String::from(
         "# What Rooftree does when it is not told otherwise. `rooftree doctor` checks this file.\n\
          # Keys do not belong here: rooftree auth login PROVIDER stores them.\n\n\
@@ -25,10 +25,10 @@ pub fn config(minds: &ConfiguredModels, local: &[LocalServer], model: Option<&st
         ("standard", ModelTier::Standard),
         ("powerful", ModelTier::Powerful),
     ] {
-        let found = minds
+        let found = models
             .usable()
             .iter()
-            .find_map(|profile| minds.catalog.known().of_tier(&profile.name, tier));
+            .find_map(|profile| models.catalog.known().of_tier(&profile.name, tier));
         match found {
             Some(facts) => text += &format!("{name} = {}\n", quoted(&facts.id)),
             None => text += &format!("# {name} = \"provider/model\"\n"),
@@ -37,19 +37,19 @@ pub fn config(minds: &ConfiguredModels, local: &[LocalServer], model: Option<&st
     text += "\n[permission]\n# plan, ask, accept-edits, auto or bypass\nmode = \"ask\"\n\
              # allow = [\"Bash(git log *)\"]\n# deny = [\"Bash(rm *)\"]\n\n\
              [limits]\n# max_turns = 200\n# timeout = \"30m\"\n# max_cost = 1.00      # US dollars per run\n";
-    text += &servers(minds, local);
+    text += &servers(models, local);
     text
 }
 
 /// Servers that are not where we would look for them ourselves, and an example of one's own.
-fn servers(minds: &ConfiguredModels, local: &[LocalServer]) -> String {
+fn servers(models: &ConfiguredModels, local: &[LocalServer]) -> String {
     let mut text = String::from(
         "\n# A provider that speaks one of our wires (chat, responses, anthropic, gemini):\n\
          # [providers.mine]\n# base_url = \"https://models.example.org/v1\"\n# wire = \"chat\"\n# key_env = \"MINE_API_KEY\"\n\
          # timeouts = { first_byte = \"2m\" }\n",
     );
     for found in local {
-        let usual = minds
+        let usual = models
             .profiles
             .iter()
             .find(|profile| profile.name == found.vendor);

@@ -15,14 +15,14 @@ use crate::{
 };
 
 /// A row for each of them.
-pub fn rows(minds: &ConfiguredModels) -> Vec<Row> {
+pub fn rows(models: &ConfiguredModels) -> Vec<Row> {
     let programs = PROGRAMS.iter().map(|program| {
         Row::acting(
             format!("{}/default", program.name),
             on_path(program.executable).is_some(),
         )
     });
-    let agents = minds.external.iter();
+    let agents = models.external.iter();
     let agents = agents.map(|(name, options)| {
         Row::acting(
             format!("{PROVIDER}/{name}"),
@@ -48,10 +48,10 @@ struct ActingModel {
 /// What is known about one; none if the name means another kind of model.
 pub fn page(
     choice: &ModelChoice,
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     as_json: bool,
 ) -> Option<Result<String, Problem>> {
-    let acting = acting(choice, minds)?;
+    let acting = acting(choice, models)?;
     if as_json {
         return Some(output::json_page(&acting));
     }
@@ -67,9 +67,9 @@ pub fn page(
     Some(Ok(text))
 }
 
-fn acting(choice: &ModelChoice, minds: &ConfiguredModels) -> Option<ActingModel> {
+fn acting(choice: &ModelChoice, models: &ConfiguredModels) -> Option<ActingModel> {
     let (place, words, usable) = if choice.provider == PROVIDER {
-        let options = minds.external.get(&choice.model)?;
+        let options = models.external.get(&choice.model)?;
         let usable = options.secret.reveal().is_some();
         (
             Some(options.input_url.clone()),
@@ -91,7 +91,7 @@ fn acting(choice: &ModelChoice, minds: &ConfiguredModels) -> Option<ActingModel>
         let usable = path.is_some();
         (path, words, usable)
     };
-    let model = minds.catalog.open(choice).ok();
+    let model = models.catalog.open(choice).ok();
     let unenforced = model.map(|model| model.provider.unenforced(&["Read"], &Workplace::default()));
     Some(ActingModel {
         id: choice.to_string(),

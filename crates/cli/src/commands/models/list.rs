@@ -29,24 +29,24 @@ pub struct Arguments {
 /// Prints the list.
 pub fn execute(
     arguments: &Arguments,
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     environment: &Environment,
 ) -> Result<(), Problem> {
-    let mut usable: Vec<&str> = minds
+    let mut usable: Vec<&str> = models
         .usable()
         .iter()
         .map(|profile| profile.name.as_str())
         .collect();
-    let keyless = minds
+    let keyless = models
         .profiles
         .iter()
         .filter(|profile| profile.need != KeyNeed::Key);
     usable.extend(keyless.map(|profile| profile.name.as_str()));
-    let known = minds.catalog.known().iter();
+    let known = models.catalog.known().iter();
     let mut rows: Vec<Row> = known
         .map(|facts| Row::of(facts, usable.contains(&facts.provider())))
         .collect();
-    rows.extend(acting_models::rows(minds));
+    rows.extend(acting_models::rows(models));
     rows.retain(|row| is_wanted(row, arguments));
     rows.sort_by_key(|row| !row.usable);
     listing::print(

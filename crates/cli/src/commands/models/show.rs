@@ -21,24 +21,24 @@ pub struct Arguments {
 /// Prints it.
 pub fn execute(
     arguments: &Arguments,
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     environment: &Environment,
 ) -> Result<(), Problem> {
-    let resolved = minds.resolve(&arguments.name)?;
+    let resolved = models.resolve(&arguments.name)?;
     let choice = resolved.choice;
-    if !minds
+    if !models
         .catalog
         .providers()
         .any(|name| name == choice.provider)
     {
         // Opening an unknown provider gives the best error message.
-        minds.catalog.open(&choice)?;
+        models.catalog.open(&choice)?;
     }
-    if let Some(page) = acting_models::page(&choice, minds, arguments.json) {
+    if let Some(page) = acting_models::page(&choice, models, arguments.json) {
         return output::print(&page?);
     }
-    let opened = minds.catalog.open(&choice);
-    let Some(facts) = minds.catalog.known().find(&choice.provider, &choice.model) else {
+    let opened = models.catalog.open(&choice);
+    let Some(facts) = models.catalog.known().find(&choice.provider, &choice.model) else {
         return Err(Problem::new(
             ErrorCode::InvalidArguments,
             format!("nothing is known about `{choice}`"),

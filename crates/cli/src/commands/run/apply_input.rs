@@ -150,7 +150,7 @@ impl RunFollower<'_> {
 
     /// Declines a prompt because the client that could have answered has disconnected.
     pub(super) async fn refuse(&mut self, open: OpenPrompt) -> Result<(), Problem> {
-        self.asking = PromptAnswerer::Nobody;
+        self.answerer = PromptAnswerer::Nobody;
         let because = Some(NOBODY_LEFT.to_owned());
         self.answer(match open {
             OpenPrompt::Permission(question) => {

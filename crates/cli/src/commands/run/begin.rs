@@ -52,12 +52,12 @@ pub struct StartedRun {
 pub async fn begin(
     handle: &Handle,
     target: SessionTarget,
-    errand: CliRequest,
+    request: CliRequest,
     lines: Option<&mut mpsc::Receiver<InputLine>>,
 ) -> Result<StartedRun, Problem> {
-    match (target, errand, lines) {
-        (SessionTarget::New(new), errand, lines) => {
-            let (parts, key, nonsense) = match (errand, lines) {
+    match (target, request, lines) {
+        (SessionTarget::New(new), request, lines) => {
+            let (parts, key, nonsense) = match (request, lines) {
                 (CliRequest::Post(parts), _) => (parts, None, Vec::new()),
                 (_, Some(lines)) => first_message(lines).await?,
                 (_, None) => return Err(usage("there is nothing to say")),
@@ -84,7 +84,7 @@ pub async fn begin(
                 nonsense,
             })
         }
-        (SessionTarget::Known(known), errand, _) => {
+        (SessionTarget::Known(known), request, _) => {
             let remarks = held_elsewhere(handle, &known.id)
                 .await?
                 .into_iter()
@@ -96,7 +96,7 @@ pub async fn begin(
             };
             let subscription = handle.subscribe_tree(filter);
             let signals = StopSignals::listen()?;
-            let mut watch = start_known(handle, &known.id, errand).await?;
+            let mut watch = start_known(handle, &known.id, request).await?;
             watch.seen = known.head;
             let nonsense = Vec::new();
             Ok(StartedRun {
@@ -115,10 +115,10 @@ pub async fn begin(
 async fn start_known(
     handle: &Handle,
     id: &SessionId,
-    errand: CliRequest,
+    request: CliRequest,
 ) -> Result<RunTracker, Problem> {
     let mut watch = RunTracker::default();
-    match errand {
+    match request {
         CliRequest::Post(parts) => {
             let (_, message) = post(
                 handle,

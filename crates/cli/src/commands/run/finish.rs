@@ -35,7 +35,7 @@ pub enum FollowEnd {
 
 /// A run that was followed to where it is left.
 pub struct FollowedRun<'a> {
-    pub asking: PromptAnswerer,
+    pub answerer: PromptAnswerer,
     pub session: Session,
     pub watch: RunTracker,
     pub view: Box<dyn TerminalView>,
@@ -57,7 +57,7 @@ pub struct RunExit {
     pub session: SessionId,
     /// The run that began first.
     pub run: Option<RunId>,
-    pub manner: ShutdownMode,
+    pub shutdown: ShutdownMode,
 }
 
 /// Whether anything is waited for.
@@ -72,7 +72,7 @@ pub enum ShutdownMode {
 impl RunExit {
     /// Stops the runtime, unless nothing is to be waited for: what was running can be resumed.
     pub async fn leave(self, runtime: AgentRuntime) -> Exit {
-        if self.manner == ShutdownMode::InOrder {
+        if self.shutdown == ShutdownMode::InOrder {
             runtime.stop().await;
         }
         self.exit
@@ -93,7 +93,7 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
     let mut lines = Vec::new();
     if let Some(outcome) = &outcome {
         followed.view.fail(&failed(&outcome.end));
-        if followed.asking == PromptAnswerer::Nobody {
+        if followed.answerer == PromptAnswerer::Nobody {
             lines.extend(run_text::denials(&outcome.end.denials));
         }
         let account = run_text::FinishedRun {
@@ -115,7 +115,7 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
         (FollowEnd::Done, Some(outcome)) => outcome.exit,
         (FollowEnd::Done, None) => followed.refused.unwrap_or(Exit::DONE),
     };
-    let manner = if matches!(ended, FollowEnd::AtOnce(_)) {
+    let shutdown = if matches!(ended, FollowEnd::AtOnce(_)) {
         ShutdownMode::AtOnce
     } else {
         ShutdownMode::InOrder
@@ -124,7 +124,7 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
         exit,
         session: followed.session.id.clone(),
         run: followed.watch.first().cloned(),
-        manner,
+        shutdown,
     })
 }
 

@@ -24,9 +24,9 @@ use crate::{
 
 /// What is to be done, where, and who can be asked.
 pub struct RunJob {
-    pub errand: CliRequest,
+    pub request: CliRequest,
     pub target: SessionTarget,
-    pub asking: PromptAnswerer,
+    pub answerer: PromptAnswerer,
     pub input: InputFormat,
     /// How long agents in background are waited for.
     pub linger: BackgroundWait,
@@ -50,7 +50,7 @@ pub async fn follow(
         is_known,
         remarks,
         nonsense,
-    } = begin::begin(handle, job.target, job.errand, lines.as_mut()).await?;
+    } = begin::begin(handle, job.target, job.request, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
     }
@@ -58,7 +58,7 @@ pub async fn follow(
         input_open: lines.is_some(),
         sources: FollowerEvents::open(subscription, signals, lines),
         handle: handle.clone(),
-        asking: job.asking,
+        answerer: job.answerer,
         session,
         watch,
         view,
@@ -79,7 +79,7 @@ pub async fn follow(
     following.let_children_settle().await?;
     let programs = following.programs().await?;
     let RunFollower {
-        asking,
+        answerer,
         session,
         watch,
         view,
@@ -90,7 +90,7 @@ pub async fn follow(
     } = following;
     finish::finish(
         FollowedRun {
-            asking,
+            answerer,
             session,
             watch,
             view,
@@ -138,7 +138,7 @@ impl OpenPrompt {
 pub(super) struct RunFollower<'a> {
     pub(super) handle: Handle,
     pub(super) sources: FollowerEvents,
-    pub(super) asking: PromptAnswerer,
+    pub(super) answerer: PromptAnswerer,
     pub(super) session: Session,
     pub(super) watch: RunTracker,
     pub(super) view: Box<dyn TerminalView>,
@@ -344,7 +344,7 @@ impl RunFollower<'_> {
     }
 
     async fn ask(&mut self, event: &Event, open: OpenPrompt) -> Result<(), Problem> {
-        match self.asking {
+        match self.answerer {
             PromptAnswerer::Person => {
                 let who = self.watch.agent_label(event, &self.session.agent);
                 let item = match UserPrompt::from_event(&who.path, event) {
@@ -371,14 +371,14 @@ impl RunFollower<'_> {
         if event.session == self.session.id {
             return Ok(None);
         }
-        let asking = self
+        let waiting = self
             .handle
             .store()
             .session(&event.session)
             .await
             .map_err(|error| error.problem())?;
-        let cwd = asking
-            .map(|asking| asking.cwd)
+        let cwd = waiting
+            .map(|session| session.cwd)
             .filter(|cwd| *cwd != self.session.cwd);
         Ok(cwd.map(|cwd| place(&cwd)))
     }

@@ -55,7 +55,7 @@ pub fn tape(
 pub fn choose(
     arguments: &Arguments,
     settings: &Settings,
-    minds: &ConfiguredModels,
+    models: &ConfiguredModels,
     tape: &RecordingMode,
 ) -> Result<SelectedModels, Problem> {
     let mut chosen = SelectedModels::default();
@@ -69,20 +69,20 @@ pub fn choose(
     }
     let named = typed.or(recorded);
     chosen.named = named
-        .map(|name| chosen.understood(minds.resolve(&name)))
+        .map(|name| chosen.understood(models.resolve(&name)))
         .transpose()?;
     if let Some(name) = configured_models::default_name(settings) {
-        match minds.resolve(&name) {
+        match models.resolve(&name) {
             // A default that is unavailable does not matter while another one is used.
             Err(_) if chosen.named.is_some() => {}
             resolved => chosen.default = Some(chosen.understood(resolved)?),
         }
     }
     if chosen.named.is_none() && chosen.default.is_none() {
-        chosen.first_with_a_key(minds);
+        chosen.first_with_a_key(models);
     }
     for name in &settings.fallbacks {
-        let choice = chosen.understood(minds.resolve(name))?;
+        let choice = chosen.understood(models.resolve(name))?;
         chosen.fallbacks.push(choice);
     }
     Ok(chosen)
@@ -90,8 +90,8 @@ pub fn choose(
 
 impl SelectedModels {
     /// Where no model is named: the standard model of the first vendor with a key, as the library does.
-    fn first_with_a_key(&mut self, minds: &ConfiguredModels) {
-        if let Ok(ResolvedModel { choice, .. }) = minds.resolve("standard") {
+    fn first_with_a_key(&mut self, models: &ConfiguredModels) {
+        if let Ok(ResolvedModel { choice, .. }) = models.resolve("standard") {
             self.remarks.push(format!(
                 "no model is set, so {choice} is used; rooftree config set model {choice}"
             ));

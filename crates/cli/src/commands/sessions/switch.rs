@@ -69,7 +69,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 /// The agent's own name.
 fn agent_named(environment: &Environment, name: &str) -> Result<String, Problem> {
     let settings = settings::load(environment)?;
-    let minds = Arc::new(ConfiguredModels::of(environment, &settings)?);
-    let household = ProjectAgents::find(environment, &settings, &minds, None)?;
-    Ok(household.definitions.find(name)?.name.clone())
+    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    let project = ProjectAgents::find(environment, &settings, &models, None)?;
+    Ok(project.definitions.find(name)?.name.clone())
 }

@@ -44,7 +44,7 @@ async fn dropping_the_stream_ends_the_whole_group_even_if_it_ignores_the_polite_
 async fn a_program_that_does_not_end_after_its_answer_is_ended() {
     let script = "cat \"$here/recording\"; exec >/dev/null; sleep 600";
     let mut fake = Fake::new(&CLAUDE, script).with_recording(CLAUDE_RECORDING);
-    fake.options.patience = Duration::from_millis(10);
+    fake.options.timeout = Duration::from_millis(10);
     let heard = fake.ask("hi").await;
     assert!(text(&heard.reply.unwrap()).ends_with("hi ✓."));
     assert!(

@@ -40,7 +40,7 @@ impl Fake {
         let options = ProgramOptions {
             executable: Some(executable.into()),
             environment: ChildEnvironment::default().with("FAKE_PROGRAM", &here),
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
             ..ProgramOptions::default()
         };
         Self {

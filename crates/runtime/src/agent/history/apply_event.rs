@@ -39,6 +39,7 @@ impl History {
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
         }
+        self.take_woken_mandate(message);
         if message.outside {
             self.outside
                 .get_or_insert_with(|| "what another agent says".into());
@@ -50,7 +51,7 @@ impl History {
             message, &self.mark,
         )));
         if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
-            run.wishes.push(worded.clone());
+            run.requests.push(worded.clone());
         }
         if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
             self.prompts.push((message.id.clone(), worded.clone()));
@@ -200,7 +201,8 @@ impl History {
     pub(super) fn note_task(&mut self, task: &TaskNote) {
         match task.status {
             None if self.tasks.iter().all(|known| known.task != task.task) => {
-                self.tasks.push(task.clone())
+                self.tasks.push(task.clone());
+                self.keep_mandate(&task.task);
             }
             None => {}
             Some(_) if self.hear_of_end(&task.task, task.usage) => {
@@ -214,6 +216,7 @@ impl History {
     /// Says whether that is new.
     pub(super) fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) -> bool {
         self.tasks.retain(|known| known.task != *task);
+        self.task_mandates.retain(|known| known.task != *task);
         if !self.heard.insert(task.clone()) {
             return false;
         }

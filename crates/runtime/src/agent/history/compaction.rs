@@ -18,6 +18,7 @@ impl History {
             std::mem::take(&mut self.tasks),
             std::mem::take(&mut self.told),
         );
+        let task_mandates = std::mem::take(&mut self.task_mandates);
         let (heard, mode, mark) = (
             std::mem::take(&mut self.heard),
             self.mode,
@@ -28,6 +29,7 @@ impl History {
             taken,
             reply_at,
             tasks,
+            task_mandates,
             told,
             heard,
             mode,

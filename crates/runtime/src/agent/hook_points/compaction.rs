@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{apply_hook_answer, ask_hooks, lifecycle, occasion, record_hook_answer, wants};
+use super::{apply_hook_answer, ask_hooks, lifecycle, payload, record_hook_answer, wants};
 use crate::{
     Error,
     agent::{AgentActor, decide::CompactionStep},
@@ -22,7 +22,7 @@ pub(in crate::agent) async fn puts_off(
         return Ok(false);
     }
     let details = json!({"trigger": TRIGGER, "custom_instructions": ""});
-    let about = occasion(agent, HookPoint::PreCompact, details).named([TRIGGER.to_owned()]);
+    let about = payload(agent, HookPoint::PreCompact, details).named([TRIGGER.to_owned()]);
     let Some(answer) = ask_hooks(agent, about).await? else {
         return Ok(true);
     };
@@ -56,7 +56,7 @@ pub(in crate::agent) async fn compacted(
 ) -> Result<(), Error> {
     if wants(agent, HookPoint::PostCompact) {
         let details = json!({"trigger": TRIGGER, "compact_summary": summary});
-        let about = occasion(agent, HookPoint::PostCompact, details).named([TRIGGER.to_owned()]);
+        let about = payload(agent, HookPoint::PostCompact, details).named([TRIGGER.to_owned()]);
         let Some(answer) = ask_hooks(agent, about).await? else {
             return Ok(());
         };

@@ -6,7 +6,7 @@ use rooftree_protocol::{
 use rooftree_providers::ModelMessage;
 use serde_json::json;
 
-use super::{ask_hooks, ground, is_any, occasion, record_hook_answer, tell, wants};
+use super::{ask_hooks, is_any, payload, record_hook_answer, run_context, tell, wants};
 use crate::{
     Error, RuntimeOptions,
     agent::{AgentActor, limits::RunEndReason},
@@ -45,11 +45,11 @@ fn look(agent: &mut AgentActor) {
         return;
     }
     agent.hooked.has_looked = true;
-    let (hooks, cwd) = (&agent.world.options.hooks, &agent.session.cwd);
-    hooks.pin(&agent.kit.hooks);
+    let (hooks, cwd) = (&agent.context.options.hooks, &agent.session.cwd);
+    hooks.pin(&agent.resolved.hooks);
     if agent.mandate.is_none() {
         let root = hooks.project.as_ref().unwrap_or(cwd);
-        let all = hooks.hooks.iter().chain(&agent.kit.hooks);
+        let all = hooks.hooks.iter().chain(&agent.resolved.hooks);
         let is_meant = |hook: &&ConfiguredHook| {
             hooks.project.is_none() || hook.level != DefinitionLevel::Project
         };
@@ -72,16 +72,19 @@ async fn run_session_start(agent: &mut AgentActor) -> Result<(), Error> {
     if !points.into_iter().any(|point| wants(agent, point)) {
         return Ok(());
     }
-    let source = match agent.world.begun.how(&agent.session.id) {
+    let source = match agent.context.session_tracker.how(&agent.session.id) {
         SessionBeginning::Done => return Ok(()),
         SessionBeginning::Cleared => "clear",
         SessionBeginning::First if crate::agent::opening(&agent.session).is_some() => "startup",
         SessionBeginning::First => "resume",
     };
-    let about = occasion(agent, HookPoint::SessionEnd, json!({}));
+    let about = payload(agent, HookPoint::SessionEnd, json!({}));
     end_evicted_session(
         agent,
-        agent.world.begun.begin(about, agent.kit.hooks.clone()),
+        agent
+            .context
+            .session_tracker
+            .begin(about, agent.resolved.hooks.clone()),
     );
     instructions(agent);
     start_session(agent, source).await
@@ -92,14 +95,17 @@ fn instructions(agent: &AgentActor) {
     if !wants(agent, HookPoint::InstructionsLoaded) {
         return;
     }
-    let (reason, project) = ("session_start", agent.world.options.hooks.project.as_ref());
-    for file in &agent.surroundings.instructions.files {
+    let (reason, project) = (
+        "session_start",
+        agent.context.options.hooks.project.as_ref(),
+    );
+    for file in &agent.project_context.instructions.files {
         let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
         let kind = if is_theirs { "Project" } else { "User" };
         let details = json!({"file_path": file, "memory_type": kind, "load_reason": reason});
         tell(
             agent,
-            occasion(agent, HookPoint::InstructionsLoaded, details).named([reason.to_owned()]),
+            payload(agent, HookPoint::InstructionsLoaded, details).named([reason.to_owned()]),
         );
     }
 }
@@ -107,10 +113,10 @@ fn instructions(agent: &AgentActor) {
 /// There was no room to remember another session any longer: it ends for its hooks.
 fn end_evicted_session(agent: &AgentActor, left: Option<EndedSession>) {
     let Some(left) = left else { return };
-    let (world, ground) = (agent.world.clone(), ground(agent));
-    agent.world.crew.spawn(async move {
-        let RuntimeOptions { hooks, clock, .. } = &world.options;
-        hooks::notify_session_end(left, hooks, ground, clock.clone()).await;
+    let (context, run_context) = (agent.context.clone(), run_context(agent));
+    agent.context.task_tracker.spawn(async move {
+        let RuntimeOptions { hooks, clock, .. } = &context.options;
+        hooks::notify_session_end(left, hooks, run_context, clock.clone()).await;
     });
 }
 
@@ -121,7 +127,7 @@ pub(super) async fn start_session(agent: &mut AgentActor, source: &str) -> Resul
     }
     let details =
         json!({"source": source, "model": agent.model_name(), "agent_type": agent.session.agent});
-    let about = occasion(agent, HookPoint::SessionStart, details).named([source.to_owned()]);
+    let about = payload(agent, HookPoint::SessionStart, details).named([source.to_owned()]);
     said(agent, about).await
 }
 
@@ -132,7 +138,7 @@ async fn run_subagent_start(agent: &mut AgentActor) -> Result<(), Error> {
         return Ok(());
     }
     let title = agent.history.run().map(|run| run.title.clone());
-    let about = occasion(
+    let about = payload(
         agent,
         HookPoint::SubagentStart,
         json!({ "description": title }),
@@ -169,9 +175,9 @@ fn note_told(agent: &mut AgentActor, point: HookPoint, text: String) {
 }
 
 /// Asks, and keeps what the model should read.
-async fn said(agent: &mut AgentActor, occasion: HookPayload) -> Result<(), Error> {
-    let point = occasion.point;
-    if let Some(answer) = ask_hooks(agent, occasion).await? {
+async fn said(agent: &mut AgentActor, payload: HookPayload) -> Result<(), Error> {
+    let point = payload.point;
+    if let Some(answer) = ask_hooks(agent, payload).await? {
         // Nothing waits here that could be refused.
         let answer = HookAnswer {
             verdict: Default::default(),
@@ -194,7 +200,7 @@ async fn prompts(agent: &mut AgentActor) -> Result<(), Error> {
         let ModelMessage::User(parts) = message.as_ref() else {
             continue;
         };
-        let about = occasion(
+        let about = payload(
             agent,
             HookPoint::UserPromptSubmit,
             json!({ "prompt": text_of(parts) }),
@@ -254,7 +260,7 @@ pub(in crate::agent) async fn may_end(
     let status = end.status().map(|status| status.to_string());
     let details = json!({"stop_hook_active": before > 0, "last_assistant_message": text,
         "status": status, "verified": agent.history.run().and_then(|run| run.verified)});
-    let mut about = occasion(agent, point, details);
+    let mut about = payload(agent, point, details);
     if point == HookPoint::SubagentStop {
         about.names = vec![agent.session.agent.clone()];
     }
@@ -319,7 +325,7 @@ pub(in crate::agent) fn ended(agent: &mut AgentActor, end: &RunEndReason) {
     let name = agent.session.agent.clone();
     tell(
         agent,
-        occasion(agent, HookPoint::SubagentStop, details).named([name]),
+        payload(agent, HookPoint::SubagentStop, details).named([name]),
     );
     note_told(agent, HookPoint::SubagentStop, String::new());
 }
@@ -354,7 +360,7 @@ fn failed(agent: &AgentActor, end: &RunEndReason) {
         json!({"error": code, "error_details": problem.message, "last_assistant_message": text});
     tell(
         agent,
-        occasion(agent, HookPoint::StopFailure, details).named([name]),
+        payload(agent, HookPoint::StopFailure, details).named([name]),
     );
 }
 
@@ -363,7 +369,10 @@ pub(in crate::agent) fn cleared(agent: &AgentActor) {
     if !is_any(agent) {
         return;
     }
-    end_evicted_session(agent, agent.world.begun.clear(&agent.session.id));
-    let about = occasion(agent, HookPoint::SessionEnd, json!({"reason": "clear"}));
+    end_evicted_session(
+        agent,
+        agent.context.session_tracker.clear(&agent.session.id),
+    );
+    let about = payload(agent, HookPoint::SessionEnd, json!({"reason": "clear"}));
     tell(agent, about.named(["clear".to_owned()]));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rooftree_protocol::{CallId, Question, QuestionReply, event::WaitReason};
 use serde_json::{Value, json};
 
-use super::{PreparedCall, ask_hooks, occasion, tell, tools::about_call, wants};
+use super::{PreparedCall, ask_hooks, payload, tell, tools::about_call, wants};
 use crate::{
     Error,
     agent::AgentActor,
@@ -43,7 +43,7 @@ pub(in crate::agent) fn notify(agent: &AgentActor, reason: WaitReason, words: &s
     let details = json!({"message": message, "title": "Rooftree", "notification_type": kind});
     tell(
         agent,
-        occasion(agent, HookPoint::Notification, details).named([kind.to_owned()]),
+        payload(agent, HookPoint::Notification, details).named([kind.to_owned()]),
     );
 }
 
@@ -74,7 +74,7 @@ pub(in crate::agent) async fn elicitation(
     let details = json!({
         "mcp_server_name": server, "message": message.join("\n"), "mode": "form", "questions": questions,
     });
-    let about = occasion(agent, HookPoint::Elicitation, details).named([server.to_owned()]);
+    let about = payload(agent, HookPoint::Elicitation, details).named([server.to_owned()]);
     let Some(answer) = ask_hooks(agent, about).await? else {
         return Ok(None);
     };
@@ -119,6 +119,6 @@ pub(in crate::agent) fn elicited(agent: &AgentActor, server: &str, reply: &Quest
         json!({"mcp_server_name": server, "action": action, "content": content, "mode": "form"});
     tell(
         agent,
-        occasion(agent, HookPoint::ElicitationResult, details).named([server.to_owned()]),
+        payload(agent, HookPoint::ElicitationResult, details).named([server.to_owned()]),
     );
 }

@@ -9,7 +9,7 @@ use rooftree_tools::ToolOutput;
 use serde_json::{Value, json};
 
 use super::{
-    PreparedCall, ask_hooks, occasion, record_hook_answer, stopped, tell, unless_interrupted, wants,
+    PreparedCall, ask_hooks, payload, record_hook_answer, stopped, tell, unless_interrupted, wants,
 };
 use crate::{
     Error,
@@ -44,12 +44,12 @@ impl CallHookAnswers {
 
 /// Whether any hook is to be asked before a tool is used.
 pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
-    !agent.world.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
+    !agent.context.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
 }
 
 async fn before(agent: &mut AgentActor, one: &PreparedCall) -> Result<Option<HookAnswer>, Error> {
-    let (world, about) = (agent.world.clone(), tool_use(agent, one));
-    let judging = world.options.hooks.judge(&*world.options.clock, &about);
+    let (context, about) = (agent.context.clone(), tool_use(agent, one));
+    let judging = context.options.hooks.judge(&*context.options.clock, &about);
     let Some(verdict) = unless_interrupted(agent, judging).await? else {
         return Ok(None);
     };
@@ -59,8 +59,8 @@ async fn before(agent: &mut AgentActor, one: &PreparedCall) -> Result<Option<Hoo
             ..HookAnswer::default()
         }));
     }
-    let occasion = about_call(agent, HookPoint::PreToolUse, one, json!({}));
-    let Some(mut answer) = ask_hooks(agent, occasion).await? else {
+    let payload = about_call(agent, HookPoint::PreToolUse, one, json!({}));
+    let Some(mut answer) = ask_hooks(agent, payload).await? else {
         return Ok(None);
     };
     if answer.refusal().is_none() {
@@ -98,14 +98,14 @@ pub(super) fn about_call(
     one: &PreparedCall,
     more: Value,
 ) -> HookPayload {
-    let mut occasion = occasion(agent, point, json!({})).calling(one.tool.as_ref(), &one.input);
-    occasion
+    let mut payload = payload(agent, point, json!({})).calling(one.tool.as_ref(), &one.input);
+    payload
         .details
         .insert("tool_use_id".into(), json!(one.call.id));
     if let Value::Object(more) = more {
-        occasion.details.extend(more);
+        payload.details.extend(more);
     }
-    occasion
+    payload
 }
 
 /// A call was refused.
@@ -126,7 +126,7 @@ pub(in crate::agent) fn refused(
                 "tool_use_id": record.call,
                 "reason": text_of(&record.content),
             });
-            occasion(agent, HookPoint::PermissionDenied, call).named([record.tool.clone()])
+            payload(agent, HookPoint::PermissionDenied, call).named([record.tool.clone()])
         }
     };
     tell(agent, about);
@@ -135,7 +135,7 @@ pub(in crate::agent) fn refused(
 /// A call that was made, for the hooks that are asked afterwards.
 pub(in crate::agent) struct CompletedToolUse {
     call: CallId,
-    occasion: HookPayload,
+    payload: HookPayload,
     /// The todo list before it and after it.
     todos: Option<(Arc<[Todo]>, Vec<Todo>)>,
 }
@@ -158,7 +158,7 @@ pub(in crate::agent) fn used(
         return None;
     }
     let text = text_of(&output.content);
-    let occasion = match output.failure {
+    let payload = match output.failure {
         None => {
             let response = json!({"success": true, "text": text, "files": output.files});
             about_call(
@@ -179,7 +179,7 @@ pub(in crate::agent) fn used(
         .map(|after| (agent.history.todos(), after));
     Some(CompletedToolUse {
         call: one.call.id.clone(),
-        occasion,
+        payload,
         todos,
     })
 }
@@ -190,8 +190,8 @@ pub(in crate::agent) async fn after_tools(
     all: &[CompletedToolUse],
 ) -> Result<(), Error> {
     for used in all {
-        let point = used.occasion.point;
-        let Some(answer) = ask_hooks(agent, used.occasion.clone()).await? else {
+        let point = used.payload.point;
+        let Some(answer) = ask_hooks(agent, used.payload.clone()).await? else {
             return Ok(());
         };
         record_hook_answer(agent, point, Some(used.call.to_string()), &answer);
@@ -212,9 +212,9 @@ pub(in crate::agent) async fn after_batch(
     }
     let calls: Vec<Value> = all
         .into_iter()
-        .map(|used| Value::Object(used.occasion.details))
+        .map(|used| Value::Object(used.payload.details))
         .collect();
-    let batch = occasion(
+    let batch = payload(
         agent,
         HookPoint::PostToolBatch,
         json!({ "tool_calls": calls }),
@@ -261,7 +261,7 @@ async fn takes_back(
         return Ok(false);
     }
     let task = json!({"task_id": (at + 1).to_string(), "task_subject": todo.content});
-    let Some(answer) = ask_hooks(agent, occasion(agent, point, task)).await? else {
+    let Some(answer) = ask_hooks(agent, payload(agent, point, task)).await? else {
         return Ok(false);
     };
     record_hook_answer(agent, point, None, &answer);

@@ -39,7 +39,7 @@ pub struct PromptSections<'a> {
     /// The agents there are.
     pub definitions: &'a Definitions,
     /// Rules, skills and instructions.
-    pub surroundings: &'a ProjectContext,
+    pub project_context: &'a ProjectContext,
     /// What it remembers from earlier sessions.
     pub memory: Option<Arc<str>>,
     /// Where it works.
@@ -111,7 +111,7 @@ impl PromptSections<'_> {
 
     /// The rules it names, in that order; all there are if it names none.
     fn rules(&self) -> Option<String> {
-        let all = &self.surroundings.rules;
+        let all = &self.project_context.rules;
         let named = |name: &String| all.iter().find(|rule| rule.name.eq_ignore_ascii_case(name));
         let chosen: Vec<&RuleFile> = match &self.definition.rules {
             Some(names) => names.iter().filter_map(named).collect(),
@@ -134,7 +134,7 @@ impl PromptSections<'_> {
         let preloaded = self.preloaded();
         let can_load = self.has("Skill");
         let listed: Vec<&Skill> =
-            skills_in_scope(&self.surroundings.skills, &self.definition.skills)
+            skills_in_scope(&self.project_context.skills, &self.definition.skills)
                 .into_iter()
                 .filter(|skill| can_load && skill.is_listed && !self.is_preloaded(skill))
                 .collect();
@@ -164,7 +164,7 @@ impl PromptSections<'_> {
     fn preloaded(&self) -> String {
         let mut text = String::new();
         for skill in self
-            .surroundings
+            .project_context
             .skills
             .iter()
             .filter(|skill| self.is_preloaded(skill))
@@ -207,7 +207,7 @@ impl PromptSections<'_> {
     }
 
     fn instructions(&self) -> Option<String> {
-        let instructions = self.surroundings.instructions.without(&self.denied);
+        let instructions = self.project_context.instructions.without(&self.denied);
         let text = instructions.text.trim();
         let opening = "## Instructions\n\nFrom the files of this project and its user, the most special last. \
             What the user says in the conversation goes before them.";

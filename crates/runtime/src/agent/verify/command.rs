@@ -21,13 +21,13 @@ pub(super) async fn run(
     seconds: u64,
     zero_is_good: bool,
 ) -> Result<VerifierOutcome, Error> {
-    let ToolLookup::Tool(shell) = agent.world.options.tools.find("Bash") else {
+    let ToolLookup::Tool(shell) = agent.context.options.tools.find("Bash") else {
         return Ok(VerifierOutcome::said(
             false,
             "there is no shell here to run it with",
         ));
     };
-    let hooks = &agent.world.options.hooks;
+    let hooks = &agent.context.options.hooks;
     if let Err(HookError::Changed(path)) = hooks.check_verifier(command, &agent.session.cwd) {
         let words = format!(
             "it was not run: {} has changed since this program started",
@@ -36,7 +36,7 @@ pub(super) async fn run(
         return Ok(VerifierOutcome::said(false, words));
     }
     let stop = CancellationToken::new();
-    let call = CallId::from_entropy(agent.world.entropy());
+    let call = CallId::from_entropy(agent.context.entropy());
     let input = json!({"command": command, "timeout_secs": seconds});
     // What it runs, the agent may have written: it gets no more rights than the agent's own commands.
     let sandbox = Some(confining(agent));

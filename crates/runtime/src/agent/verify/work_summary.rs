@@ -41,11 +41,11 @@ fn asked(run: &RunView) -> String {
         ModelMessage::User(parts) => text_of(parts),
         _ => String::new(),
     };
-    let wishes: Vec<String> = run.wishes.iter().map(|message| text(message)).collect();
-    if wishes.is_empty() {
+    let requests: Vec<String> = run.requests.iter().map(|message| text(message)).collect();
+    if requests.is_empty() {
         run.title.clone()
     } else {
-        wishes.join("\n\n")
+        requests.join("\n\n")
     }
 }
 

@@ -124,7 +124,7 @@ impl DefinitionBuilder<'_> {
     }
 
     fn named(&mut self, name: &str, at: SourceSpan) {
-        match (self.knowledge.naming)(name) {
+        match (self.loader_context.model_resolver)(name) {
             Ok(choice) => {
                 self.assumed(name, &choice, at);
                 self.definition.model = Some(choice);

@@ -146,7 +146,7 @@ impl DefinitionBuilder<'_> {
     }
 
     fn expanded(&mut self, node: &SyntaxNode) -> Option<String> {
-        let (text, missing) = self.knowledge.expand(node.text()?);
+        let (text, missing) = self.loader_context.expand(node.text()?);
         for name in missing {
             let what = self.placed(format!("variable `{name}` is not set"));
             let help = format!("set it, or write ${{{name}:-default}}");

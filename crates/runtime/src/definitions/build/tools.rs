@@ -36,7 +36,7 @@ impl DefinitionBuilder<'_> {
             .map(str::trim)
             .filter(|text| field == DefinitionField::Tools && text.contains('*'));
         let by_alias = glob
-            .map(|glob| self.knowledge.tools_by_alias(glob))
+            .map(|glob| self.loader_context.tools_by_alias(glob))
             .unwrap_or_default();
         if by_alias.is_empty() {
             self.tool(node, field).into_iter().collect()
@@ -71,11 +71,11 @@ impl DefinitionBuilder<'_> {
         {
             return self.limited(node, name.trim(), inside, field);
         }
-        if let Some(known) = self.knowledge.tool(written) {
+        if let Some(known) = self.loader_context.tool(written) {
             return Some(known.to_owned());
         }
         if written.contains(['*', '?', '[', '{']) {
-            if written != "*" && !is_remote(written) && !self.knowledge.matches_any(written) {
+            if written != "*" && !is_remote(written) && !self.loader_context.matches_any(written) {
                 let what = self.placed(format!("`{written}` matches no tool"));
                 self.complaints.warning(
                     "W0103",
@@ -111,7 +111,7 @@ impl DefinitionBuilder<'_> {
         field: DefinitionField,
     ) -> Option<String> {
         let canonical = self
-            .knowledge
+            .loader_context
             .tool(name)
             .map(str::to_owned)
             .or_else(|| names::canonical(name).map(Into::into));
@@ -161,7 +161,7 @@ impl DefinitionBuilder<'_> {
     fn unknown_tool(&mut self, node: &SyntaxNode, written: &str, field: DefinitionField) {
         let what = self.placed(format!("unknown tool `{written}`"));
         let mut known: Vec<&str> = self
-            .knowledge
+            .loader_context
             .tools
             .iter()
             .filter_map(|names| names.first())

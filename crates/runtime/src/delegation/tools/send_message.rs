@@ -135,18 +135,18 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     // Who is meant without being named is not the agent's choice.
     let is_chosen = !is_above && !text(input, "to").is_empty();
     let is_hidden = caller
-        .world
+        .context
         .options
         .definitions
         .find(&target.agent)
         .is_ok_and(|found| found.hidden);
-    if is_chosen && (is_hidden || !is_named(&caller.kit.definition.agents, &target.agent)) {
+    if is_chosen && (is_hidden || !is_named(&caller.resolved.definition.agents, &target.agent)) {
         return Err(format!(
             "Agent `{}` may not be told anything by `{}`.",
             target.agent, caller.session.agent
         ));
     }
-    let world = &caller.world;
+    let runtime = &caller.context;
     let origin = Origin::Agent {
         session: caller.session.id.clone(),
         agent: caller.session.agent.clone(),
@@ -165,7 +165,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
         silent,
         outside,
         mandate,
-        ..Message::new(id, parts, origin, world.now())
+        ..Message::new(id, parts, origin, runtime.now())
     };
     let lane = if silent || steer {
         Lane::Boundary
@@ -179,17 +179,19 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
         lane,
         key,
         message,
-        capacity: caller.kit.limits.inbox,
+        capacity: caller.resolved.limits.inbox,
     };
-    let is_queued = interrupted_runs::stays_queued(world, &target.id)
+    let is_queued = interrupted_runs::stays_queued(runtime, &target.id)
         .await
         .map_err(|error| error.problem().message)?;
-    let posted = world.store().post(post);
+    let posted = runtime.store().post(post);
     // It is queued: what the next call posts comes after it.
     caller.turn.pass();
     posted.await.map_err(|error| error.problem().message)?;
     if !silent {
-        let _ = world.errands.send(SessionAction::Wake(target.id.clone()));
+        let _ = runtime
+            .session_actions
+            .send(SessionAction::Wake(target.id.clone()));
     }
     let sent = format!("System message sent. ({}, {})", target.agent, target.id);
     Ok(if is_queued {
@@ -205,7 +207,7 @@ fn mandate(
     target: &Session,
     context: &ToolContext,
 ) -> Result<Option<Box<Mandate>>, String> {
-    let definition = caller.world.options.definitions.find(&target.agent);
+    let definition = caller.context.options.definitions.find(&target.agent);
     let definition = definition.map_err(|problem| problem.message)?;
     let mut told = rights::told(caller, &definition, &context.call);
     if let (Some(told), None, None) = (&mut told, &target.model, &definition.model) {
@@ -213,7 +215,7 @@ fn mandate(
         told.model.clone_from(&caller.model);
     }
     // Checked now: the sender would not learn of the error later.
-    let model = caller.world.model(target, &definition, told.as_ref());
+    let model = caller.context.model(target, &definition, told.as_ref());
     model.map_err(|problem| {
         format!(
             "`{}` cannot work on a message: {}.",
@@ -225,14 +227,14 @@ fn mandate(
 
 async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
     // Before it is cut: half a secret has no shape any more.
-    let clean = caller.world.secrets().clean(text);
+    let clean = caller.context.secrets().clean(text);
     let text = clean.as_deref().unwrap_or(text);
     let Some((at, _)) = text.char_indices().nth(LONGEST) else {
         return Ok(vec![Part::text(text)]);
     };
     let bytes = text.len() as u64;
     let kept = caller
-        .world
+        .context
         .store()
         .put_blob(text.as_bytes().to_vec())
         .await;
@@ -251,7 +253,7 @@ async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
 }
 
 async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let failed = |error: rooftree_store::Error| error.problem().message;
     let parent = caller
         .mandate
@@ -284,7 +286,7 @@ async fn foreground(caller: &Caller) -> Result<Session, String> {
         ..SessionFilter::default()
     };
     let sessions = caller
-        .world
+        .context
         .store()
         .sessions(filter)
         .await
@@ -303,7 +305,7 @@ async fn latest(caller: &Caller, agent: &str) -> Result<Session, String> {
         ..SessionFilter::default()
     };
     let found = caller
-        .world
+        .context
         .store()
         .sessions(filter)
         .await

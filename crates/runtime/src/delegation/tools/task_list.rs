@@ -68,8 +68,8 @@ impl Tool for TaskListTool {
                 Ok(caller) => caller,
                 Err(output) => return *output,
             };
-            let now = caller.world.now();
-            match caller.world.store().tasks(Some(&caller.session.id)).await {
+            let now = caller.context.now();
+            match caller.context.store().tasks(Some(&caller.session.id)).await {
                 Ok(tasks) if tasks.is_empty() => ToolOutput::done("There are no tasks."),
                 Ok(tasks) => {
                     let lines: Vec<String> = tasks

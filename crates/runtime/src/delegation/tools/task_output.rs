@@ -99,7 +99,7 @@ impl Tool for TaskOutputTool {
                 Err(output) => return *output,
             };
             let id = text(&input, "task_id");
-            let is_in_ms = caller.kit.definition.source.dialect == AgentDialect::Fourmis;
+            let is_in_ms = caller.resolved.definition.source.dialect == AgentDialect::Fourmis;
             let seconds = |timeout: u64| {
                 if is_in_ms {
                     timeout.div_ceil(1_000)
@@ -107,15 +107,15 @@ impl Tool for TaskOutputTool {
                     timeout
                 }
             };
-            let patience = number(&input, "timeout")
+            let timeout = number(&input, "timeout")
                 .map_or(PATIENCE.0, seconds)
                 .min(PATIENCE.1);
             let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
-            let patience = if block { patience } else { 0 };
+            let timeout = if block { timeout } else { 0 };
             if let (Some(processes), true) = (processes, id.starts_with(ProcessId::PREFIX)) {
-                return of_program(&caller, id, patience, processes, context).await;
+                return of_program(&caller, id, timeout, processes, context).await;
             }
-            of_run(&caller, id, patience, &context).await
+            of_run(&caller, id, timeout, &context).await
         })
     }
 }
@@ -124,15 +124,15 @@ impl Tool for TaskOutputTool {
 async fn of_program(
     caller: &Caller,
     id: &str,
-    patience: u64,
+    timeout: u64,
     shown: Arc<dyn Tool>,
     context: ToolContext,
 ) -> ToolOutput {
-    let options = &caller.world.options;
-    if patience > 0 {
+    let options = &caller.context.options;
+    if timeout > 0 {
         tokio::select! {
             _ = options.processes.wait(&context.session, id) => {}
-            () = options.clock.sleep(Duration::from_secs(patience)) => {}
+            () = options.clock.sleep(Duration::from_secs(timeout)) => {}
             () = context.cancel.cancelled() => {}
         }
     }
@@ -149,7 +149,7 @@ async fn of_program(
 
 /// A program that another process of Rooftree started: what the store has of it.
 async fn of_ended_program(caller: &Caller, session: &SessionId, id: &str) -> Option<ToolOutput> {
-    let store = caller.world.store();
+    let store = caller.context.store();
     let task = store.task(id).await.ok()??;
     if task.session != *session || task.status == TaskStatus::Running {
         return None;
@@ -168,7 +168,7 @@ async fn of_ended_program(caller: &Caller, session: &SessionId, id: &str) -> Opt
     )))
 }
 
-async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext) -> ToolOutput {
+async fn of_run(caller: &Caller, id: &str, timeout: u64, context: &ToolContext) -> ToolOutput {
     let Some((row, task)) = task_of(caller, id).await else {
         return not_found(id);
     };
@@ -182,12 +182,12 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
         .unwrap_or_default()
         .to_owned();
     let too_late = caller
-        .world
+        .context
         .options
         .clock
-        .sleep(Duration::from_secs(patience));
+        .sleep(Duration::from_secs(timeout));
     let told = DelegationEnd {
-        end: caller.world.replies.subscribe(&task),
+        end: caller.context.delegations.subscribe(&task),
         too_late,
     };
     let asked = ActiveDelegation {
@@ -206,8 +206,8 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
         let words = answer::told(&note, end);
         answer::output(note, end, words)
     };
-    if patience == 0 || row.status != TaskStatus::Running {
-        return match look(&caller.world, &task).await {
+    if timeout == 0 || row.status != TaskStatus::Running {
+        return match look(&caller.context, &task).await {
             Some(end) => ended(asked.note(), &end),
             None => running(),
         };
@@ -219,7 +219,7 @@ async fn of_run(caller: &Caller, id: &str, patience: u64, context: &ToolContext)
         told,
         late: TimeoutAction::Detach,
     };
-    let waiting = waiting.wait(&caller.world, &nobody_stops_it);
+    let waiting = waiting.wait(&caller.context, &nobody_stops_it);
     match context.cancel.run_until_cancelled(waiting).await {
         Some(WaitOutcome::Ended(end)) => ended(asked.note(), &end),
         _ => running(),

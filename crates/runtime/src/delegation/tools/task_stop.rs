@@ -104,13 +104,13 @@ async fn stop_run(caller: &Caller, id: &str) -> ToolOutput {
     let Some(child) = row.child else {
         return not_found(id);
     };
-    let world = &caller.world;
-    if let Some(end) = look(world, &task).await {
+    let runtime = &caller.context;
+    if let Some(end) = look(runtime, &task).await {
         return ToolOutput::done(format!("Task \"{task}\" {}.", already(&end)));
     }
-    let told = world.replies.subscribe(&task);
-    let _ = world
-        .errands
+    let told = runtime.delegations.subscribe(&task);
+    let _ = runtime
+        .session_actions
         .send(SessionAction::Cancel(child.clone(), task.clone()));
     let ended = tokio::time::timeout(GRACE, told).await;
     let Ok(Ok(end)) = ended else {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{notices, tools};
 
-fn rule(house: &TestRuntime, rule: &str) -> RuleRow {
+fn rule(runtime: &TestRuntime, rule: &str) -> RuleRow {
     let (number, kind, scope) = (0, RuleKind::Allow, RuleScope::Always);
     RuleRow {
         number,
@@ -23,7 +23,7 @@ fn rule(house: &TestRuntime, rule: &str) -> RuleRow {
         rule: rule.into(),
         scope,
         by: "ann".into(),
-        at: house.clock.now(),
+        at: runtime.clock.now(),
     }
 }
 
@@ -34,20 +34,20 @@ async fn begun(keeper: &ProbeGate, calls: u32) {
 }
 
 /// Changes something as another process does, and returns when the runtime has heard of it.
-async fn elsewhere(house: &TestRuntime, change: impl AsyncFnOnce(&dyn Store)) {
-    let other = house.open_second(TestRuntimeBuilder::new([]));
-    let (mut changes, store) = (house.handle.store().changes(), other.handle.store());
+async fn elsewhere(runtime: &TestRuntime, change: impl AsyncFnOnce(&dyn Store)) {
+    let other = runtime.open_second(TestRuntimeBuilder::new([]));
+    let (mut changes, store) = (runtime.handle.store().changes(), other.handle.store());
     change(&**store).await;
     // What is noticed first may be a commit before the change. When the second commit after it is noticed, the
     // runtime has dealt with the first.
     for _ in 0..2 {
         changes.mark_unchanged();
-        store.put_rule(rule(house, "Nothing")).await.unwrap();
+        store.put_rule(rule(runtime, "Nothing")).await.unwrap();
         changes.changed().await.unwrap();
     }
 }
 
-/// A house in mode ask where a helper, or the lead itself, is held and then changes something.
+/// A runtime in mode ask where a helper, or the lead itself, is held and then changes something.
 fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> (TestRuntimeBuilder, ProbeGate) {
     let (held, keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
     let tools = Toolset::new(tools().iter().cloned().chain([held]));
@@ -80,21 +80,21 @@ async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
     let lead = [say("").agent("lead").calls([task]), say("ok").agent("lead")];
     for (is_removed, wanted) in [(true, "denied"), (false, "done")] {
         let (plan, keeper) = plan(lead.clone().into_iter().chain(works("helper")));
-        let house = plan.build();
-        let store = house.handle.store().clone();
-        let number = store.put_rule(rule(&house, "Change")).await.unwrap();
-        let session = house.post("go").await;
+        let runtime = plan.build();
+        let store = runtime.handle.store().clone();
+        let number = store.put_rule(rule(&runtime, "Change")).await.unwrap();
+        let session = runtime.post("go").await;
         begun(&keeper, 1).await;
         if is_removed {
-            elsewhere(&house, async |store| {
+            elsewhere(&runtime, async |store| {
                 assert!(store.remove_rule(number).await.unwrap())
             })
             .await;
         }
-        let child = house.children(&session).await.remove(0).id;
+        let child = runtime.children(&session).await.remove(0).id;
         keeper.open(1);
-        house.wait_for_run(&child).await;
-        let story = house.transcript(&child).await;
+        runtime.wait_for_run(&child).await;
+        let story = runtime.transcript(&child).await;
         assert!(
             story.contains(&format!("tool     Change {wanted}")),
             "{story}"
@@ -110,28 +110,28 @@ async fn s_b7_a_rule_made_by_hand_widens_at_the_next_run_and_an_answer_at_once()
             .into_iter()
             .chain([say("").agent("lead").matching("again").calls([again])]);
         let (plan, keeper) = plan(entries);
-        let house = plan.build();
-        let session = house.post("go").await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
         begun(&keeper, 1).await;
         let row = RuleRow {
             by: by.into(),
-            ..rule(&house, "Change")
+            ..rule(&runtime, "Change")
         };
-        elsewhere(&house, async |store| {
+        elsewhere(&runtime, async |store| {
             assert!(store.put_rule(row).await.is_ok())
         })
         .await;
         keeper.open(1);
-        house.wait_for_run(&session).await;
-        let story = house.transcript(&session).await;
+        runtime.wait_for_run(&session).await;
+        let story = runtime.transcript(&session).await;
         assert!(
             story.contains(&format!("tool     Change {wanted}")),
             "this run, {by}: {story}"
         );
-        house.post_to(&session, "again").await;
-        house.wait_for_nth_run(&session, 2).await;
+        runtime.post_to(&session, "again").await;
+        runtime.wait_for_nth_run(&session, 2).await;
         assert!(
-            house
+            runtime
                 .transcript(&session)
                 .await
                 .contains("tool     Change done"),
@@ -183,16 +183,16 @@ async fn s_b7_a_definition_that_is_changed_narrows_at_the_next_turn_and_widens_a
         plan.definitions = Definitions::default().with(before);
         plan.policy.mode = PermissionMode::Bypass;
         let definitions = plan.definitions.clone();
-        let house = plan.build();
-        let session = house.post("go").await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
         begun(&keeper, 1).await;
         match after {
             Some(after) => drop(definitions.put(after)),
             None => drop(definitions.remove("lead")),
         }
         keeper.open(1);
-        house.wait_for_run(&session).await;
-        let story = house.transcript(&session).await;
+        runtime.wait_for_run(&session).await;
+        let story = runtime.transcript(&session).await;
         assert!(
             story.contains(&format!("tool     Change {wanted}")),
             "{what}: {story}"
@@ -223,16 +223,16 @@ async fn s_b6_a_projects_definition_has_no_right_that_the_one_it_hides_lacks() {
     plan = plan
         .agent(of(DefinitionLevel::User, kid(&["Look"])))
         .agent(of(DefinitionLevel::Project, kid(&["Look", "Change"])));
-    let house = plan.build();
-    let session = house.post_as("kid", "go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post_as("kid", "go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Look done"), "{story}");
     assert!(
         story.contains("tool     Change failed: tool_not_allowed"),
         "{story}"
     );
-    let told = notices(&house, &session, "hides").await;
+    let told = notices(&runtime, &session, "hides").await;
     assert!(told[0].contains("hides the user's one"), "{told:?}");
 }
 
@@ -248,7 +248,7 @@ async fn s_b6_a_projects_definition_is_no_trusted_peer() {
             agents: Scope::only(["kid"]),
             ..AgentDefinition::new("lead")
         };
-        let house = TestRuntimeBuilder::new([
+        let runtime = TestRuntimeBuilder::new([
             say("").agent("lead").calls([message.clone()]),
             say("{{ results[0].text }}").agent("lead"),
             say("")
@@ -260,9 +260,9 @@ async fn s_b6_a_projects_definition_is_no_trusted_peer() {
         .agent(of(DefinitionLevel::User, narrow))
         .agent(of(level, AgentDefinition::new("kid")))
         .build();
-        let session = house.post("go").await;
+        let session = runtime.post("go").await;
         let answer: serde_json::Value =
-            serde_json::from_str(&house.wait_for_run(&session).await.text).unwrap();
+            serde_json::from_str(&runtime.wait_for_run(&session).await.text).unwrap();
         assert_eq!(answer["response"], wanted, "{level:?}");
     }
 }
@@ -282,7 +282,7 @@ async fn s_m2_a_child_gets_none_of_the_tools_its_parent_lacks_one_by_one() {
             "Task",
             json!({"subagent_type": "greedy", "prompt": "x", "isolation": "none"}),
         );
-        let house = TestRuntimeBuilder::new([
+        let runtime = TestRuntimeBuilder::new([
             say("").agent("lead").calls([task]),
             say("ok").agent("lead"),
             say("").agent("greedy").calls(all),
@@ -298,10 +298,10 @@ async fn s_m2_a_child_gets_none_of_the_tools_its_parent_lacks_one_by_one() {
             ..AgentDefinition::new("greedy")
         })
         .build();
-        let session = house.post("go").await;
-        house.wait_for_run(&session).await;
-        let child = house.children(&session).await.remove(0).id;
-        let asked = house
+        let session = runtime.post("go").await;
+        runtime.wait_for_run(&session).await;
+        let child = runtime.children(&session).await.remove(0).id;
+        let asked = runtime
             .model
             .requests()
             .into_iter()
@@ -311,7 +311,7 @@ async fn s_m2_a_child_gets_none_of_the_tools_its_parent_lacks_one_by_one() {
             asked.tools.iter().all(|tool| tool.name != lacking),
             "{lacking}"
         );
-        for event in house.events(&child).await {
+        for event in runtime.events(&child).await {
             if let EventBody::ToolCompleted(record) = event.body {
                 assert_eq!(
                     record.outcome.is_done(),
@@ -337,38 +337,38 @@ async fn r2_d14_whoever_is_told_that_something_is_asked_is_told_what_was_decided
         say("done").agent("helper"),
         say("hello").agent("lead").times(9),
     ]);
-    plan.asking = rooftree_runtime::ApprovalSource::Client;
-    let house = plan.build();
-    let first = house.post("go").await;
-    house.wait_for_run(&first).await;
-    let child = house.children(&first).await.remove(0).id;
-    let asked = house.wait_for_event(&child, "permission.requested").await;
+    plan.approvals = rooftree_runtime::ApprovalSource::Client;
+    let runtime = plan.build();
+    let first = runtime.post("go").await;
+    runtime.wait_for_run(&first).await;
+    let child = runtime.children(&first).await.remove(0).id;
+    let asked = runtime.wait_for_event(&child, "permission.requested").await;
     let EventBody::PermissionRequested { id, .. } = &asked.body else {
         panic!()
     };
-    house.clock.advance(Duration::from_secs(1));
-    let second = house.post("hello there").await;
-    house.wait_for_run(&second).await;
+    runtime.clock.advance(Duration::from_secs(1));
+    let second = runtime.post("hello there").await;
+    runtime.wait_for_run(&second).await;
     let answer = rooftree_protocol::Answer::allow(rooftree_protocol::PermissionScope::Once);
-    house
+    runtime
         .command(Command::Permit {
             session: child.clone(),
             permission: id.clone(),
             answer,
         })
         .await;
-    house.wait_for_run(&child).await;
-    house.wait_for_nth_run(&first, 2).await;
-    house.post_to(&second, "and?").await;
-    house.wait_for_nth_run(&second, 2).await;
+    runtime.wait_for_run(&child).await;
+    runtime.wait_for_nth_run(&first, 2).await;
+    runtime.post_to(&second, "and?").await;
+    runtime.wait_for_nth_run(&second, 2).await;
     assert!(
-        house
+        runtime
             .transcript(&first)
             .await
             .contains("what it asked is decided")
     );
     assert!(
-        !house
+        !runtime
             .transcript(&second)
             .await
             .contains("what it asked is decided")

@@ -137,17 +137,16 @@ impl Recovery {
     }
 
     /// Whether the call did, in the first or the second run of a session, what it must not do where it is refused.
-    async fn did(&self, house: &TestRuntime, session: &rooftree_protocol::SessionId) -> bool {
-        house.wait_for_run(session).await;
-        let records =
-            house
-                .events(session)
-                .await
-                .into_iter()
-                .filter_map(|event| match event.body {
-                    EventBody::ToolCompleted(record) => Some(record),
-                    _ => None,
-                });
+    async fn did(&self, runtime: &TestRuntime, session: &rooftree_protocol::SessionId) -> bool {
+        runtime.wait_for_run(session).await;
+        let records = runtime
+            .events(session)
+            .await
+            .into_iter()
+            .filter_map(|event| match event.body {
+                EventBody::ToolCompleted(record) => Some(record),
+                _ => None,
+            });
         let records: Vec<_> = records.collect();
         let text = |record: &rooftree_protocol::event::ToolRecord| {
             rooftree_protocol::message::text_of(&record.content)
@@ -164,36 +163,36 @@ impl Recovery {
 #[tokio::test]
 async fn r2_d1_no_case_of_the_corpus_gets_more_than_its_run_began_with() {
     for (number, case) in corpus().recovery.into_iter().enumerate() {
-        let house = case.plan().build();
+        let runtime = case.plan().build();
         let bounds = case
             .began
             .as_ref()
             .filter(|_| case.recorded)
             .map(Rights::bounds);
         let session = left_open(
-            &house,
+            &runtime,
             "lead",
             case.began.as_ref().map(Rights::note),
             bounds,
         )
         .await;
-        house.recover().await;
-        let did = case.did(&house, &session).await;
+        runtime.recover().await;
+        let did = case.did(&runtime, &session).await;
         assert_eq!(
             did,
             case.benign,
             "{} {number}: {}",
             case.class,
-            house.transcript(&session).await
+            runtime.transcript(&session).await
         );
         // The control: without the ceiling, as a new run of the same process, the call does what it must not.
-        let control = house.post("control").await;
+        let control = runtime.post("control").await;
         assert!(
-            case.did(&house, &control).await,
+            case.did(&runtime, &control).await,
             "control of {} {number}",
             case.class
         );
-        house.close().await;
+        runtime.close().await;
     }
 }
 
@@ -205,24 +204,24 @@ async fn r2_d1_no_message_of_the_corpus_wakes_an_interrupted_run() {
             "agents_message" => json!({"agentId": "scout", "content": "left open"}),
             _ => json!({"to": input["to"], "text": "x", "silent": case.silent}),
         };
-        let house = messages::plan(call(case.tool.as_str(), input)).build();
+        let runtime = messages::plan(call(case.tool.as_str(), input)).build();
         let scout = match case.open {
             Some(mode) => {
                 let note = PolicyNote {
                     mode,
                     ..PolicyNote::default()
                 };
-                left_open(&house, "scout", Some(note), Some(messages::bounds(mode))).await
+                left_open(&runtime, "scout", Some(note), Some(messages::bounds(mode))).await
             }
             None => {
-                let scout = house.post_as("scout", "hi").await;
-                house.wait_for_run(&scout).await;
+                let scout = runtime.post_as("scout", "hi").await;
+                runtime.wait_for_run(&scout).await;
                 scout
             }
         };
-        let before = house.events(&scout).await.len();
-        let lead = house.post("tell it").await;
-        let said = house.wait_for_run(&lead).await.text;
+        let before = runtime.events(&scout).await.len();
+        let lead = runtime.post("tell it").await;
+        let said = runtime.wait_for_run(&lead).await.text;
         assert_eq!(
             said.contains("queued"),
             !case.benign,
@@ -230,10 +229,10 @@ async fn r2_d1_no_message_of_the_corpus_wakes_an_interrupted_run() {
             case.class
         );
         if case.benign && !case.silent {
-            house.wait_for_nth_run(&scout, 2).await;
+            runtime.wait_for_nth_run(&scout, 2).await;
         } else {
             assert_eq!(
-                house.events(&scout).await.len(),
+                runtime.events(&scout).await.len(),
                 before,
                 "{} {number}",
                 case.class
@@ -241,10 +240,10 @@ async fn r2_d1_no_message_of_the_corpus_wakes_an_interrupted_run() {
         }
         if case.open.is_some() {
             // The control: a process that goes on with everything takes the run and the message.
-            house.recover().await;
-            house.wait_for_run(&scout).await;
+            runtime.recover().await;
+            runtime.wait_for_run(&scout).await;
         }
-        house.close().await;
+        runtime.close().await;
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn plan(calls: ScriptedCall) -> TestRuntimeBuilder {
 
 #[tokio::test]
 async fn r2_d1_a_message_leaves_an_interrupted_run_alone_and_its_sender_is_told() {
-    let house = plan(call(
+    let runtime = plan(call(
         "send_agent_message",
         json!({"to": "scout", "text": "news"}),
     ))
@@ -49,71 +49,71 @@ async fn r2_d1_a_message_leaves_an_interrupted_run_alone_and_its_sender_is_told(
         ..PolicyNote::default()
     };
     let scout = left_open(
-        &house,
+        &runtime,
         "scout",
         Some(asking),
         Some(bounds(PermissionMode::Ask)),
     )
     .await;
-    let lead = house.post("tell it").await;
-    let said = house.wait_for_run(&lead).await.text;
+    let lead = runtime.post("tell it").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(
         said.starts_with("System message sent.") && said.contains("It is queued"),
         "{said}"
     );
     assert_eq!(
-        house.events(&scout).await.len(),
+        runtime.events(&scout).await.len(),
         3,
         "its run stays as it is"
     );
-    house
+    runtime
         .command(Command::Resume {
             session: scout.clone(),
         })
         .await;
-    house.wait_for_nth_run(&scout, 2).await;
-    let story = house.transcript(&scout).await;
+    runtime.wait_for_nth_run(&scout, 2).await;
+    let story = runtime.transcript(&scout).await;
     assert!(
         story.contains("tool     Change denied"),
         "in the mode it began with: {story}"
     );
     assert!(story.contains("news"), "{story}");
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r2_d1_however_often_it_is_told_something_an_interrupted_run_stays_as_it_is() {
-    let house = plan(call(
+    let runtime = plan(call(
         "send_agent_message",
         json!({"to": "scout", "text": "news"}),
     ))
     .build();
-    let scout = left_open(&house, "scout", None, None).await;
-    let lead = house.post("tell it").await;
-    house.wait_for_run(&lead).await;
-    house.post_to(&lead, "again").await;
-    house.wait_for_nth_run(&lead, 2).await;
-    assert_eq!(house.events(&scout).await.len(), 3);
+    let scout = left_open(&runtime, "scout", None, None).await;
+    let lead = runtime.post("tell it").await;
+    runtime.wait_for_run(&lead).await;
+    runtime.post_to(&lead, "again").await;
+    runtime.wait_for_nth_run(&lead, 2).await;
+    assert_eq!(runtime.events(&scout).await.len(), 3);
 }
 
 #[tokio::test]
 async fn r2_d1_asking_a_peer_whose_run_was_interrupted_is_answered_with_queued() {
-    let house = plan(call(
+    let runtime = plan(call(
         "agents_message",
         json!({"agentId": "scout", "content": "x"}),
     ))
     .build();
-    let scout = left_open(&house, "scout", None, None).await;
-    let lead = house.post("ask it").await;
+    let scout = left_open(&runtime, "scout", None, None).await;
+    let lead = runtime.post("ask it").await;
     let said: serde_json::Value =
-        serde_json::from_str(&house.wait_for_run(&lead).await.text).unwrap();
+        serde_json::from_str(&runtime.wait_for_run(&lead).await.text).unwrap();
     assert_eq!(said["status"], "queued", "{said}");
-    assert_eq!(house.events(&scout).await.len(), 3);
+    assert_eq!(runtime.events(&scout).await.len(), 3);
 }
 
 #[tokio::test]
 async fn r2_d1_a_server_takes_the_message_and_the_run_within_its_bounds() {
-    let house = plan(call(
+    let runtime = plan(call(
         "send_agent_message",
         json!({"to": "scout", "text": "news"}),
     ))
@@ -123,20 +123,20 @@ async fn r2_d1_a_server_takes_the_message_and_the_run_within_its_bounds() {
         ..PolicyNote::default()
     };
     let scout = left_open(
-        &house,
+        &runtime,
         "scout",
         Some(planning),
         Some(bounds(PermissionMode::Plan)),
     )
     .await;
-    house.recover().await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("tell it").await;
-    let said = house.wait_for_run(&lead).await.text;
+    runtime.recover().await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("tell it").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(!said.contains("queued"), "{said}");
-    house.wait_for_nth_run(&scout, 2).await;
+    runtime.wait_for_nth_run(&scout, 2).await;
     assert!(
-        house
+        runtime
             .transcript(&scout)
             .await
             .contains("tool     Change denied: [denied] plan mode only looks")

@@ -47,14 +47,14 @@ async fn continued(
     began: TestRuntimeBuilder,
     continues: TestRuntimeBuilder,
 ) -> (TestRuntime, rooftree_protocol::SessionId) {
-    let house = began.build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
-    let house = house.crash(continues).await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    house.verify().await;
-    (house, session)
+    let runtime = began.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    let runtime = runtime.crash(continues).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    runtime.verify().await;
+    (runtime, session)
 }
 
 #[tokio::test]
@@ -63,12 +63,12 @@ async fn r2_d1_a_run_begun_in_plan_mode_goes_on_in_plan_mode_in_a_process_that_b
         deny: vec![PermissionRule::parse("Act").unwrap()],
         ..mode(PermissionMode::Plan)
     };
-    let (house, session) = continued(
+    let (runtime, session) = continued(
         plan(held(), began),
         plan(open(), mode(PermissionMode::Bypass)),
     )
     .await;
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     for tool in ["Change", "Destroy"] {
         assert!(
             story.contains(&format!(
@@ -81,13 +81,13 @@ async fn r2_d1_a_run_begun_in_plan_mode_goes_on_in_plan_mode_in_a_process_that_b
         story.contains("tool     Act denied: [denied] the deny rule `Act`"),
         "{story}"
     );
-    let told = notices(&house, &session, "resumed").await;
+    let told = notices(&runtime, &session, "resumed").await;
     assert!(
         told[0].contains("goes on in mode `plan`") && told[0].contains("`bypass`"),
         "{told:?}"
     );
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
 }
 
 #[tokio::test]
@@ -100,11 +100,11 @@ async fn r2_d1_a_run_that_recorded_no_policy_goes_on_in_plan_mode() {
     ];
     let mut plan = TestRuntimeBuilder::new(script).tools(tools());
     plan.policy = mode(PermissionMode::Bypass);
-    let house = plan.build();
-    let session = left_open(&house, "lead", None, None).await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan.build();
+    let session = left_open(&runtime, "lead", None, None).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("tool     Change denied: [denied] plan mode only looks"),
         "{story}"
@@ -117,18 +117,18 @@ async fn r2_d1_a_deny_rule_of_the_run_holds_in_the_process_that_continues_it() {
         deny: vec![PermissionRule::parse("Change").unwrap()],
         ..mode(PermissionMode::Bypass)
     };
-    let (house, session) = continued(
+    let (runtime, session) = continued(
         plan(held(), began),
         plan(open(), mode(PermissionMode::Bypass)),
     )
     .await;
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("tool     Change denied") && story.contains("tool     Act done"),
         "{story}"
     );
     assert!(
-        notices(&house, &session, "resumed").await[0].contains("without Change"),
+        notices(&runtime, &session, "resumed").await[0].contains("without Change"),
         "{story}"
     );
 }
@@ -145,8 +145,8 @@ async fn r2_d1_the_sandbox_and_the_network_of_the_run_are_a_ceiling() {
         confinement: walled,
         ..SandboxConfig::off()
     };
-    let (house, session) = continued(began, plan(open(), mode(PermissionMode::Bypass))).await;
-    let story = house.transcript(&session).await;
+    let (runtime, session) = continued(began, plan(open(), mode(PermissionMode::Bypass))).await;
+    let story = runtime.transcript(&session).await;
     let walls = story
         .lines()
         .find(|line| line.contains("tool     Walls"))
@@ -169,10 +169,10 @@ async fn r2_d1_the_turns_and_the_money_of_the_run_are_a_ceiling() {
     began.entries = looks();
     let mut wide = plan(open(), mode(PermissionMode::Bypass)).max_turns(50);
     wide.entries = looks();
-    let (house, session) = continued(began, wide).await;
-    let end = house.wait_for_run(&session).await;
+    let (runtime, session) = continued(began, wide).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::MaxTurns, 3));
-    let bounds = house
+    let bounds = runtime
         .events(&session)
         .await
         .into_iter()
@@ -193,8 +193,8 @@ async fn r2_d1_a_tool_that_the_definition_got_since_is_not_used_by_a_run_that_be
     let began = plan(held(), mode(PermissionMode::Bypass)).agent(lead(&["Held", "Change"]));
     let continues = plan(open(), mode(PermissionMode::Bypass))
         .agent(lead(&["Held", "Change", "Destroy", "Act", "Walls"]));
-    let (house, session) = continued(began, continues).await;
-    let story = house.transcript(&session).await;
+    let (runtime, session) = continued(began, continues).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Change done"), "{story}");
     assert!(
         story.contains("tool     Destroy failed: tool_not_allowed"),
@@ -205,30 +205,30 @@ async fn r2_d1_a_tool_that_the_definition_got_since_is_not_used_by_a_run_that_be
 #[tokio::test]
 async fn n_14_a_run_begun_in_auto_goes_on_in_auto_only_where_that_is_permitted_and_says_so_otherwise()
  {
-    let (house, session) = continued(
+    let (runtime, session) = continued(
         plan(held(), mode(PermissionMode::Auto)),
         plan(open(), mode(PermissionMode::Auto)),
     )
     .await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Destroy done")
     );
-    assert!(notices(&house, &session, "resumed").await.is_empty());
-    let (house, session) = continued(
+    assert!(notices(&runtime, &session, "resumed").await.is_empty());
+    let (runtime, session) = continued(
         plan(held(), mode(PermissionMode::Auto)),
         plan(open(), mode(PermissionMode::Ask)),
     )
     .await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Destroy denied")
     );
-    let told = notices(&house, &session, "resumed").await;
+    let told = notices(&runtime, &session, "resumed").await;
     assert!(
         told[0].contains("began in mode `auto` and goes on in mode `ask`"),
         "{told:?}"
@@ -250,12 +250,12 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
         let mut plan = plan(held, mode(most));
         plan.entries = entries().into();
         plan.tools = rooftree_runtime::people_tools::with_tools(&plan.tools);
-        plan.asking = rooftree_runtime::ApprovalSource::Client;
+        plan.approvals = rooftree_runtime::ApprovalSource::Client;
         plan
     };
-    let house = build(held(), PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    let asked = house.wait_for_event(&session, "question.requested").await;
+    let runtime = build(held(), PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    let asked = runtime.wait_for_event(&session, "question.requested").await;
     let EventBody::QuestionRequested { id, .. } = &asked.body else {
         panic!()
     };
@@ -266,13 +266,13 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
     let reply = rooftree_protocol::QuestionReply::Answered {
         answers: answers.into(),
     };
-    house
+    runtime
         .command(Command::Reply {
             question: id.clone(),
             reply,
         })
         .await;
-    house
+    runtime
         .wait_until(
             &session,
             "the held call",
@@ -280,11 +280,11 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
         )
         .await;
     let mut narrow = build(open(), PermissionMode::Plan);
-    narrow.asking = rooftree_runtime::ApprovalSource::Nobody;
-    let house = house.crash(narrow).await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    narrow.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    let runtime = runtime.crash(narrow).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("tool     Change denied: [denied] plan mode only looks"),
         "{story}"

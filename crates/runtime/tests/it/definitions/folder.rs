@@ -48,7 +48,7 @@ impl Folder {
     pub fn library(&self, trust: ProjectTrust) -> DefinitionLibrary {
         DefinitionLibrary {
             places: self.places(trust),
-            knowledge: knowledge(),
+            loader_context: loader_context(),
             ..DefinitionLibrary::default()
         }
     }
@@ -59,7 +59,7 @@ impl Folder {
 }
 
 /// The usual tools, a few models, one variable.
-pub fn knowledge() -> LoaderContext {
+pub fn loader_context() -> LoaderContext {
     let tools = rooftree_tools::builtin(Arc::new(rooftree_tools::BackgroundProcesses::new(|| 7)));
     let names = |tool: &Arc<dyn rooftree_tools::Tool>| {
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
@@ -68,7 +68,7 @@ pub fn knowledge() -> LoaderContext {
             .collect::<Vec<_>>()
     };
     LoaderContext {
-        naming: Arc::new(model),
+        model_resolver: Arc::new(model),
         tools: tools.iter().map(names).collect(),
         variables: Arc::new(|name| (name == "GITHUB_TOKEN").then(|| "secret".to_owned())),
     }
@@ -96,7 +96,7 @@ pub fn document(text: &str, syntax: DocumentSyntax) -> DefinitionLibrary {
         level: DefinitionLevel::Config,
     };
     DefinitionLibrary {
-        knowledge: knowledge(),
+        loader_context: loader_context(),
         documents: vec![document],
         ..DefinitionLibrary::default()
     }

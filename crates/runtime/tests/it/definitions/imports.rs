@@ -7,7 +7,7 @@ use rooftree_runtime::definitions::{
     DefinitionLibrary, LoadedDefinitions, LoaderContext, ProjectTrust, Severity, written,
 };
 
-use super::folder::{Folder, knowledge};
+use super::folder::{Folder, loader_context};
 
 fn seeds(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -17,14 +17,14 @@ fn seeds(name: &str) -> PathBuf {
 
 fn library() -> DefinitionLibrary {
     let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
-    let naming = Arc::new(|name: &str| name.parse());
-    let knowledge = LoaderContext {
+    let model_resolver = Arc::new(|name: &str| name.parse());
+    let loader_context = LoaderContext {
         variables,
-        naming,
-        ..knowledge()
+        model_resolver,
+        ..loader_context()
     };
     DefinitionLibrary {
-        knowledge,
+        loader_context,
         ..Folder::new().library(ProjectTrust::Given)
     }
 }

@@ -58,8 +58,8 @@ fn an_untrusted_project_is_not_read_and_what_it_brings_is_named() {
     );
     assert_eq!(definitions.find("mine").unwrap().description, "user");
     let places = folder.places(ProjectTrust::Missing);
-    let surroundings = ProjectContext::read(&places, 1_000);
-    assert!(surroundings.rules.is_empty() && surroundings.instructions.text.is_empty());
+    let project_context = ProjectContext::read(&places, 1_000);
+    assert!(project_context.rules.is_empty() && project_context.instructions.text.is_empty());
     assert_eq!(
         ProjectContext::untrusted(&places).len()
             + folder.library(ProjectTrust::Missing).untrusted().len(),

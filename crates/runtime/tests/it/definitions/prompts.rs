@@ -17,11 +17,11 @@ fn tools() -> Toolset {
     rooftree_runtime::skill_tools::with_tools(&usual)
 }
 
-fn surroundings(folder: &Folder) -> ProjectContext {
+fn project_context(folder: &Folder) -> ProjectContext {
     ProjectContext::read(&folder.places(ProjectTrust::Given), 32 * 1024)
 }
 
-fn prompt(definition: &AgentDefinition, surroundings: &ProjectContext) -> String {
+fn prompt(definition: &AgentDefinition, project_context: &ProjectContext) -> String {
     let (specs, definitions) = (
         tools().scoped(&definition.tools).specs(),
         Definitions::builtin(),
@@ -32,7 +32,7 @@ fn prompt(definition: &AgentDefinition, surroundings: &ProjectContext) -> String
         tools: &specs,
         exposed: None,
         definitions: &definitions,
-        surroundings,
+        project_context,
         memory: Some("Likes tea.".into()),
         cwd,
         mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
@@ -64,14 +64,14 @@ fn furnished() -> Folder {
 #[test]
 fn sections_come_in_order_and_the_environment_last() {
     let folder = furnished();
-    let surroundings = surroundings(&folder);
+    let project_context = project_context(&folder);
     let mut definition = AgentDefinition::new("writer");
     definition.prompt = "You write.".into();
     definition.examples = vec![rooftree_protocol::Example {
         user: "Hi".into(),
         agent: "Hello".into(),
     }];
-    let text = prompt(&definition, &surroundings);
+    let text = prompt(&definition, &project_context);
     let parts = [
         "You write.",
         "# Examples",
@@ -100,30 +100,30 @@ fn sections_come_in_order_and_the_environment_last() {
     );
     assert_eq!(
         text,
-        prompt(&definition, &surroundings),
+        prompt(&definition, &project_context),
         "it is the same every time"
     );
     assert!(
-        surroundings
+        project_context
             .remarks
             .iter()
             .any(|remark| remark.contains("bad is not used")),
         "{:?}",
-        surroundings.remarks
+        project_context.remarks
     );
 }
 
 #[test]
 fn a_definition_chooses_its_rules_and_skills() {
     let folder = furnished();
-    let surroundings = surroundings(&folder);
+    let project_context = project_context(&folder);
     let mut definition = AgentDefinition::new("writer");
     definition.display_name = Some("The Writer".into());
     definition.description = "Writes.".into();
     definition.rules = Some(vec!["STYLE".into(), "missing".into()]);
     definition.preloaded_skills = vec!["pdf".into()];
     definition.tools = Scope::only(["Read"]);
-    let text = prompt(&definition, &surroundings);
+    let text = prompt(&definition, &project_context);
     assert!(text.starts_with("You are The Writer. Writes."), "{text}");
     assert!(
         text.contains("Short sentences.") && !text.contains("Test everything."),
@@ -135,7 +135,7 @@ fn a_definition_chooses_its_rules_and_skills() {
     );
     assert!(!text.contains("Todo list"), "{text}");
     assert_eq!(
-        surroundings.missing(&definition, &Definitions::builtin()),
+        project_context.missing(&definition, &Definitions::builtin()),
         ["rule `missing` is not there"]
     );
 }
@@ -171,15 +171,15 @@ fn peers_are_those_one_may_ask() {
 
 #[test]
 fn the_first_request_of_the_lead_is_small() {
-    let (definitions, surroundings) = (Definitions::builtin(), ProjectContext::default());
+    let (definitions, project_context) = (Definitions::builtin(), ProjectContext::default());
     let tools = rooftree_runtime::delegation::tools::with_tools(&tools());
-    let specs = rooftree_runtime::skill_tools::needed(&tools, &surroundings).specs();
+    let specs = rooftree_runtime::skill_tools::needed(&tools, &project_context).specs();
     let sections = PromptSections {
         definition: &definitions.find("lead").unwrap(),
         tools: &specs,
         exposed: None,
         definitions: &definitions,
-        surroundings: &surroundings,
+        project_context: &project_context,
         memory: None,
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
         mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
@@ -210,12 +210,12 @@ async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
         say("done"),
     ];
     let mut plan = TestRuntimeBuilder::new(script).tools(tools());
-    plan.surroundings = surroundings(&folder).into();
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    plan.project_context = project_context(&folder).into();
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     let mut said = Vec::new();
-    for event in house.events(&session).await {
+    for event in runtime.events(&session).await {
         if let rooftree_protocol::EventBody::ToolCompleted(record) = event.body {
             said.push(rooftree_protocol::message::text_of(&record.content));
         }

@@ -38,16 +38,19 @@ fn lookout(folder: &Folder, recheck: TrustRecheck) -> (ContextWatcher, Arc<Virtu
 
 const A_WHILE: Duration = Duration::from_millis(100);
 
-fn house(entries: impl IntoIterator<Item = ScriptEntry>, lookout: ContextWatcher) -> TestRuntime {
+fn start_runtime(
+    entries: impl IntoIterator<Item = ScriptEntry>,
+    lookout: ContextWatcher,
+) -> TestRuntime {
     let tools = Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]);
     let mut plan = TestRuntimeBuilder::new(entries).tools(skill_tools::with_tools(&tools));
-    plan.surroundings = lookout;
+    plan.project_context = lookout;
     plan.build()
 }
 
 /// The system prompts the model has read, in order.
-fn prompts(house: &TestRuntime) -> Vec<Arc<str>> {
-    house
+fn prompts(runtime: &TestRuntime) -> Vec<Arc<str>> {
+    runtime
         .model
         .requests()
         .iter()
@@ -55,12 +58,12 @@ fn prompts(house: &TestRuntime) -> Vec<Arc<str>> {
         .collect()
 }
 
-async fn notices(house: &TestRuntime, session: &SessionId) -> Vec<String> {
+async fn notices(runtime: &TestRuntime, session: &SessionId) -> Vec<String> {
     let notice = |event: rooftree_protocol::Event| match event.body {
         EventBody::Notice { code, message, .. } if code == "surroundings" => Some(message),
         _ => None,
     };
-    house
+    runtime
         .events(session)
         .await
         .into_iter()
@@ -76,9 +79,9 @@ async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_the
     let mut plan = TestRuntimeBuilder::new([say("").calls([looks]), say("done").times(9)]);
     plan.tools = Toolset::new([look]);
     let (lookout, clock) = lookout(&folder, TrustRecheck::default());
-    plan.surroundings = lookout;
-    let house = plan.build();
-    let session = house.post("go").await;
+    plan.project_context = lookout;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -86,11 +89,11 @@ async fn a_run_keeps_what_it_began_with_and_the_next_one_begins_with_what_is_the
     folder.write("project/AGENTS.md", "Be nice.");
     folder.write("project/.rooftree/rules/style.md", "Short sentences.");
     keeper.open(1);
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     clock.advance(A_WHILE);
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let prompts = prompts(&house);
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let prompts = prompts(&runtime);
     assert!(
         prompts[0].contains("Be kind.") && prompts[0] == prompts[1],
         "{}",
@@ -194,9 +197,9 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
         files: vec![folder.root.path().join("ledger")],
     };
     let (lookout, clock) = lookout(&folder, recheck);
-    let house = house([say("one"), say("two"), say("three")], lookout);
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let runtime = start_runtime([say("one"), say("two"), say("three")], lookout);
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
 
     trusted.store(false, SeqCst);
     folder.write(
@@ -204,14 +207,14 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
         &skill.replace("deploy.sh", "evil.sh"),
     );
     clock.advance(A_WHILE);
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let second = prompts(&house)[1].clone();
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let second = prompts(&runtime)[1].clone();
     assert!(
         second.contains("Mine.") && !second.contains("Be kind.") && !second.contains("deploy"),
         "{second}"
     );
-    let notices = notices(&house, &session).await;
+    let notices = notices(&runtime, &session).await;
     assert!(
         notices.len() == 1
             && notices[0].contains("AGENTS.md")
@@ -222,9 +225,9 @@ async fn what_loses_trust_is_ignored_with_a_notice_until_it_is_given_again() {
     trusted.store(true, SeqCst);
     folder.write("ledger", "trusted");
     clock.advance(A_WHILE);
-    house.post_to(&session, "and again").await;
-    house.wait_for_nth_run(&session, 3).await;
-    assert!(prompts(&house)[2].contains("Be kind."), "trusted again");
+    runtime.post_to(&session, "and again").await;
+    runtime.wait_for_nth_run(&session, 3).await;
+    assert!(prompts(&runtime)[2].contains("Be kind."), "trusted again");
 }
 
 #[tokio::test]
@@ -254,9 +257,9 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
         say("done"),
     ]);
     plan.tools = skill_tools::with_tools(&Toolset::new([look]));
-    plan.surroundings = lookout;
-    let house = plan.agent(AgentDefinition::new("lead")).build();
-    let session = house.post("go").await;
+    plan.project_context = lookout;
+    let runtime = plan.agent(AgentDefinition::new("lead")).build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -266,8 +269,8 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
         &skill.replace("deploy.sh", "evil.sh"),
     );
     keeper.open(1);
-    house.wait_for_run(&session).await;
-    let read = format!("{:?}", house.model.requests().last().unwrap().messages);
+    runtime.wait_for_run(&session).await;
+    let read = format!("{:?}", runtime.model.requests().last().unwrap().messages);
     assert!(
         read.contains("deploy.sh") && !read.contains("evil.sh"),
         "{read}"

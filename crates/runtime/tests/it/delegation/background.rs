@@ -15,9 +15,9 @@ fn in_background(prompt: &str) -> rooftree_providers::scripted::ScriptedCall {
 }
 
 /// How often the end of a task was told to the model of a session.
-async fn times_told(house: &TestRuntime, session: &rooftree_protocol::SessionId) -> usize {
+async fn times_told(runtime: &TestRuntime, session: &rooftree_protocol::SessionId) -> usize {
     let told = |event: &rooftree_protocol::Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
-    house
+    runtime
         .events(session)
         .await
         .iter()
@@ -36,13 +36,13 @@ async fn the_result_wakes_whoever_asked_if_it_rests() {
         say("gold").agent("helper"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "meanwhile");
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "meanwhile");
     keeper.open(1);
-    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "heard");
-    let child = house.children(&session).await.remove(0);
-    let last = house
+    assert_eq!(runtime.wait_for_nth_run(&session, 2).await.text, "heard");
+    let child = runtime.children(&session).await.remove(0);
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -52,8 +52,8 @@ async fn the_result_wakes_whoever_asked_if_it_rests() {
     assert!(heard.contains("[Background sub-agent run_"), "{heard}");
     assert!(heard.contains("(helper) completed]"), "{heard}");
     assert!(heard.contains("Summary: gold"), "{heard}");
-    assert_eq!(times_told(&house, &session).await, 1);
-    let started = house.wait_for_event(&child.id, "run.started").await;
+    assert_eq!(times_told(&runtime, &session).await, 1);
+    let started = runtime.wait_for_event(&child.id, "run.started").await;
     assert!(matches!(
         started.body,
         EventBody::RunStarted {
@@ -61,7 +61,7 @@ async fn the_result_wakes_whoever_asked_if_it_rests() {
             ..
         }
     ));
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -77,26 +77,26 @@ async fn the_result_enters_a_run_under_way_at_its_next_boundary_and_never_inside
         say("gold").agent("helper"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([step]));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     while keeper.started() < 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let child = house.children(&session).await.remove(0);
-    house.wait_for_run(&child.id).await;
+    let child = runtime.children(&session).await.remove(0);
+    runtime.wait_for_run(&child.id).await;
     keeper.open(2);
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     let told = story.find("steer    [Background sub-agent").unwrap();
     assert!(story.rfind("tool     Step").unwrap() < told, "{story}");
     assert!(told < story.find("model    \"done\"").unwrap(), "{story}");
-    assert_eq!(times_told(&house, &session).await, 1);
-    house.verify().await;
+    assert_eq!(times_told(&runtime, &session).await, 1);
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn what_task_output_has_told_is_not_told_again() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([in_background("dig")]),
         say("").agent("lead").calls([call(
             "TaskOutput",
@@ -106,18 +106,18 @@ async fn what_task_output_has_told_is_not_told_again() {
         say("gold").agent("helper"),
     ]);
     // The id the model was told is the one that works.
-    let house = house.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0);
-    let run = house
+    let runtime = runtime.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0);
+    let run = runtime
         .wait_for_event(&child.id, "run.started")
         .await
         .run
         .clone()
         .unwrap();
-    assert!(house.transcript(&session).await.contains(run.as_str()));
-    let listed = house
+    assert!(runtime.transcript(&session).await.contains(run.as_str()));
+    let listed = runtime
         .handle
         .store()
         .task(run.as_str())
@@ -147,11 +147,11 @@ async fn a_poller_and_the_inbox_tell_one_result_once() {
     };
     let mut first = plan(entries("none"));
     first.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look.clone()]));
-    let house = first.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0);
-    let run = house
+    let runtime = first.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0);
+    let run = runtime
         .wait_for_event(&child.id, "run.started")
         .await
         .run
@@ -159,10 +159,10 @@ async fn a_poller_and_the_inbox_tell_one_result_once() {
         .unwrap();
     let mut second = plan(entries(run.as_str()));
     second.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = house.reopen(second).await;
-    house.recover().await;
-    house.post_to(&session, "wait for it").await;
-    house
+    let runtime = runtime.reopen(second).await;
+    runtime.recover().await;
+    runtime.post_to(&session, "wait for it").await;
+    runtime
         .wait_until(
             &session,
             "the poll",
@@ -170,16 +170,19 @@ async fn a_poller_and_the_inbox_tell_one_result_once() {
         )
         .await;
     keeper.open(2);
-    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "told: gold");
-    house.wait_for_event(&session, "inbox.delivered").await;
     assert_eq!(
-        times_told(&house, &session).await,
+        runtime.wait_for_nth_run(&session, 2).await.text,
+        "told: gold"
+    );
+    runtime.wait_for_event(&session, "inbox.delivered").await;
+    assert_eq!(
+        times_told(&runtime, &session).await,
         0,
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
     assert!(
-        house
+        runtime
             .handle
             .store()
             .waiting(&session, rooftree_protocol::Lane::Boundary, 9)
@@ -187,23 +190,23 @@ async fn a_poller_and_the_inbox_tell_one_result_once() {
             .unwrap()
             .is_empty()
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_failed_background_agent_posts_exactly_one_failure_notice() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([in_background("dig")]),
         say("meanwhile").agent("lead").times(1),
         say("heard").agent("lead").matching("child_result"),
         fail(ScriptedFailureKind::Refused).agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    house.wait_until(&session, "the notice", |event| {
+    let session = runtime.post("go").await;
+    runtime.wait_until(&session, "the notice", |event| {
         matches!(&event.body, EventBody::MessageUser { message, .. } if message.text().contains("[ERROR: sub-agent 'helper' failed"))
     }).await;
-    assert_eq!(times_told(&house, &session).await, 1);
+    assert_eq!(times_told(&runtime, &session).await, 1);
 }
 
 #[tokio::test]
@@ -219,22 +222,22 @@ async fn stopping_a_task_stops_its_run_and_says_so_once() {
         say("").agent("helper").calls([call("Look", json!({}))]),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     let child = loop {
-        if let Some(child) = house.children(&session).await.pop() {
+        if let Some(child) = runtime.children(&session).await.pop() {
             break child;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
-    let end = house.wait_for_run(&session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(end.text.contains("was stopped"), "{}", end.text);
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::Cancelled
     );
     assert_eq!(keeper.started().min(1), keeper.started());
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -248,20 +251,20 @@ async fn stopping_the_asker_stops_its_background_work() {
         say("").agent("helper").calls([call("Look", json!({}))]),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look, step]));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    house
+    runtime
         .command(rooftree_protocol::Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::Cancelled
     );
 }
@@ -277,30 +280,30 @@ async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
         say("gold").agent("helper"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let child = house.children(&session).await.remove(0);
-    let run = house
+    let child = runtime.children(&session).await.remove(0);
+    let run = runtime
         .wait_for_event(&child.id, "run.started")
         .await
         .run
         .clone();
-    house
+    runtime
         .command(rooftree_protocol::Command::Cancel {
             session: child.id.clone(),
             run,
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::Cancelled
     );
     assert!(
-        !house
+        !runtime
             .handle
             .store()
             .unfinished()
@@ -309,10 +312,10 @@ async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
             .contains(&session),
         "nothing is left to do"
     );
-    house.post_to(&session, "and now?").await;
-    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "I know");
-    assert_eq!(times_told(&house, &session).await, 1);
-    let last = house
+    runtime.post_to(&session, "and now?").await;
+    assert_eq!(runtime.wait_for_nth_run(&session, 2).await.text, "I know");
+    assert_eq!(times_told(&runtime, &session).await, 1);
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -323,13 +326,13 @@ async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
         "{:?}",
         last.messages
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn r1_d9_a_long_answer_from_background_says_where_the_rest_is() {
     let long = "a line of the answer\n".repeat(3_000);
-    let house = super::plan([
+    let runtime = super::plan([
         rooftree_providers::scripted::say("")
             .agent("lead")
             .calls([super::task_with(
@@ -343,8 +346,8 @@ async fn r1_d9_a_long_answer_from_background_says_where_the_rest_is() {
         rooftree_providers::scripted::say(long.trim()).agent("helper"),
     ])
     .build();
-    let lead = house.post("go").await;
-    let told = house
+    let lead = runtime.post("go").await;
+    let told = runtime
         .wait_until(&lead, "the answer of the task", |event| {
             matches!(&event.body, rooftree_protocol::EventBody::MessageUser { message, .. }
                 if matches!(message.origin, rooftree_protocol::Origin::Task { .. }))
@@ -362,6 +365,6 @@ async fn r1_d9_a_long_answer_from_background_says_where_the_rest_is() {
         .next()
         .unwrap();
     let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
-    let kept = house.handle.store().blob(&blob).await.unwrap().unwrap();
+    let kept = runtime.handle.store().blob(&blob).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
 }

@@ -12,20 +12,20 @@ use super::{agent, plan, task, task_with};
 
 #[tokio::test]
 async fn at_the_default_depth_a_sub_agent_has_no_task_tool_and_is_refused_if_it_calls_it() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "delegate on")]),
         say("{{ results[0].text | first_line }}").agent("lead"),
         say("").agent("helper").calls([task("scout", "you do it")]),
         say("{{ results[0].text }}").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.starts_with("Task is not available inside a sub-agent."),
         "{text}"
     );
-    let helpers = house
+    let helpers = runtime
         .model
         .requests()
         .into_iter()
@@ -40,7 +40,7 @@ async fn at_the_default_depth_a_sub_agent_has_no_task_tool_and_is_refused_if_it_
         !names.contains(&"Task") && names.contains(&"Look"),
         "{names:?}"
     );
-    assert_eq!(house.children(&session).await.len(), 1);
+    assert_eq!(runtime.children(&session).await.len(), 1);
 }
 
 #[tokio::test]
@@ -54,9 +54,9 @@ async fn with_a_depth_of_two_a_sub_agent_may_ask_and_the_third_may_not() {
         say("{{ results[0].text | cut(40) }}").agent("scout"),
     ]);
     plan.depth = Some(2);
-    let house = plan.build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(text.starts_with("Task is not available inside"), "{text}");
 }
 
@@ -69,9 +69,9 @@ async fn nobody_waits_for_somebody_who_waits_for_them() {
         say("{{ results[0].text | first_line }}").agent("helper"),
     ]);
     plan.depth = Some(5);
-    let house = plan.build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.contains("it would wait for itself (lead → helper → lead)"),
         "{text}"
@@ -88,7 +88,7 @@ async fn who_may_ask_whom_is_in_the_definitions() {
         use_as: UseAs::Primary,
         ..agent("scout-main")
     };
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([
             task("helper", "x"),
             task("scout", "y"),
@@ -102,8 +102,8 @@ async fn who_may_ask_whom_is_in_the_definitions() {
     .agent(lead)
     .agent(primary)
     .build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     let lines: Vec<&str> = text.lines().collect();
     assert!(
         lines[0].contains("agent_not_accessible: agent 'helper' may not be asked by 'lead'"),
@@ -136,18 +136,18 @@ async fn one_more_than_may_be_at_work_is_refused_and_the_others_go_on() {
         ..agent("lead")
     });
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert_eq!(
         text.matches("[ERROR: sub-agent 'helper' was").count(),
         1,
         "{text}"
     );
     keeper.open(2);
-    for child in house.children(&session).await {
-        house.wait_for_run(&child.id).await;
+    for child in runtime.children(&session).await {
+        runtime.wait_for_run(&child.id).await;
     }
     tokio::time::sleep(Duration::from_millis(1)).await;
-    house.verify().await;
+    runtime.verify().await;
 }

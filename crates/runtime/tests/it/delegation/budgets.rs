@@ -25,17 +25,17 @@ async fn what_children_cost_is_counted_and_a_tree_never_costs_more_than_its_root
             .cost(0.40),
     ]);
     plan.max_cost_usd = Some(1.0);
-    let house = plan.build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.status, RunStatus::Completed);
     assert!(
         (end.delegated.cost_usd - 0.8).abs() < 1e-9,
         "{:?}",
         end.delegated
     );
-    for child in house.children(&session).await {
-        let events = house.events(&child.id).await;
+    for child in runtime.children(&session).await {
+        let events = runtime.events(&child.id).await;
         let share = events.iter().find_map(|event| match &event.body {
             rooftree_protocol::EventBody::MessageUser { message, .. } => {
                 message.mandate.as_ref()?.max_cost_usd
@@ -65,23 +65,23 @@ async fn a_child_that_would_cost_more_than_its_share_ends_with_its_own_status() 
         max_cost_usd: Some(0.000_001),
         ..Limits::default()
     };
-    let house = plan
+    let runtime = plan
         .agent(AgentDefinition {
             limits,
             ..agent("helper")
         })
         .build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(
         end.text
             .starts_with("[ERROR: sub-agent 'helper' used up its money"),
         "{}",
         end.text
     );
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::Budget
     );
 }

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::{agent, task};
 
-/// A house whose scout reads one file, and is asked about it by every message to the lead.
-fn house() -> TestRuntime {
+/// A runtime whose scout reads one file, and is asked about it by every message to the lead.
+fn start_runtime() -> TestRuntime {
     house_calling(call("Read", json!({"file_path": "note.txt"})))
 }
 
@@ -38,22 +38,22 @@ fn house_calling(looks: ScriptedCall) -> TestRuntime {
 }
 
 /// Writes a file and lets time pass, so that the clock of the disk has moved on too.
-async fn write(house: &TestRuntime, text: &str) {
-    write_to(house, "work/note.txt", text).await;
+async fn write(runtime: &TestRuntime, text: &str) {
+    write_to(runtime, "work/note.txt", text).await;
 }
 
-async fn write_to(house: &TestRuntime, name: &str, text: &str) {
-    let path = house.path().join(name);
-    std::fs::create_dir_all(house.path().join("work")).unwrap();
+async fn write_to(runtime: &TestRuntime, name: &str, text: &str) {
+    let path = runtime.path().join(name);
+    std::fs::create_dir_all(runtime.path().join("work")).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
 }
 
-async fn ask(house: &TestRuntime) -> String {
+async fn ask(runtime: &TestRuntime) -> String {
     let new = rooftree_protocol::command::NewSession {
         agent: "lead".into(),
-        cwd: house.path().join("work"),
+        cwd: runtime.path().join("work"),
         name: None,
         model: None,
     };
@@ -65,30 +65,30 @@ async fn ask(house: &TestRuntime) -> String {
         delivery: rooftree_protocol::Delivery::Queue,
     };
     let rooftree_protocol::command::CommandReply::Accepted { session, .. } =
-        house.command(post).await
+        runtime.command(post).await
     else {
         panic!("the post is accepted")
     };
-    let text = house.wait_for_run(&session).await.text;
+    let text = runtime.wait_for_run(&session).await.text;
     tokio::time::sleep(Duration::from_millis(60)).await;
     text
 }
 
 #[tokio::test]
 async fn it_is_answered_once_until_a_file_changes() {
-    let house = house();
-    write(&house, "red").await;
-    assert_eq!(ask(&house).await, "it says red");
-    assert_eq!(ask(&house).await, "it says red again");
-    write(&house, "blue").await;
+    let runtime = start_runtime();
+    write(&runtime, "red").await;
+    assert_eq!(ask(&runtime).await, "it says red");
+    assert_eq!(ask(&runtime).await, "it says red again");
+    write(&runtime, "blue").await;
     assert_eq!(
-        ask(&house).await,
+        ask(&runtime).await,
         "it says blue",
         "an answer is never stale"
     );
-    assert_eq!(ask(&house).await, "it says blue again");
+    assert_eq!(ask(&runtime).await, "it says blue again");
     // The same length, and the time put back: still another file.
-    let path = house.path().join("work/note.txt");
+    let path = runtime.path().join("work/note.txt");
     let before = std::fs::metadata(&path).unwrap().modified().unwrap();
     std::fs::write(&path, "pink").unwrap();
     std::fs::File::options()
@@ -98,7 +98,7 @@ async fn it_is_answered_once_until_a_file_changes() {
         .set_modified(before)
         .unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
-    assert_eq!(ask(&house).await, "it says pink");
+    assert_eq!(ask(&runtime).await, "it says pink");
 }
 
 /// Every way a read-only agent can look at something, and the file that decides what it finds.
@@ -142,11 +142,11 @@ fn looks_beyond_the_tree() -> Vec<(ScriptedCall, &'static str)> {
 async fn r1_d3_an_answer_about_files_outside_the_tree_or_in_git_is_never_stale() {
     for (looks, file) in looks_beyond_the_tree() {
         let shown = format!("{looks:?}");
-        let house = house_calling(looks);
-        write_to(&house, file, "red").await;
-        assert_eq!(ask(&house).await, "it says red", "{shown}");
-        write_to(&house, file, "blue").await;
-        assert_eq!(ask(&house).await, "it says blue", "{shown}");
+        let runtime = house_calling(looks);
+        write_to(&runtime, file, "red").await;
+        assert_eq!(ask(&runtime).await, "it says red", "{shown}");
+        write_to(&runtime, file, "blue").await;
+        assert_eq!(ask(&runtime).await, "it says blue", "{shown}");
     }
 }
 
@@ -159,15 +159,15 @@ async fn r1_d3_an_answer_about_names_outside_the_tree_is_never_stale() {
         call("List", json!({"path": ".git"})),
     ];
     for looks in looks {
-        let (shown, house) = (format!("{looks:?}"), house_calling(looks));
-        write_to(&house, "outer/red.txt", "").await;
-        write_to(&house, "work/.git/red.txt", "").await;
-        assert_eq!(ask(&house).await, "it says red", "{shown}");
+        let (shown, runtime) = (format!("{looks:?}"), house_calling(looks));
+        write_to(&runtime, "outer/red.txt", "").await;
+        write_to(&runtime, "work/.git/red.txt", "").await;
+        assert_eq!(ask(&runtime).await, "it says red", "{shown}");
         for place in ["outer", "work/.git"] {
-            let at = |name: &str| house.path().join(place).join(name);
+            let at = |name: &str| runtime.path().join(place).join(name);
             std::fs::rename(at("red.txt"), at("blue.txt")).unwrap();
         }
-        assert_eq!(ask(&house).await, "it says blue", "{shown}");
+        assert_eq!(ask(&runtime).await, "it says blue", "{shown}");
     }
 }
 
@@ -180,20 +180,20 @@ async fn r1_d3_what_is_below_the_tree_is_cached_for_every_tool_that_looks() {
         call("Read", json!({"file_path": "sub/../note.txt"})),
     ];
     for looks in looks {
-        let (shown, house) = (format!("{looks:?}"), house_calling(looks));
-        write_to(&house, "work/red.txt", "red").await;
-        write(&house, "red").await;
-        assert_eq!(ask(&house).await, "it says red", "{shown}");
-        assert_eq!(ask(&house).await, "it says red again", "{shown}");
+        let (shown, runtime) = (format!("{looks:?}"), house_calling(looks));
+        write_to(&runtime, "work/red.txt", "red").await;
+        write(&runtime, "red").await;
+        assert_eq!(ask(&runtime).await, "it says red", "{shown}");
+        assert_eq!(ask(&runtime).await, "it says red again", "{shown}");
     }
 }
 
 #[tokio::test]
 async fn r1_d3_an_ignore_file_above_the_tree_is_part_of_what_a_search_depends_on() {
-    let house = house_calling(call("Glob", json!({"pattern": "*.txt"})));
-    write_to(&house, "work/red.txt", "").await;
-    assert_eq!(ask(&house).await, "it says red");
-    assert_eq!(ask(&house).await, "it says red again");
-    write_to(&house, ".gitignore", "red.txt\n").await;
-    assert_eq!(ask(&house).await, "it says nothing");
+    let runtime = house_calling(call("Glob", json!({"pattern": "*.txt"})));
+    write_to(&runtime, "work/red.txt", "").await;
+    assert_eq!(ask(&runtime).await, "it says red");
+    assert_eq!(ask(&runtime).await, "it says red again");
+    write_to(&runtime, ".gitignore", "red.txt\n").await;
+    assert_eq!(ask(&runtime).await, "it says nothing");
 }

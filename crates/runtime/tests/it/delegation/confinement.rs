@@ -121,8 +121,8 @@ fn mirror() -> Arc<dyn Tool> {
 }
 
 /// What the mirror showed in a session.
-async fn seen(house: &TestRuntime, session: &rooftree_protocol::SessionId) -> Confinement {
-    let shown = house
+async fn seen(runtime: &TestRuntime, session: &rooftree_protocol::SessionId) -> Confinement {
+    let shown = runtime
         .events(session)
         .await
         .into_iter()
@@ -179,10 +179,10 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let above = seen(&house, &session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let above = seen(&runtime, &session).await;
     assert_eq!(
         above,
         Confinement {
@@ -190,8 +190,8 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
             ..general
         }
     );
-    for child in house.children(&session).await {
-        let below = seen(&house, &child.id).await;
+    for child in runtime.children(&session).await {
+        let below = seen(&runtime, &child.id).await;
         assert!(below.is_within(&above), "{}: {below:?}", child.agent);
         let is_strict = child.agent == "strict";
         assert_eq!(
@@ -200,8 +200,8 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
             "{}",
             child.agent
         );
-        for grandchild in house.children(&child.id).await {
-            let beneath = seen(&house, &grandchild.id).await;
+        for grandchild in runtime.children(&child.id).await {
+            let beneath = seen(&runtime, &grandchild.id).await;
             assert_eq!(
                 (grandchild.agent.as_str(), beneath.mode),
                 ("loose", SandboxMode::Required)

@@ -34,42 +34,42 @@ fn with(
 #[tokio::test]
 async fn a_wait_goes_on_after_a_crash_and_nobody_is_asked_twice() {
     let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
-    let house = with(look, script()).build();
-    let session = house.post("go").await;
+    let runtime = with(look, script()).build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let scout = loop {
-        let children = house.children(&session).await;
+        let children = runtime.children(&session).await;
         if let Some(scout) = children.into_iter().find(|child| child.agent == "scout") {
             break scout;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     };
-    house.wait_for_run(&scout.id).await;
-    let house = house
+    runtime.wait_for_run(&scout.id).await;
+    let runtime = runtime
         .crash(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
         .await;
-    house.recover().await;
-    let end = house.wait_for_run(&session).await;
+    runtime.recover().await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Completed, "gold;map;")
     );
     assert_eq!(
-        house.children(&session).await.len(),
+        runtime.children(&session).await.len(),
         2,
         "no child was started twice"
     );
     assert!(
-        house
+        runtime
             .model
             .requests()
             .iter()
             .all(|request| &*request.agent != "scout"),
         "the scout had answered"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -88,24 +88,24 @@ async fn a_result_that_came_while_the_process_was_gone_is_told_once() {
         ]
     };
     let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
-    let house = with(look, script()).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let runtime = with(look, script()).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let house = house
+    let runtime = runtime
         .crash(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
         .await;
-    house.recover().await;
-    assert_eq!(house.wait_for_nth_run(&session, 2).await.text, "heard");
-    let house = house
+    runtime.recover().await;
+    assert_eq!(runtime.wait_for_nth_run(&session, 2).await.text, "heard");
+    let runtime = runtime
         .reopen(with(ProbeTool::open("Look", Effect::ReadOnly), script()))
         .await;
-    house.recover().await;
+    runtime.recover().await;
     let told = |event: &rooftree_protocol::Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
     assert_eq!(
-        house
+        runtime
             .events(&session)
             .await
             .iter()
@@ -113,5 +113,5 @@ async fn a_result_that_came_while_the_process_was_gone_is_told_once() {
             .count(),
         1
     );
-    house.verify().await;
+    runtime.verify().await;
 }

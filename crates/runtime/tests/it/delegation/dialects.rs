@@ -43,12 +43,12 @@ async fn r2_d3_every_dialect_is_told_whom_it_can_ask_in_its_own_words() {
         ),
     ];
     for (dialect, words) in words {
-        let house = plan([say("done").agent("lead")])
+        let runtime = plan([say("done").agent("lead")])
             .agent(written_for(dialect))
             .build();
-        let lead = house.post("go").await;
-        house.wait_for_run(&lead).await;
-        let request = house.model.requests().remove(0);
+        let lead = runtime.post("go").await;
+        runtime.wait_for_run(&lead).await;
+        let request = runtime.model.requests().remove(0);
         assert!(
             request.system.contains("## Agents"),
             "{dialect:?}: {}",
@@ -65,12 +65,12 @@ async fn r2_d3_every_dialect_is_told_whom_it_can_ask_in_its_own_words() {
 
 #[tokio::test]
 async fn r1_d15_the_tool_of_a_dialect_is_described_in_its_own_words() {
-    let house = plan([say("done").agent("lead")])
+    let runtime = plan([say("done").agent("lead")])
         .agent(written_for(AgentDialect::Koda))
         .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let request = house.model.requests().remove(0);
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let request = runtime.model.requests().remove(0);
     let told = request
         .tools
         .iter()
@@ -100,7 +100,7 @@ async fn r1_d15_the_tool_of_a_dialect_is_described_in_its_own_words() {
 
 #[tokio::test]
 async fn r1_d15_a_sub_agent_of_emdash_has_ten_turns() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([call(
             "task",
             json!({"subagent_type": "helper", "prompt": "x"}),
@@ -113,10 +113,10 @@ async fn r1_d15_a_sub_agent_of_emdash_has_ten_turns() {
     ])
     .agent(written_for(AgentDialect::Emdash))
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let child = house.children(&lead).await.remove(0);
-    let events = house.events(&child.id).await;
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let child = runtime.children(&lead).await.remove(0);
+    let events = runtime.events(&child.id).await;
     let looked = events
         .iter()
         .filter(|event| matches!(event.body, EventBody::ToolStarted { .. }))
@@ -138,7 +138,7 @@ async fn r1_d6_research_may_use_the_web_where_its_caller_may() {
 #[tokio::test]
 async fn r1_d14_a_fork_is_followed_up_as_a_fork() {
     let resume = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .turn(1)
@@ -153,9 +153,9 @@ async fn r1_d14_a_fork_is_followed_up_as_a_fork() {
         say("done").agent("lead"),
     ])
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let events = house.events(&lead).await;
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let events = runtime.events(&lead).await;
     let results: Vec<String> = events
         .iter()
         .filter_map(|event| match &event.body {
@@ -169,22 +169,22 @@ async fn r1_d14_a_fork_is_followed_up_as_a_fork() {
             .any(|text| text.contains("Unknown agent type")),
         "{results:?}"
     );
-    assert_eq!(house.children(&lead).await.len(), 1, "{results:?}");
+    assert_eq!(runtime.children(&lead).await.len(), 1, "{results:?}");
 }
 
 #[tokio::test]
 async fn r1_d7_a_fork_in_background_has_the_prefix_of_its_parent() {
     let fork = super::task_with("fork", "branch", json!({"run_in_background": true}));
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").turn(1).calls([fork]),
         say("done").agent("lead").times(20),
     ])
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let child = house.children(&lead).await.remove(0);
-    house.wait_for_run(&child.id).await;
-    let requests = house.model.requests();
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let child = runtime.children(&lead).await.remove(0);
+    runtime.wait_for_run(&child.id).await;
+    let requests = runtime.model.requests();
     let own = requests
         .iter()
         .find(|request| request.session == lead)

@@ -12,7 +12,7 @@ use super::{plan, task, task_with};
 
 #[tokio::test]
 async fn the_answer_of_the_asked_agent_is_the_result_of_the_call() {
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([task("helper", "count the files")]),
@@ -23,27 +23,27 @@ async fn the_answer_of_the_asked_agent_is_the_result_of_the_call() {
         say("3 of them").agent("helper"),
     ])
     .build();
-    let session = house.post("how many files?").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("how many files?").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Completed, "there are: 3 of them")
     );
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     assert_eq!(
-        house.transcript(&child.id).await,
+        runtime.transcript(&child.id).await,
         "user     count the files\nmodel    Look {\"say\":\"3 files\"}\ntool     Look done: 3 files\n\
          model    \"3 of them\"\nended    completed, 2 turns"
     );
     // The parent has read nothing of what the child did on the way.
-    let parent = house.transcript(&session).await;
+    let parent = runtime.transcript(&session).await;
     assert!(!parent.contains("Look"), "{parent}");
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn what_a_run_did_is_told_truthfully() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "look twice")]),
         say("ok").agent("lead"),
         say("").agent("helper").calls([
@@ -53,14 +53,14 @@ async fn what_a_run_did_is_told_truthfully() {
         say("seen").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0);
-    let end = house.wait_for_run(&child.id).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0);
+    let end = runtime.wait_for_run(&child.id).await;
     assert_eq!((end.turns, end.calls), (2, 2));
     assert_eq!(end.tools, ["Look"]);
     assert_eq!(end.steps.len(), 2);
-    let started = house.wait_for_event(&child.id, "run.started").await;
+    let started = runtime.wait_for_event(&child.id, "run.started").await;
     let EventBody::RunStarted {
         mode,
         depth,
@@ -74,7 +74,7 @@ async fn what_a_run_did_is_told_truthfully() {
     assert_eq!(parent.as_ref().unwrap().session, session);
     assert_eq!(
         started.parent_run,
-        house.wait_for_event(&session, "run.started").await.run
+        runtime.wait_for_event(&session, "run.started").await.run
     );
 }
 
@@ -94,15 +94,15 @@ async fn several_calls_in_one_reply_run_at_the_same_time_and_answer_in_call_orde
         say("from scout").agent("scout"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("ask all").await;
+    let runtime = plan.build();
+    let session = runtime.post("ask all").await;
     while keeper.started() < 3 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let modes: Vec<String> = {
         let mut modes = Vec::new();
-        for child in house.children(&session).await {
-            let started = house.wait_for_event(&child.id, "run.started").await;
+        for child in runtime.children(&session).await {
+            let started = runtime.wait_for_event(&child.id, "run.started").await;
             let EventBody::RunStarted { mode, .. } = &started.body else {
                 unreachable!()
             };
@@ -113,28 +113,28 @@ async fn several_calls_in_one_reply_run_at_the_same_time_and_answer_in_call_orde
     assert_eq!(modes, ["Parallel", "Parallel", "Parallel"]);
     keeper.open(3);
     assert_eq!(
-        house.wait_for_run(&session).await.text,
+        runtime.wait_for_run(&session).await.text,
         "from helper;from scout;from helper;"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_failed_agent_is_not_told_as_if_it_had_succeeded() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "try")]),
         say("{{ results[0].text | first_line }}").agent("lead"),
         fail(ScriptedFailureKind::Refused).agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.starts_with("[ERROR: sub-agent 'helper' failed"),
         "{text}"
     );
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("tool     Task failed")
@@ -148,7 +148,7 @@ async fn an_agent_that_uses_up_its_turns_says_how_far_it_got() {
             .agent("helper")
             .calls([call("Look", json!({"say": "{{ turn }}"}))])
     };
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([task_with("helper", "look on", json!({"max_turns": 2}))]),
@@ -158,19 +158,19 @@ async fn an_agent_that_uses_up_its_turns_says_how_far_it_got() {
         say("I have seen two of them").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     assert!(
         text.starts_with("[ERROR: sub-agent 'helper' used up its turns"),
         "{text}"
     );
     assert!(text.contains("I have seen two of them"), "{text}");
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::MaxTurns
     );
-    let last = house
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -187,27 +187,27 @@ async fn cancelling_the_asker_stops_the_asked() {
         say("").agent("helper").calls([call("Look", json!({}))]),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    house
+    runtime
         .command(rooftree_protocol::Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Cancelled
     );
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     assert_eq!(
-        house.wait_for_run(&child.id).await.status,
+        runtime.wait_for_run(&child.id).await.status,
         RunStatus::Cancelled
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -225,18 +225,18 @@ async fn a_wait_that_takes_too_long_goes_on_in_background_and_is_told_later() {
         say("at last").agent("helper"),
     ]);
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([look]));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    house.clock.advance(Duration::from_secs(6));
-    let first = house.wait_for_run(&session).await;
+    runtime.clock.advance(Duration::from_secs(6));
+    let first = runtime.wait_for_run(&session).await;
     assert!(first.text.contains("[detached]"), "{}", first.text);
     keeper.open(1);
-    let second = house.wait_for_nth_run(&session, 2).await;
+    let second = runtime.wait_for_nth_run(&session, 2).await;
     assert!(second.text.contains("at last"), "{}", second.text);
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -250,7 +250,7 @@ async fn more_results_than_are_looked_at_together_are_all_put_aside() {
         ..Limits::default()
     };
     let asked = (0..MANY).map(|number| task("helper", &format!("part {number}")));
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls(asked),
         say("all").agent("lead"),
         say("mine").agent("helper"),
@@ -260,17 +260,17 @@ async fn more_results_than_are_looked_at_together_are_all_put_aside() {
         ..AgentDefinition::new("lead")
     })
     .build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "all");
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "all");
     let put_aside = |events: &[rooftree_protocol::Event]| {
         events
             .iter()
             .filter(|event| matches!(event.body, EventBody::InboxDelivered { .. }))
             .count()
     };
-    while put_aside(&house.events(&session).await) < MANY {
+    while put_aside(&runtime.events(&session).await) < MANY {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(house.recover().await, 0, "nothing is unfinished");
-    house.verify().await;
+    assert_eq!(runtime.recover().await, 0, "nothing is unfinished");
+    runtime.verify().await;
 }

@@ -8,7 +8,7 @@ use super::{plan, task, task_with};
 
 #[tokio::test]
 async fn a_fork_inherits_the_whole_conversation_and_the_cacheable_prefix() {
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([call("Look", json!({"say": "the secret is 42"}))]),
@@ -20,10 +20,10 @@ async fn a_fork_inherits_the_whole_conversation_and_the_cacheable_prefix() {
         say("I know: 42").agent("lead").matching("^go on alone"),
     ])
     .build();
-    let session = house.post("find the secret").await;
-    let end = house.wait_for_run(&session).await;
+    let session = runtime.post("find the secret").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(end.text, "fork said: I know: 42");
-    let requests = house.model.requests();
+    let requests = runtime.model.requests();
     let fork = requests
         .iter()
         .find(|request| request.session != session)
@@ -43,22 +43,22 @@ async fn a_fork_inherits_the_whole_conversation_and_the_cacheable_prefix() {
         "{rest}"
     );
     // Nothing was copied: the child's own journal begins after the place it branched off.
-    let child = house.children(&session).await.remove(0);
+    let child = runtime.children(&session).await.remove(0);
     let fork = child.forked_from.unwrap();
     assert_eq!(fork.session, session);
-    let own = house
+    let own = runtime
         .events(&child.id)
         .await
         .into_iter()
         .filter(|event| event.session == child.id)
         .count();
     assert!(own < 6, "{own}");
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn an_agent_that_is_asked_again_remembers_and_keeps_its_id() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "remember 7")]),
         say("").agent("lead").calls([task_with(
             "helper",
@@ -70,14 +70,14 @@ async fn an_agent_that_is_asked_again_remembers_and_keeps_its_id() {
         say("it was 7").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "it was 7");
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "it was 7");
     assert_eq!(
-        house.children(&session).await.len(),
+        runtime.children(&session).await.len(),
         1,
         "no new session was opened"
     );
-    let last = house
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -92,15 +92,15 @@ async fn an_agent_that_is_asked_again_remembers_and_keeps_its_id() {
 
 #[tokio::test]
 async fn only_the_one_who_started_an_agent_may_go_on_with_it() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "x")]),
         say("{{ results[0].text | find('ses_[a-z0-9]+') }}").agent("lead"),
         say("ok").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    let child = house.wait_for_run(&session).await.text;
-    let house = house
+    let session = runtime.post("go").await;
+    let child = runtime.wait_for_run(&session).await.text;
+    let runtime = runtime
         .reopen(plan([
             say("").agent("lead").calls([
                 task_with("helper", "x", json!({"resume": child})),
@@ -110,8 +110,8 @@ async fn only_the_one_who_started_an_agent_may_go_on_with_it() {
             say("{% for r in results %}{{ r.text }}\n{% endfor %}").agent("lead"),
         ]))
         .await;
-    let other = house.post("steal it").await;
-    let text = house.wait_for_run(&other).await.text;
+    let other = runtime.post("steal it").await;
+    let text = runtime.wait_for_run(&other).await.text;
     assert!(text.contains("was not started by this agent"), "{text}");
     assert!(
         text.contains("belongs to agent 'helper', not to this one"),
@@ -130,7 +130,7 @@ async fn a_message_to_a_peer_finds_its_latest_session() {
             .extend(more.as_object().unwrap().clone());
         call("agents_message", input)
     };
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([ask(json!({"session": "latest"}))]),
@@ -143,10 +143,10 @@ async fn a_message_to_a_peer_finds_its_latest_session() {
         say("hi").agent("helper").times(9),
     ])
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     let mut answers = Vec::new();
-    for event in house.events(&session).await {
+    for event in runtime.events(&session).await {
         if let EventBody::ToolCompleted(record) = event.body {
             answers.push(rooftree_protocol::message::text_of(&record.content));
         }

@@ -10,7 +10,7 @@ use super::{agent, plan, task};
 
 #[tokio::test]
 async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last() {
-    let house = plan([
+    let runtime = plan([
         say("hello").agent("scout"),
         say("noted").agent("scout").matching("system_message"),
         say("")
@@ -19,18 +19,18 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
         say("{{ results[0].text }}").agent("lead"),
     ])
     .build();
-    let scout = house.post_as("scout", "hi").await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("tell the other").await;
+    let scout = runtime.post_as("scout", "hi").await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("tell the other").await;
     assert!(
-        house
+        runtime
             .wait_for_run(&lead)
             .await
             .text
             .starts_with("System message sent.")
     );
-    house.wait_for_nth_run(&scout, 2).await;
-    let last = house
+    runtime.wait_for_nth_run(&scout, 2).await;
+    let last = runtime
         .model
         .requests()
         .into_iter()
@@ -43,7 +43,7 @@ async fn a_message_goes_to_the_parent_or_to_the_session_a_person_talked_to_last(
         )),
         "{read}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 /// What becomes of a change that a lead which may not change anything tells the scout to make.
@@ -74,46 +74,46 @@ async fn told_to_change(lead: AgentDefinition) -> (TestRuntime, SessionId) {
         mode: PermissionMode::Bypass,
         ..Policy::default()
     };
-    let house = plan.build();
-    let scout = house.post_as("scout", "hi").await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("get it changed").await;
-    house.wait_for_run(&lead).await;
-    house.wait_for_nth_run(&scout, 2).await;
-    house.wait_for_nth_run(&lead, 1).await;
-    (house, scout)
+    let runtime = plan.build();
+    let scout = runtime.post_as("scout", "hi").await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("get it changed").await;
+    runtime.wait_for_run(&lead).await;
+    runtime.wait_for_nth_run(&scout, 2).await;
+    runtime.wait_for_nth_run(&lead, 1).await;
+    (runtime, scout)
 }
 
 #[tokio::test]
 async fn nobody_gets_done_by_telling_another_what_it_may_not_do_itself() {
-    let (house, scout) = told_to_change(agent("lead")).await;
-    let story = house.transcript(&scout).await;
+    let (runtime, scout) = told_to_change(agent("lead")).await;
+    let story = runtime.transcript(&scout).await;
     assert!(story.contains("failed: tool_not_allowed"), "{story}");
     assert!(!story.contains("tool     Change done"), "{story}");
-    house.post_to(&scout, "now I ask").await;
-    house.wait_for_nth_run(&scout, 3).await;
-    let story = house.transcript(&scout).await;
+    runtime.post_to(&scout, "now I ask").await;
+    runtime.wait_for_nth_run(&scout, 3).await;
+    let story = runtime.transcript(&scout).await;
     assert!(
         story.contains("tool     Change done"),
         "a person is not bound by it: {story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_peer_that_somebody_trusted_has_named_works_with_rights_of_its_own() {
-    let (house, scout) = told_to_change(AgentDefinition {
+    let (runtime, scout) = told_to_change(AgentDefinition {
         agents: Scope::only(["scout"]),
         ..agent("lead")
     })
     .await;
-    let story = house.transcript(&scout).await;
+    let story = runtime.transcript(&scout).await;
     assert!(story.contains("tool     Change done"), "{story}");
 }
 
 #[tokio::test]
 async fn only_agents_in_scope_can_be_told_something() {
-    let house = plan([
+    let runtime = plan([
         say("hello").agent("scout"),
         say("")
             .agent("lead")
@@ -125,20 +125,20 @@ async fn only_agents_in_scope_can_be_told_something() {
         ..agent("lead")
     })
     .build();
-    let scout = house.post_as("scout", "hi").await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("tell the other").await;
-    let said = house.wait_for_run(&lead).await.text;
+    let scout = runtime.post_as("scout", "hi").await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("tell the other").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(
         said.contains("`scout` may not be told anything by `lead`"),
         "{said}"
     );
-    assert!(!house.transcript(&scout).await.contains("news"));
+    assert!(!runtime.transcript(&scout).await.contains("news"));
 }
 
 #[tokio::test]
 async fn a_child_speaks_to_its_parent_and_a_silent_message_starts_nothing() {
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([task("helper", "tell me on the way")]),
@@ -150,9 +150,9 @@ async fn a_child_speaks_to_its_parent_and_a_silent_message_starts_nothing() {
         say("there").agent("helper"),
     ])
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let events = house.events(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let events = runtime.events(&session).await;
     let silent = events.iter().filter(|event| {
         matches!(&event.body, EventBody::MessageUser { message, .. } if message.silent && message.text() == "half way")
     });
@@ -164,7 +164,7 @@ async fn a_child_speaks_to_its_parent_and_a_silent_message_starts_nothing() {
             .count(),
         1
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]

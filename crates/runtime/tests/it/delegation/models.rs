@@ -11,8 +11,8 @@ use serde_json::json;
 use super::{plan, task};
 
 /// The models a session's runs began with.
-async fn models(house: &TestRuntime, session: &SessionId) -> Vec<String> {
-    let events = house.events(session).await;
+async fn models(runtime: &TestRuntime, session: &SessionId) -> Vec<String> {
+    let events = runtime.events(session).await;
     let started = events.iter().filter_map(|event| match &event.body {
         EventBody::RunStarted { model, .. } => Some(model.clone()),
         _ => None,
@@ -20,11 +20,11 @@ async fn models(house: &TestRuntime, session: &SessionId) -> Vec<String> {
     started.collect()
 }
 
-async fn post_with_model(house: &TestRuntime, model: &str) -> SessionId {
+async fn post_with_model(runtime: &TestRuntime, model: &str) -> SessionId {
     let model = Some(model.parse().unwrap());
     let new = NewSession {
         agent: "lead".into(),
-        cwd: house.path().into(),
+        cwd: runtime.path().into(),
         name: None,
         model,
     };
@@ -35,7 +35,7 @@ async fn post_with_model(house: &TestRuntime, model: &str) -> SessionId {
         key: None,
         delivery: Delivery::Queue,
     };
-    match house.command(post).await {
+    match runtime.command(post).await {
         CommandReply::Accepted { session, .. } => session,
         other => panic!("{other:?}"),
     }
@@ -44,7 +44,7 @@ async fn post_with_model(house: &TestRuntime, model: &str) -> SessionId {
 #[tokio::test]
 async fn r1_d5_a_child_keeps_its_inherited_model_when_it_is_written_to() {
     let to = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([task("helper", "look")]),
         say("")
             .agent("lead")
@@ -53,15 +53,15 @@ async fn r1_d5_a_child_keeps_its_inherited_model_when_it_is_written_to() {
         say("done").agent("helper").times(20),
     ])
     .build();
-    let lead = post_with_model(&house, "scripted/special").await;
-    let said = house.wait_for_run(&lead).await.text;
+    let lead = post_with_model(&runtime, "scripted/special").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(said.starts_with("System message sent."), "{said}");
-    let child = house.children(&lead).await.remove(0).id;
-    house.wait_for_nth_run(&child, 2).await;
+    let child = runtime.children(&lead).await.remove(0).id;
+    runtime.wait_for_nth_run(&child, 2).await;
     // A person's message has no mandate: what the session itself knows counts.
-    house.post_to(&child, "and now?").await;
-    house.wait_for_nth_run(&child, 3).await;
-    assert_eq!(models(&house, &child).await, ["scripted/special"; 3]);
+    runtime.post_to(&child, "and now?").await;
+    runtime.wait_for_nth_run(&child, 3).await;
+    assert_eq!(models(&runtime, &child).await, ["scripted/special"; 3]);
 }
 
 #[tokio::test]
@@ -77,10 +77,10 @@ async fn r1_d5_the_sender_is_told_if_nobody_can_work_on_its_message() {
         model: Some("nowhere/at-all".parse().unwrap()),
         ..super::agent("scout")
     });
-    let house = plan.build();
-    let scout = house.post_as("scout", "hi").await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("go").await;
-    let said = house.wait_for_run(&lead).await.text;
+    let runtime = plan.build();
+    let scout = runtime.post_as("scout", "hi").await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("go").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(said.contains("`scout` cannot work on a message"), "{said}");
 }

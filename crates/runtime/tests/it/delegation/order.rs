@@ -8,8 +8,8 @@ use serde_json::json;
 use super::plan;
 
 /// The texts of messages that entered a session's conversation, in order.
-async fn heard(house: &TestRuntime, session: &SessionId) -> Vec<String> {
-    let events = house.events(session).await;
+async fn heard(runtime: &TestRuntime, session: &SessionId) -> Vec<String> {
+    let events = runtime.events(session).await;
     let texts = events.iter().filter_map(|event| match &event.body {
         EventBody::MessageUser { message, .. } => Some(message.text()),
         _ => None,
@@ -18,17 +18,17 @@ async fn heard(house: &TestRuntime, session: &SessionId) -> Vec<String> {
 }
 
 async fn house_sending(calls: Vec<ScriptedCall>) -> (TestRuntime, SessionId, SessionId) {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls(calls),
         say("sent").agent("lead"),
         say("heard").agent("scout").times(20),
     ])
     .build();
-    let scout = house.post_as("scout", "hi").await;
-    house.wait_for_run(&scout).await;
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    (house, lead, scout)
+    let scout = runtime.post_as("scout", "hi").await;
+    runtime.wait_for_run(&scout).await;
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    (runtime, lead, scout)
 }
 
 #[tokio::test]
@@ -47,13 +47,13 @@ async fn r2_d5_messages_of_one_reply_arrive_in_the_order_of_the_calls() {
             json!({"to": "scout", "text": text(n), "silent": true}),
         )
     };
-    let (house, _, scout) = house_sending((1..=5).map(send).collect()).await;
-    house.post_to(&scout, "and?").await;
-    house.wait_for_nth_run(&scout, 2).await;
-    let mut heard = heard(&house, &scout).await;
+    let (runtime, _, scout) = house_sending((1..=5).map(send).collect()).await;
+    runtime.post_to(&scout, "and?").await;
+    runtime.wait_for_nth_run(&scout, 2).await;
+    let mut heard = heard(&runtime, &scout).await;
     heard.retain(|text| text.starts_with('n'));
     assert_eq!(heard, ["n1", "n2", "n3", "n4", "n5"]);
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -64,9 +64,9 @@ async fn r2_d5_delegations_to_one_session_are_worked_on_in_the_order_of_the_call
             json!({"agentId": "scout", "content": format!("n{n}")}),
         )
     };
-    let (house, _, scout) = house_sending((1..=3).map(ask).collect()).await;
-    house.wait_for_nth_run(&scout, 4).await;
-    assert_eq!(heard(&house, &scout).await, ["hi", "n1", "n2", "n3"]);
+    let (runtime, _, scout) = house_sending((1..=3).map(ask).collect()).await;
+    runtime.wait_for_nth_run(&scout, 4).await;
+    assert_eq!(heard(&runtime, &scout).await, ["hi", "n1", "n2", "n3"]);
 }
 
 #[tokio::test]
@@ -77,14 +77,14 @@ async fn r1_d22_two_messages_to_an_agent_without_a_session_open_one() {
             json!({"agentId": "helper", "content": text}),
         )
     };
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([ask("n1"), ask("n2")]),
         say("{{ results[0].text }}{{ results[1].text }}").agent("lead"),
         say("heard").agent("helper").times(20),
     ])
     .build();
-    let lead = house.post("go").await;
-    let text = house.wait_for_run(&lead).await.text;
+    let lead = runtime.post("go").await;
+    let text = runtime.wait_for_run(&lead).await.text;
     assert_eq!(text.matches("\"created\": true").count(), 1, "{text}");
     let first = text.find("\"created\": true").unwrap();
     assert!(
@@ -95,9 +95,9 @@ async fn r1_d22_two_messages_to_an_agent_without_a_session_open_one() {
         agent: Some("helper".into()),
         ..Default::default()
     };
-    let sessions = house.handle.store().sessions(filter).await.unwrap();
+    let sessions = runtime.handle.store().sessions(filter).await.unwrap();
     assert_eq!(sessions.len(), 1);
-    assert_eq!(heard(&house, &sessions[0].id).await, ["n1", "n2"]);
+    assert_eq!(heard(&runtime, &sessions[0].id).await, ["n1", "n2"]);
 }
 
 #[tokio::test]
@@ -114,10 +114,10 @@ async fn r2_d5_an_early_failure_lets_no_later_call_overtake() {
         send("nobody", "lost"),
         send("scout", "n3"),
     ];
-    let (house, _, scout) = house_sending(calls).await;
-    house.post_to(&scout, "and?").await;
-    house.wait_for_nth_run(&scout, 2).await;
-    let mut heard = heard(&house, &scout).await;
+    let (runtime, _, scout) = house_sending(calls).await;
+    runtime.post_to(&scout, "and?").await;
+    runtime.wait_for_nth_run(&scout, 2).await;
+    let mut heard = heard(&runtime, &scout).await;
     heard.retain(|text| text.starts_with('n'));
     assert_eq!(heard, ["n1", "n3"]);
 }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::{agent, plan, task};
 
 /// The results of a session's calls, as the model read them.
-async fn results(house: &TestRuntime, session: &SessionId) -> Vec<String> {
-    let events = house.events(session).await;
+async fn results(runtime: &TestRuntime, session: &SessionId) -> Vec<String> {
+    let events = runtime.events(session).await;
     let texts = events.iter().filter_map(|event| match &event.body {
         EventBody::ToolCompleted(record) => Some(text_of(&record.content)),
         _ => None,
@@ -21,7 +21,7 @@ async fn results(house: &TestRuntime, session: &SessionId) -> Vec<String> {
 
 #[tokio::test]
 async fn r2_d7_a_hidden_agent_cannot_be_asked_by_any_tool() {
-    let house = plan([
+    let runtime = plan([
         say("hello").agent("secret").times(9),
         say("").agent("lead").calls([
             task("secret", "do it"),
@@ -42,23 +42,23 @@ async fn r2_d7_a_hidden_agent_cannot_be_asked_by_any_tool() {
         ..agent("secret")
     })
     .build();
-    let secret = house.post_as("secret", "a person may").await;
-    house.wait_for_run(&secret).await;
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let results = results(&house, &lead).await;
+    let secret = runtime.post_as("secret", "a person may").await;
+    runtime.wait_for_run(&secret).await;
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let results = results(&runtime, &lead).await;
     assert_eq!(results.len(), 4);
     for result in results {
         assert!(result.contains("may not be"), "{result}");
     }
-    assert!(house.children(&lead).await.is_empty());
-    assert!(!house.transcript(&secret).await.contains("do it"));
+    assert!(runtime.children(&lead).await.is_empty());
+    assert!(!runtime.transcript(&secret).await.contains("do it"));
 }
 
 #[tokio::test]
 async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
     let long = "zeile \"mit\" Zeichen\n".repeat(3_000);
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([call(
             "agents_message",
             json!({"agentId": "scout", "content": "x"}),
@@ -71,9 +71,9 @@ async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
         say(long.trim()).agent("scout"),
     ])
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let answer: Value = serde_json::from_str(&results(&house, &lead).await[0]).unwrap();
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let answer: Value = serde_json::from_str(&results(&runtime, &lead).await[0]).unwrap();
     assert_eq!(
         (&answer["status"], &answer["truncated"]),
         (&json!("complete"), &json!(true))
@@ -87,7 +87,7 @@ async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
         .next()
         .unwrap();
     let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
-    let kept = house.handle.store().blob(&blob).await.unwrap().unwrap();
+    let kept = runtime.handle.store().blob(&blob).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
     assert_eq!(answer["thinkingText"], "hm");
     assert_eq!(answer["toolCalls"][0]["name"], "Look");
@@ -103,7 +103,7 @@ async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
             json!({"agentId": "scout", "content": text, "mode": "async"}),
         )
     };
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([ask("one"), ask("two")]),
         say("done").agent("lead").times(9),
         say("heard")
@@ -112,9 +112,9 @@ async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
             .times(9),
     ])
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let statuses: Vec<Value> = results(&house, &lead)
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let statuses: Vec<Value> = results(&runtime, &lead)
         .await
         .iter()
         .map(|text| serde_json::from_str::<Value>(text).unwrap()["status"].clone())
@@ -125,7 +125,7 @@ async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
 #[tokio::test]
 async fn r2_d11_the_session_a_background_agent_was_started_in_names_its_task() {
     let id = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([call(
             "start_background_agent",
             json!({"prompt": "x", "agent": "helper"}),
@@ -137,14 +137,14 @@ async fn r2_d11_the_session_a_background_agent_was_started_in_names_its_task() {
         say("the answer").agent("helper"),
     ])
     .build();
-    let lead = house.post("go").await;
-    let said = house.wait_for_run(&lead).await.text;
+    let lead = runtime.post("go").await;
+    let said = runtime.wait_for_run(&lead).await.text;
     assert!(said.contains("the answer"), "{said}");
 }
 
 #[tokio::test]
 async fn r1_d13_a_definition_that_works_in_background_does_unless_the_call_says_otherwise() {
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([
             task("slow", "x"),
             call(
@@ -160,9 +160,9 @@ async fn r1_d13_a_definition_that_works_in_background_does_unless_the_call_says_
         ..agent("slow")
     })
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    let results = results(&house, &lead).await;
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let results = results(&runtime, &lead).await;
     assert!(
         results
             .iter()
@@ -178,7 +178,7 @@ async fn r1_d13_a_definition_that_works_in_background_does_unless_the_call_says_
 #[tokio::test]
 async fn r1_d19_a_tier_without_a_model_and_inherit_mean_the_model_of_the_caller() {
     let with = |more: Value| super::task_with("helper", "x", more);
-    let house = plan([
+    let runtime = plan([
         say("").agent("lead").calls([
             with(json!({"model_tier": "fast"})),
             with(json!({"model": "inherit"})),
@@ -187,9 +187,9 @@ async fn r1_d19_a_tier_without_a_model_and_inherit_mean_the_model_of_the_caller(
         say("the answer").agent("helper").times(9),
     ])
     .build();
-    let lead = house.post("go").await;
-    house.wait_for_run(&lead).await;
-    for result in results(&house, &lead).await {
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    for result in results(&runtime, &lead).await {
         assert!(result.starts_with("the answer"), "{result}");
     }
 }

@@ -21,7 +21,7 @@ async fn tools_only_narrow_from_parent_to_child() {
         tools: Scope::only(Vec::<String>::new()),
         ..agent("none")
     };
-    let house = plan([
+    let runtime = plan([
         say("")
             .agent("lead")
             .calls([task("greedy", "x"), task("none", "y"), task("helper", "z")]),
@@ -35,10 +35,10 @@ async fn tools_only_narrow_from_parent_to_child() {
     .agent(greedy)
     .agent(none)
     .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     let tools = |name: &str| {
-        let asked = house
+        let asked = runtime
             .model
             .requests()
             .into_iter()
@@ -57,14 +57,14 @@ async fn tools_only_narrow_from_parent_to_child() {
         ["Look"],
         "what is not said comes from the parent"
     );
-    let greedy = house
+    let greedy = runtime
         .children(&session)
         .await
         .into_iter()
         .find(|child| child.agent == "greedy")
         .unwrap();
     assert!(
-        house
+        runtime
             .transcript(&greedy.id)
             .await
             .contains("failed: tool_not_allowed")
@@ -97,11 +97,11 @@ async fn a_child_is_never_more_permissive_than_its_parent() {
         deny: vec![PermissionRule::parse("Look").unwrap()],
         ..Policy::default()
     };
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    for child in house.children(&session).await {
-        let story = house.transcript(&child.id).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    for child in runtime.children(&session).await {
+        let story = runtime.transcript(&child.id).await;
         assert!(
             story.contains("tool     Change denied"),
             "{}: {story}",
@@ -134,10 +134,10 @@ async fn a_peer_named_by_the_user_works_with_its_own_rights_and_others_with_the_
         (Scope::only(["helper"]), "changed"),
         (Scope::default(), "tool_not_allowed"),
     ] {
-        let house = plan(script()).agent(lead(agents)).build();
-        let session = house.post("go").await;
+        let runtime = plan(script()).agent(lead(agents)).build();
+        let session = runtime.post("go").await;
         let answer: serde_json::Value =
-            serde_json::from_str(&house.wait_for_run(&session).await.text).unwrap();
+            serde_json::from_str(&runtime.wait_for_run(&session).await.text).unwrap();
         assert_eq!(answer["response"], wanted);
         assert_eq!(
             (&answer["status"], &answer["mode"]),
@@ -222,12 +222,12 @@ async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
         }
         plan.depth = Some(9);
         plan.policy.mode = dice.mode();
-        let house = plan.build();
-        let mut session = house.post("go").await;
-        house.wait_for_run(&session).await;
-        let mut above = rights(&house, &session).await;
-        while let Some(child) = house.children(&session).await.pop() {
-            let below = rights(&house, &child.id).await;
+        let runtime = plan.build();
+        let mut session = runtime.post("go").await;
+        runtime.wait_for_run(&session).await;
+        let mut above = rights(&runtime, &session).await;
+        while let Some(child) = runtime.children(&session).await.pop() {
+            let below = rights(&runtime, &child.id).await;
             for (name, allowed) in &below {
                 let of_parent = above.iter().find(|(known, _)| known == name);
                 assert!(
@@ -248,11 +248,11 @@ async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
 
 /// The tools a session's model was told of that it also called, and whether the calls were let through.
 async fn rights(
-    house: &rooftree_testkit::TestRuntime,
+    runtime: &rooftree_testkit::TestRuntime,
     session: &rooftree_protocol::SessionId,
 ) -> Vec<(String, bool)> {
     use rooftree_protocol::EventBody;
-    let asked = house
+    let asked = runtime
         .model
         .requests()
         .into_iter()
@@ -262,7 +262,7 @@ async fn rights(
         .flat_map(|asked| asked.tools.iter().map(|tool| tool.name.clone()))
         .collect();
     let mut rights = Vec::new();
-    for event in house.events(session).await {
+    for event in runtime.events(session).await {
         if let EventBody::ToolCompleted(record) = event.body {
             assert!(
                 told.contains(&record.tool) || !record.outcome.is_done(),

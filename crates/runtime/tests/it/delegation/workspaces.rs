@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{agent, task, task_with};
 
-fn house(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntime {
+fn start_runtime(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntime {
     house_with(entries, |_| {})
 }
 
@@ -29,19 +29,19 @@ fn house_with(
             ..agent("bold")
         });
     change(&mut plan);
-    let house = plan.build();
-    std::fs::create_dir_all(work(&house)).unwrap();
-    house
+    let runtime = plan.build();
+    std::fs::create_dir_all(work(&runtime)).unwrap();
+    runtime
 }
 
-fn work(house: &TestRuntime) -> PathBuf {
-    house.path().join("work")
+fn work(runtime: &TestRuntime) -> PathBuf {
+    runtime.path().join("work")
 }
 
-fn git(house: &TestRuntime, arguments: &[&str]) -> String {
+fn git(runtime: &TestRuntime, arguments: &[&str]) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
     let output = Command::new("git")
-        .current_dir(work(house))
+        .current_dir(work(runtime))
         .args(identity)
         .args(arguments)
         .output()
@@ -54,8 +54,8 @@ fn git(house: &TestRuntime, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-async fn post(house: &TestRuntime, text: &str) -> rooftree_protocol::SessionId {
-    let cwd = work(house);
+async fn post(runtime: &TestRuntime, text: &str) -> rooftree_protocol::SessionId {
+    let cwd = work(runtime);
     let new = rooftree_protocol::command::NewSession {
         agent: "lead".into(),
         cwd,
@@ -69,7 +69,7 @@ async fn post(house: &TestRuntime, text: &str) -> rooftree_protocol::SessionId {
         key: None,
         delivery: rooftree_protocol::Delivery::Queue,
     };
-    match house.command(post).await {
+    match runtime.command(post).await {
         rooftree_protocol::command::CommandReply::Accepted { session, .. } => session,
         other => panic!("{other:?}"),
     }
@@ -111,32 +111,36 @@ async fn two_that_write_at_once_do_not_trample_each_other_and_both_changes_come_
         .chain(apply_all())
         .chain(paints("red", "a.txt"))
         .chain(paints("blue", "b.txt"));
-    let house = house(script);
-    git(&house, &["init", "-q"]);
-    std::fs::write(work(&house).join("a.txt"), "old\n").unwrap();
-    git(&house, &["add", "."]);
-    git(&house, &["commit", "-qm", "first"]);
+    let runtime = start_runtime(script);
+    git(&runtime, &["init", "-q"]);
+    std::fs::write(work(&runtime).join("a.txt"), "old\n").unwrap();
+    git(&runtime, &["add", "."]);
+    git(&runtime, &["commit", "-qm", "first"]);
     // Not committed, and not even known to git: the children see it all the same.
-    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
-    std::fs::write(work(&house).join("b.txt"), "plain\n").unwrap();
-    let session = post(&house, "paint both").await;
-    let end = house.wait_for_run(&session).await;
+    std::fs::write(work(&runtime).join("a.txt"), "plain\n").unwrap();
+    std::fs::write(work(&runtime).join("b.txt"), "plain\n").unwrap();
+    let session = post(&runtime, "paint both").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         end.text.matches("Applied the changes of run_").count(),
         2,
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
     assert_eq!(
-        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        std::fs::read_to_string(work(&runtime).join("a.txt")).unwrap(),
         "red\n"
     );
     assert_eq!(
-        std::fs::read_to_string(work(&house).join("b.txt")).unwrap(),
+        std::fs::read_to_string(work(&runtime).join("b.txt")).unwrap(),
         "blue\n"
     );
-    for child in house.children(&session).await {
-        assert_ne!(child.cwd, work(&house), "each worked in a copy of its own");
+    for child in runtime.children(&session).await {
+        assert_ne!(
+            child.cwd,
+            work(&runtime),
+            "each worked in a copy of its own"
+        );
     }
 }
 
@@ -150,22 +154,22 @@ async fn two_that_change_the_same_line_are_reported_as_a_conflict_and_nothing_is
         .chain(apply_all())
         .chain(paints("red", "a.txt"))
         .chain(paints("blue", "a.txt"));
-    let house = house(script);
-    git(&house, &["init", "-q"]);
-    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
-    git(&house, &["add", "."]);
-    git(&house, &["commit", "-qm", "first"]);
-    let session = post(&house, "paint it").await;
-    let end = house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = start_runtime(script);
+    git(&runtime, &["init", "-q"]);
+    std::fs::write(work(&runtime).join("a.txt"), "plain\n").unwrap();
+    git(&runtime, &["add", "."]);
+    git(&runtime, &["commit", "-qm", "first"]);
+    let session = post(&runtime, "paint it").await;
+    let end = runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(end.text.contains("Applied the changes of"), "{story}");
     assert!(end.text.contains("CONFLICT: the changes of"), "{story}");
     assert!(end.text.contains("a.txt"), "{story}");
     assert_eq!(
-        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        std::fs::read_to_string(work(&runtime).join("a.txt")).unwrap(),
         "red\n"
     );
-    let branches = git(&house, &["branch", "--list", "rooftree/*"]);
+    let branches = git(&runtime, &["branch", "--list", "rooftree/*"]);
     assert!(
         branches.contains("rooftree/blue-"),
         "the work that was not applied is kept: {branches}"
@@ -182,16 +186,16 @@ async fn one_alone_works_in_place_and_one_that_changed_nothing_leaves_no_copy() 
         say("{{ results[0].text }}").agent("lead"),
         say("looked").agent("blue"),
     ];
-    let house = house(script.into_iter().chain(paints("red", "a.txt")));
-    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
-    let session = post(&house, "go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = start_runtime(script.into_iter().chain(paints("red", "a.txt")));
+    std::fs::write(work(&runtime).join("a.txt"), "plain\n").unwrap();
+    let session = post(&runtime, "go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
-        std::fs::read_to_string(work(&house).join("a.txt")).unwrap(),
+        std::fs::read_to_string(work(&runtime).join("a.txt")).unwrap(),
         "red\n"
     );
     assert!(!end.text.contains("workspace"), "{}", end.text);
-    let left = std::fs::read_dir(house.path().join("workspaces")).unwrap();
+    let left = std::fs::read_dir(runtime.path().join("workspaces")).unwrap();
     let left: Vec<String> = left
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.starts_with("blue"))
@@ -208,12 +212,12 @@ async fn without_room_for_a_copy_nobody_is_sent_and_the_reason_is_said() {
         say("{% for r in results %}{{ r.text | first_line }}\n{% endfor %}").agent("lead"),
         say("done in place").agent("bold"),
     ];
-    let house = house(script);
+    let runtime = start_runtime(script);
     for number in 0..1_001 {
-        std::fs::write(work(&house).join(format!("{number}.txt")), "x").unwrap();
+        std::fs::write(work(&runtime).join(format!("{number}.txt")), "x").unwrap();
     }
-    let session = post(&house, "go").await;
-    let text = house.wait_for_run(&session).await.text;
+    let session = post(&runtime, "go").await;
+    let text = runtime.wait_for_run(&session).await.text;
     let wanted = "[ERROR: sub-agent 'red' could not provision an isolated workspace and was not dispatched, ";
     assert!(text.starts_with(wanted), "{text}");
     assert!(text.contains("done in place"), "{text}");
@@ -234,12 +238,12 @@ async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works
         say("both back").agent("lead"),
         say("alone").agent("lead").matching("^go on"),
     ];
-    let house = house(script);
-    git(&house, &["init", "-q"]);
-    std::fs::write(work(&house).join("a.txt"), "plain\n").unwrap();
-    let session = post(&house, "split up").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "both back");
-    let requests = house.model.requests();
+    let runtime = start_runtime(script);
+    git(&runtime, &["init", "-q"]);
+    std::fs::write(work(&runtime).join("a.txt"), "plain\n").unwrap();
+    let session = post(&runtime, "split up").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "both back");
+    let requests = runtime.model.requests();
     let parent = requests
         .iter()
         .find(|request| request.session == session)
@@ -257,7 +261,7 @@ async fn a_fork_with_a_copy_of_its_own_keeps_the_prefix_and_hears_where_it_works
             "{told}"
         );
     }
-    house.verify().await;
+    runtime.verify().await;
 }
 
 /// A child that leaves a file in a directory, by a command whose words do not say which.
@@ -289,20 +293,21 @@ async fn applied(
             .calls(before.into_iter().chain([apply])),
         say("{{ results | map(attribute='text') | join(' ') }}").agent("lead"),
     ];
-    let house = house_with(script.into_iter().chain(hides(directory)), change);
-    git(&house, &["init", "-q"]);
-    git(&house, &["commit", "-q", "--allow-empty", "-m", "first"]);
-    let session = post(&house, "go").await;
-    let text = house.wait_for_run(&session).await.text;
-    (house, text)
+    let runtime = house_with(script.into_iter().chain(hides(directory)), change);
+    git(&runtime, &["init", "-q"]);
+    git(&runtime, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let session = post(&runtime, "go").await;
+    let text = runtime.wait_for_run(&session).await.text;
+    (runtime, text)
 }
 
 #[tokio::test]
 async fn what_the_one_who_applies_may_not_write_is_not_applied_and_neither_is_the_rest() {
     let rule = || PermissionRule::parse("Write(secret/**)").unwrap();
     for (directory, is_denied) in [("secret", true), ("public", false)] {
-        let (house, text) = applied(directory, vec![], |plan| plan.policy.deny.push(rule())).await;
-        let is_there = |name: &str| work(&house).join(name).exists();
+        let (runtime, text) =
+            applied(directory, vec![], |plan| plan.policy.deny.push(rule())).await;
+        let is_there = |name: &str| work(&runtime).join(name).exists();
         let key = format!("{directory}/key");
         assert_eq!(
             (is_there(&key), is_there("beside")),
@@ -317,9 +322,9 @@ async fn what_the_one_who_applies_may_not_write_is_not_applied_and_neither_is_th
         };
         assert!(text.contains(words), "{directory}: {text}");
     }
-    let (house, text) = applied("secret", vec![], |_| {}).await;
+    let (runtime, text) = applied("secret", vec![], |_| {}).await;
     assert!(
-        work(&house).join("secret/key").exists(),
+        work(&runtime).join("secret/key").exists(),
         "without the rule nothing keeps it: {text}"
     );
 }
@@ -330,9 +335,9 @@ async fn what_programs_obey_is_applied_only_by_whoever_may_write_it() {
         (PermissionMode::Auto, false),
         (PermissionMode::Bypass, true),
     ] {
-        let (house, text) = applied(".vscode", vec![], |plan| plan.policy.mode = mode).await;
+        let (runtime, text) = applied(".vscode", vec![], |plan| plan.policy.mode = mode).await;
         assert_eq!(
-            work(&house).join(".vscode/key").exists(),
+            work(&runtime).join(".vscode/key").exists(),
             is_applied,
             "{mode:?}: {text}"
         );
@@ -346,9 +351,9 @@ async fn what_programs_obey_is_applied_only_by_whoever_may_write_it() {
 
 #[tokio::test]
 async fn in_plan_mode_nothing_is_applied() {
-    let (house, text) = applied("public", vec![call("EnterPlanMode", json!({}))], |_| {}).await;
+    let (runtime, text) = applied("public", vec![call("EnterPlanMode", json!({}))], |_| {}).await;
     assert!(text.contains("plan mode only looks"), "{text}");
-    assert!(!work(&house).join("public/key").exists() && !work(&house).join("beside").exists());
+    assert!(!work(&runtime).join("public/key").exists() && !work(&runtime).join("beside").exists());
 }
 
 /// Two who may write get copies, write nothing, and are asked again.
@@ -375,19 +380,19 @@ async fn r2_d2_a_session_whose_copy_had_no_changes_goes_on_in_the_original_direc
         say("{{ results[0].text }}").agent("lead"),
     ];
     let read = call("Read", json!({"file_path": "a.txt"}));
-    let house = house(script.into_iter().chain(idle_then(read)));
-    std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
-    let session = post(&house, "look").await;
-    let said = house.wait_for_run(&session).await.text;
+    let runtime = start_runtime(script.into_iter().chain(idle_then(read)));
+    std::fs::write(work(&runtime).join("a.txt"), "needle\n").unwrap();
+    let session = post(&runtime, "look").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(said.contains("needle"), "{said}");
-    let child = house
+    let child = runtime
         .children(&session)
         .await
         .into_iter()
         .find(|child| child.agent == "red")
         .unwrap();
     assert!(!child.cwd.exists(), "the copy is gone");
-    let story = house.transcript(&child.id).await;
+    let story = runtime.transcript(&child.id).await;
     assert!(
         story.contains("notice   directory"),
         "people are told: {story}"
@@ -403,21 +408,21 @@ async fn r2_d2_a_person_can_go_on_with_a_session_whose_copy_is_gone() {
         say("done").agent("lead"),
     ];
     let run = call("Bash", json!({"command": "cat a.txt && touch here.txt"}));
-    let house = house(script.into_iter().chain(idle_then(run)));
-    std::fs::write(work(&house).join("a.txt"), "needle\n").unwrap();
-    let session = post(&house, "look").await;
-    house.wait_for_run(&session).await;
-    let child = house
+    let runtime = start_runtime(script.into_iter().chain(idle_then(run)));
+    std::fs::write(work(&runtime).join("a.txt"), "needle\n").unwrap();
+    let session = post(&runtime, "look").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime
         .children(&session)
         .await
         .into_iter()
         .find(|child| child.agent == "red")
         .unwrap();
-    house.post_to(&child.id, "and a.txt?").await;
-    let end = house.wait_for_nth_run(&child.id, 2).await;
+    runtime.post_to(&child.id, "and a.txt?").await;
+    let end = runtime.wait_for_nth_run(&child.id, 2).await;
     assert!(end.text.contains("needle"), "{}", end.text);
     assert!(
-        work(&house).join("here.txt").exists(),
+        work(&runtime).join("here.txt").exists(),
         "it works where its copy was made from"
     );
 }
@@ -436,12 +441,12 @@ async fn r2_d2_a_session_that_is_asked_again_beside_others_gets_a_new_copy() {
         say("{{ results[0].text }}").agent("lead"),
     ];
     let write = call("Write", json!({"file_path": "new.txt", "content": "new"}));
-    let house = house(script.into_iter().chain(idle_then(write)));
-    let session = post(&house, "look").await;
-    let said = house.wait_for_run(&session).await.text;
+    let runtime = start_runtime(script.into_iter().chain(idle_then(write)));
+    let session = post(&runtime, "look").await;
+    let said = runtime.wait_for_run(&session).await.text;
     assert!(
         said.contains("[workspace: its changes are not in your working directory yet"),
         "{said}"
     );
-    assert!(!work(&house).join("new.txt").exists());
+    assert!(!work(&runtime).join("new.txt").exists());
 }

@@ -15,12 +15,12 @@ use super::{
 
 /// What the commands of one run were told, one line each.
 async fn lines(plan: TestRuntimeBuilder, agent: &str) -> String {
-    let house = plan.build();
-    let session = house.post_as(agent, "go").await;
-    house.wait_for_run(&session).await;
-    house.verify().await;
+    let runtime = plan.build();
+    let session = runtime.post_as(agent, "go").await;
+    runtime.wait_for_run(&session).await;
+    runtime.verify().await;
     let mut said = String::new();
-    for event in house.events(&session).await {
+    for event in runtime.events(&session).await {
         if let rooftree_protocol::EventBody::ToolCompleted(record) = event.body
             && record.tool == "Bash"
             && record.inside.is_none()
@@ -136,9 +136,9 @@ async fn a_token_is_good_for_one_call_and_for_nobody_elses() {
     ];
     let mut plan = plan(shell, ToolExposure::Skills);
     plan.entries = script.into();
-    let house = plan.build();
-    let first = house.post_as("clerk", "go").await;
-    house.wait_for_run(&first).await;
+    let runtime = plan.build();
+    let first = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&first).await;
     // After the run it is of no use, not even to the same session.
     let left = stolen.lock().unwrap()[0].clone();
     let late = called(&left, "Look", json!({})).await;
@@ -146,9 +146,9 @@ async fn a_token_is_good_for_one_call_and_for_nobody_elses() {
         late.starts_with("Unauthorized: this token is of no call that is running"),
         "{late}"
     );
-    house.post_to(&first, "again").await;
-    house.wait_for_nth_run(&first, 2).await;
-    let story = house.transcript(&first).await;
+    runtime.post_to(&first, "again").await;
+    runtime.wait_for_nth_run(&first, 2).await;
+    let story = runtime.transcript(&first).await;
     assert!(!story.contains("Done: old"), "{story}");
     assert_eq!(story.matches("tool     Look").count(), 0, "{story}");
     assert_eq!(
@@ -229,10 +229,10 @@ async fn calls_from_inside_are_bounded() {
     });
     let mut agent = agent(ToolExposure::Skills);
     agent.limits.inner_calls = 4;
-    let house = plan(shell, ToolExposure::Skills).agent(agent).build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan(shell, ToolExposure::Skills).agent(agent).build();
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert_eq!(
         story.matches("tool     Look").count(),
         4,
@@ -264,11 +264,11 @@ async fn a_child_calls_with_its_own_rights_and_not_with_those_above() {
     let mut plan = plan(shell, ToolExposure::Skills).agent(child);
     plan.entries = script.into();
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&plan.tools);
-    let house = plan.build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_run(&session).await;
-    let children = house.children(&session).await;
-    let story = house.transcript(&children[0].id).await;
+    let runtime = plan.build();
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
+    let children = runtime.children(&session).await;
+    let story = runtime.transcript(&children[0].id).await;
     assert!(story.contains("tool     Look done: x"), "{story}");
     assert!(
         story.contains("tool     Change failed: tool_not_allowed"),
@@ -278,5 +278,5 @@ async fn a_child_calls_with_its_own_rights_and_not_with_those_above() {
         story.contains("tool     mcp__x__y failed: tool_not_found"),
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }

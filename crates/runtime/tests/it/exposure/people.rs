@@ -16,13 +16,15 @@ use super::{
     shell::{Shell, called},
 };
 
-async fn answer(house: &TestRuntime, session: &SessionId, answer: Answer) {
-    let asked = house.wait_for_event(session, "permission.requested").await;
+async fn answer(runtime: &TestRuntime, session: &SessionId, answer: Answer) {
+    let asked = runtime
+        .wait_for_event(session, "permission.requested")
+        .await;
     let EventBody::PermissionRequested { id, tool, .. } = &asked.body else {
         panic!()
     };
     assert_eq!(tool, "Change");
-    house
+    runtime
         .command(Command::Permit {
             session: session.clone(),
             permission: id.clone(),
@@ -47,15 +49,15 @@ async fn a_person_is_asked_and_the_command_waits_for_the_answer() {
         ),
     ];
     for (said, wanted) in table {
-        let house = plan(changing(), ToolExposure::Skills)
+        let runtime = plan(changing(), ToolExposure::Skills)
             .asking(PermissionMode::Ask)
             .build();
-        let session = house.post_as("clerk", "go").await;
-        answer(&house, &session, said).await;
-        house.wait_for_run(&session).await;
-        let story = house.transcript(&session).await;
+        let session = runtime.post_as("clerk", "go").await;
+        answer(&runtime, &session, said).await;
+        runtime.wait_for_run(&session).await;
+        let story = runtime.transcript(&session).await;
         assert!(story.contains(wanted), "{story}");
-        house.verify().await;
+        runtime.verify().await;
     }
 }
 
@@ -72,14 +74,16 @@ async fn a_question_is_taken_back_when_the_command_ends_without_the_answer() {
             }
         }
     });
-    let house = plan(shell, ToolExposure::Skills)
+    let runtime = plan(shell, ToolExposure::Skills)
         .asking(PermissionMode::Ask)
         .build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_event(&session, "permission.requested").await;
+    let session = runtime.post_as("clerk", "go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
     leave.notify_one();
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Bash done: left"), "{story}");
     assert_eq!(
         story.matches("answer   Deny by cancelled").count(),
@@ -91,24 +95,26 @@ async fn a_question_is_taken_back_when_the_command_ends_without_the_answer() {
         1,
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn nobody_answers_a_question_that_died_with_its_command() {
-    let house = plan(changing(), ToolExposure::Skills)
+    let runtime = plan(changing(), ToolExposure::Skills)
         .asking(PermissionMode::Ask)
         .build();
-    let session = house.post_as("clerk", "go").await;
-    house.wait_for_event(&session, "permission.requested").await;
-    let house = house
+    let session = runtime.post_as("clerk", "go").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    let runtime = runtime
         .crash(plan(changing(), ToolExposure::Skills).asking(PermissionMode::Ask))
         .await;
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("answer   Deny by interrupted"), "{story}");
     assert!(story.contains("tool     Bash unknown"), "{story}");
     assert_eq!(story.matches("asks     Change").count(), 1, "{story}");
-    house.verify().await;
+    runtime.verify().await;
 }

@@ -25,9 +25,9 @@ fn held(effect: Effect) -> (TestRuntimeBuilder, ProbeGate) {
     (plan, keeper)
 }
 
-async fn under_way(house: &TestRuntime) -> rooftree_protocol::SessionId {
-    let session = house.post_as("clerk", "go").await;
-    house
+async fn under_way(runtime: &TestRuntime) -> rooftree_protocol::SessionId {
+    let session = runtime.post_as("clerk", "go").await;
+    runtime
         .wait_until(&session, "the call from inside", |event| {
             matches!(&event.body, rooftree_protocol::EventBody::ToolStarted { tool, .. } if tool == "Held")
         })
@@ -39,16 +39,16 @@ async fn under_way(house: &TestRuntime) -> rooftree_protocol::SessionId {
 async fn after_a_crash_both_calls_say_that_nobody_knows_and_neither_is_made_again() {
     for effect in [Effect::ReadOnly, Effect::LocalMutation] {
         let (before, _keeper) = held(effect);
-        let house = before.build();
-        let session = under_way(&house).await;
+        let runtime = before.build();
+        let session = under_way(&runtime).await;
         let (after, keeper) = held(effect);
-        let house = house.crash(after).await;
-        house.recover().await;
+        let runtime = runtime.crash(after).await;
+        runtime.recover().await;
         assert_eq!(
-            house.wait_for_run(&session).await.status,
+            runtime.wait_for_run(&session).await.status,
             RunStatus::Completed
         );
-        let story = house.transcript(&session).await;
+        let story = runtime.transcript(&session).await;
         assert_eq!(
             story
                 .matches("tool     Held unknown: unknown: interrupted")
@@ -64,48 +64,48 @@ async fn after_a_crash_both_calls_say_that_nobody_knows_and_neither_is_made_agai
             "{story}"
         );
         assert_eq!(keeper.started(), 0, "it was made again");
-        house.verify().await;
+        runtime.verify().await;
     }
 }
 
 #[tokio::test]
 async fn a_cancelled_run_stops_the_calls_of_its_commands() {
     let (plan, _keeper) = held(Effect::LocalMutation);
-    let house = plan.build();
-    let session = under_way(&house).await;
-    house
+    let runtime = plan.build();
+    let session = under_way(&runtime).await;
+    runtime
         .command(Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Cancelled
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Held cancelled"), "{story}");
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn a_stopped_runtime_leaves_no_call_from_inside_open() {
     let (before, _keeper) = held(Effect::ReadOnly);
-    let house = before.build();
-    let session = under_way(&house).await;
+    let runtime = before.build();
+    let session = under_way(&runtime).await;
     let (after, keeper) = held(Effect::ReadOnly);
-    let house = house.reopen(after).await;
+    let runtime = runtime.reopen(after).await;
     keeper.open(10);
-    house.recover().await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Held cancelled"), "{story}");
     assert_eq!(
         keeper.started(),
         0,
         "the command is made again without being asked for: {story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -124,19 +124,19 @@ async fn when_the_command_ends_so_does_the_call_it_left() {
     let (probe, keeper) = ProbeTool::gated("Held", Effect::LocalMutation);
     let mut plan = plan(shell, ToolExposure::Skills);
     plan.tools = Toolset::new(plan.tools.iter().cloned().chain([probe]));
-    let house = plan.build();
-    let session = under_way(&house).await;
+    let runtime = plan.build();
+    let session = under_way(&runtime).await;
     leave.notify_one();
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(story.contains("tool     Bash done: left"), "{story}");
     assert!(
         story.contains("tool     Held failed: stopped half-way"),
         "{story}"
     );
     assert_eq!(keeper.started(), 1);
-    house.verify().await;
+    runtime.verify().await;
 }

@@ -51,8 +51,8 @@ async fn what_a_child_does_is_asked_about_with_its_own_id_and_depth() {
         HookPoint::SessionStart,
     ];
     let hooks = points.map(|point| asked(point, &keeps(&log))).to_vec();
-    let (house, session, _) = story_of(delegating(hooks, helper())).await;
-    let child = house.children(&session).await.remove(0);
+    let (runtime, session, _) = story_of(delegating(hooks, helper())).await;
+    let child = runtime.children(&session).await.remove(0);
     let told = kept(&log);
     let inside: Vec<&Value> = told
         .iter()
@@ -132,18 +132,18 @@ async fn an_agents_own_hooks_are_asked_while_it_works_and_its_end_is_that_of_a_s
 #[tokio::test]
 async fn a_childs_end_can_be_put_off_too() {
     let once = r#"grep -q '"stop_hook_active":true' && exit 0; echo 'look closer' >&2; exit 2"#;
-    let (house, session, _) = story_of(delegating(
+    let (runtime, session, _) = story_of(delegating(
         vec![asked(HookPoint::SubagentStop, once)],
         helper(),
     ))
     .await;
-    let child = house.children(&session).await.remove(0);
-    let story = house.transcript(&child.id).await;
+    let child = runtime.children(&session).await.remove(0);
+    let story = runtime.transcript(&child.id).await;
     assert!(
         story.contains("hook     SubagentStop blocks: look closer"),
         "{story}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn the_first_agents_own_hooks_hear_of_the_beginning_and_the_end_of_the_ses
         hooks: Some(own),
         ..AgentDefinition::new("lead")
     };
-    let (house, _, _) = story_of(with([say("done")], vec![]).agent(lead)).await;
-    house.close().await;
+    let (runtime, _, _) = story_of(with([say("done")], vec![]).agent(lead)).await;
+    runtime.close().await;
     let told = kept(&log);
     let names: Vec<&str> = told
         .iter()

@@ -67,11 +67,11 @@ async fn said(hooks: Vec<ConfiguredHook>) -> (String, String) {
     ];
     let mut plan = with(entries, hooks).tools(Toolset::new([asker()]));
     plan.policy.mode = PermissionMode::Bypass;
-    let house = plan.build();
-    let session = house.post("go").await;
-    let text = house.wait_for_run(&session).await.text;
-    let told = told(&house, &session).await;
-    house.close().await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let text = runtime.wait_for_run(&session).await.text;
+    let told = told(&runtime, &session).await;
+    runtime.close().await;
     (text, told)
 }
 

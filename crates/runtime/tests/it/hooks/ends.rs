@@ -15,8 +15,8 @@ async fn a_run_that_wants_to_end_can_be_made_to_go_on_and_reads_why() {
         [say("done"), say("tests are green")],
         vec![asked(HookPoint::Stop, once)],
     );
-    let (house, session, story) = story_of(plan).await;
-    let end = house.wait_for_run(&session).await;
+    let (runtime, session, story) = story_of(plan).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.text.as_str()),
         (RunStatus::Completed, "tests are green")
@@ -25,12 +25,12 @@ async fn a_run_that_wants_to_end_can_be_made_to_go_on_and_reads_why() {
         story.contains("hook     Stop blocks: run the tests first"),
         "{story}"
     );
-    let read = last_read(&house);
+    let read = last_read(&runtime);
     assert!(
         read.contains("run the tests first") && read.contains("system_message"),
         "{read}"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -42,8 +42,8 @@ async fn an_end_is_not_put_off_for_ever() {
         [say("done").times(20)],
         vec![asked(HookPoint::Stop, &never)],
     );
-    let (house, session, story) = story_of(plan).await;
-    let end = house.wait_for_run(&session).await;
+    let (runtime, session, story) = story_of(plan).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.turns), (RunStatus::Completed, 6));
     assert_eq!(story.matches("Stop blocks").count(), 5);
     assert!(story.contains("notice   hook"), "{story}");
@@ -63,9 +63,12 @@ async fn a_run_that_fails_is_told_of_and_not_held() {
         asked(HookPoint::StopFailure, &super::keeps(&log)),
         asked(HookPoint::Stop, "exit 2"),
     ];
-    let (house, session, _) = story_of(with([], hooks)).await;
-    assert_eq!(house.wait_for_run(&session).await.status, RunStatus::Failed);
-    house.close().await;
+    let (runtime, session, _) = story_of(with([], hooks)).await;
+    assert_eq!(
+        runtime.wait_for_run(&session).await.status,
+        RunStatus::Failed
+    );
+    runtime.close().await;
     let told = kept(&log).remove(0);
     assert_eq!(
         (&told["hook_event_name"], &told["error"]),
@@ -81,20 +84,20 @@ async fn growing(
     let long = say("noted").agent("lead").matching(".*");
     let mut plan = with([summary, long], hooks);
     plan.window = Some(2_000);
-    let house = plan.build();
-    let session = house.post(&"x".repeat(1_500)).await;
-    house.wait_for_run(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post(&"x".repeat(1_500)).await;
+    runtime.wait_for_run(&session).await;
     for number in 2..7 {
-        house.post_to(&session, &"y".repeat(1_500)).await;
-        house.wait_for_nth_run(&session, number).await;
+        runtime.post_to(&session, &"y".repeat(1_500)).await;
+        runtime.wait_for_nth_run(&session, number).await;
     }
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let shrunk = events
         .iter()
         .filter(|event| matches!(event.body, EventBody::ContextCompacted(_)))
         .count();
-    let story = house.transcript(&session).await;
-    (house, story, shrunk)
+    let story = runtime.transcript(&session).await;
+    (runtime, story, shrunk)
 }
 
 #[tokio::test]
@@ -123,7 +126,7 @@ async fn what_was_made_smaller_is_told_with_the_summary_and_can_be_added_to() {
             "echo remember the rules",
         ),
     ];
-    let (house, _, shrunk) = growing(hooks).await;
+    let (runtime, _, shrunk) = growing(hooks).await;
     assert_eq!(kept(&log).len(), shrunk);
     let told = kept(&log).remove(0);
     assert!(
@@ -134,7 +137,7 @@ async fn what_was_made_smaller_is_told_with_the_summary_and_can_be_added_to() {
         "{told}"
     );
     assert_eq!(told["trigger"], "auto");
-    let requests = house.model.requests();
+    let requests = runtime.model.requests();
     assert!(format!("{:?}", requests.last().unwrap().messages).contains("remember the rules"));
 }
 
@@ -144,9 +147,9 @@ async fn saying_that_it_should_end_at_the_end_ends_it_well() {
         HookPoint::Stop,
         &prints(&json!({"continue": false, "decision": "block", "reason": "x"})),
     );
-    let (house, session, _) = story_of(with([say("done")], vec![hook])).await;
+    let (runtime, session, _) = story_of(with([say("done")], vec![hook])).await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
 }

@@ -57,32 +57,34 @@ async fn every_point_that_a_file_may_name_is_met() {
     plan.window = Some(8_000);
     let mut around = ProjectContext::default();
     around.instructions.files.push("AGENTS.md".into());
-    plan.surroundings = around.into();
-    let house = plan.build();
-    let session = house.post("go").await;
-    let asked = house.wait_for_event(&session, "question.requested").await;
+    plan.project_context = around.into();
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let asked = runtime.wait_for_event(&session, "question.requested").await;
     let EventBody::QuestionRequested { id: question, .. } = &asked.body else {
         unreachable!()
     };
     let (question, reply) = (question.clone(), QuestionReply::Declined { because: None });
-    house.command(Command::Reply { question, reply }).await;
-    let asked = house.wait_for_event(&session, "permission.requested").await;
+    runtime.command(Command::Reply { question, reply }).await;
+    let asked = runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
     let EventBody::PermissionRequested { id: permission, .. } = &asked.body else {
         unreachable!()
     };
     let (permission, answer) = (permission.clone(), Answer::deny(None));
-    house
+    runtime
         .command(Command::Permit {
             session: session.clone(),
             permission,
             answer,
         })
         .await;
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     // A second prompt: the context is made smaller, then the provider refuses.
-    house.post_to(&session, &"more ".repeat(4_000)).await;
-    house.wait_for_nth_run(&session, 2).await;
-    house.close().await;
+    runtime.post_to(&session, &"more ".repeat(4_000)).await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    runtime.close().await;
     let told = kept(&log);
     let met: BTreeSet<&str> = told
         .iter()

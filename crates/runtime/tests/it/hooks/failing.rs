@@ -64,17 +64,17 @@ async fn a_program_that_does_not_answer_in_time_refuses_and_is_gone() {
             "(sleep 600 & echo $! > '{0}.tmp'; mv '{0}.tmp' '{0}'; wait)",
             begun.display()
         );
-        let house = doing(vec![asked(point, &script)]).build();
-        let session = house.post("go").await;
+        let runtime = doing(vec![asked(point, &script)]).build();
+        let session = runtime.post("go").await;
         appears(&begun).await;
-        house.clock.advance(Duration::from_secs(59));
+        runtime.clock.advance(Duration::from_secs(59));
         assert!(
-            !house.transcript(&session).await.contains("denied"),
+            !runtime.transcript(&session).await.contains("denied"),
             "its minute is not over"
         );
-        house.clock.advance(Duration::from_secs(2));
-        house.wait_for_run(&session).await;
-        let story = house.transcript(&session).await;
+        runtime.clock.advance(Duration::from_secs(2));
+        runtime.wait_for_run(&session).await;
+        let story = runtime.transcript(&session).await;
         assert!(story.contains("did not answer in time"), "{point}: {story}");
         assert!(!story.contains("Do done"), "{story}");
         is_gone(&begun).await;
@@ -89,14 +89,14 @@ async fn its_own_time_counts_where_it_says_one() {
         HookPoint::PreToolUse,
         &format!("touch '{}'; exec sleep 600", begun.display()),
     );
-    hook.patience = Duration::from_secs(5);
-    let house = doing(vec![hook]).build();
-    let session = house.post("go").await;
+    hook.timeout = Duration::from_secs(5);
+    let runtime = doing(vec![hook]).build();
+    let session = runtime.post("go").await;
     appears(&begun).await;
-    house.clock.advance(Duration::from_secs(6));
-    house.wait_for_run(&session).await;
+    runtime.clock.advance(Duration::from_secs(6));
+    runtime.wait_for_run(&session).await;
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("did not answer in time")
@@ -111,26 +111,26 @@ async fn a_run_that_is_cancelled_takes_the_program_with_it() {
         "(sleep 600 & echo $! > '{0}.tmp'; mv '{0}.tmp' '{0}'; wait)",
         begun.display()
     );
-    let house = doing(vec![asked(HookPoint::PreToolUse, &script)]).build();
-    let session = house.post("go").await;
+    let runtime = doing(vec![asked(HookPoint::PreToolUse, &script)]).build();
+    let session = runtime.post("go").await;
     appears(&begun).await;
-    house
+    runtime
         .command(Command::Cancel {
             session: session.clone(),
             run: None,
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Cancelled
     );
-    let story = house.transcript(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         story.contains("tool     Do cancelled: [cancelled]"),
         "{story}"
     );
     is_gone(&begun).await;
-    house.verify().await;
+    runtime.verify().await;
 }
 
 /// The program whose number a script has written is no more.
@@ -201,9 +201,9 @@ async fn a_program_need_not_read_what_it_is_told() {
         [say("fine")],
         vec![asked(HookPoint::UserPromptSubmit, "exec <&-; exit 0")],
     );
-    let house = plan.build();
-    let session = house.post(&long).await;
-    assert_eq!(house.wait_for_run(&session).await.text, "fine");
+    let runtime = plan.build();
+    let session = runtime.post(&long).await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "fine");
 }
 
 #[tokio::test]
@@ -212,11 +212,11 @@ async fn what_people_should_know_is_a_notice() {
         HookPoint::PostToolUse,
         &prints(&json!({"systemMessage": "mind the gap"})),
     );
-    let (house, session, _) = story_of(doing(vec![hook])).await;
-    let events = format!("{:?}", house.events(&session).await);
+    let (runtime, session, _) = story_of(doing(vec![hook])).await;
+    let events = format!("{:?}", runtime.events(&session).await);
     assert!(events.contains("mind the gap"));
     assert!(
-        !super::last_read(&house).contains("mind the gap"),
+        !super::last_read(&runtime).contains("mind the gap"),
         "it is for people"
     );
 }

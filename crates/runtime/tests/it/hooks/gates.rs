@@ -38,13 +38,13 @@ async fn exit_code_two_refuses_with_what_was_written_to_standard_error() {
         HookPoint::PreToolUse,
         "cat >/dev/null; echo 'not on Sundays' >&2; exit 2",
     );
-    let (house, session, story) = story_of(doing(vec![hook])).await;
+    let (runtime, session, story) = story_of(doing(vec![hook])).await;
     assert!(
         story.contains("tool     Do denied: [denied] not on Sundays"),
         "{story}"
     );
-    assert_eq!(house.wait_for_run(&session).await.denials.len(), 1);
-    house.verify().await;
+    assert_eq!(runtime.wait_for_run(&session).await.denials.len(), 1);
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_hook_is_asked_only_about_what_it_names() {
         asked_about(HookPoint::PreToolUse, "^D.$", &keeps(&log)),
         ruled,
     ];
-    let (house, session, story) = story_of(doing(hooks)).await;
+    let (runtime, session, story) = story_of(doing(hooks)).await;
     assert!(story.contains("tool     Do done: effect"), "{story}");
     let input = kept(&log).remove(0);
     assert_eq!(input["hook_event_name"], "PreToolUse");
@@ -82,7 +82,7 @@ async fn a_hook_is_asked_only_about_what_it_names() {
     );
     assert_eq!(
         (&input["session_id"], &input["cwd"]),
-        (&json!(session), &json!(house.path()))
+        (&json!(session), &json!(runtime.path()))
     );
     assert_eq!(
         (&input["permission_mode"], &input["agent_id"]),
@@ -100,7 +100,7 @@ async fn rewritten_arguments_are_what_is_made_and_the_journal_shows_both() {
         HookPoint::PreToolUse,
         &rewrites(json!({"say": "something else"})),
     );
-    let (house, session, story) = story_of(doing(vec![hook])).await;
+    let (runtime, session, story) = story_of(doing(vec![hook])).await;
     assert!(
         story.contains(r#"model    Do {"say":"effect"}"#),
         "what the model asked for: {story}"
@@ -109,7 +109,7 @@ async fn rewritten_arguments_are_what_is_made_and_the_journal_shows_both() {
         story.contains("tool     Do done: something else"),
         "{story}"
     );
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let intent = events.iter().find_map(|event| match &event.body {
         EventBody::ToolStarted {
             input, permitted, ..
@@ -129,21 +129,21 @@ async fn rewritten_arguments_are_checked_as_if_the_model_had_written_them() {
         vec![asked(HookPoint::PreToolUse, &secret("private/note.txt"))],
     );
     plan.policy.deny = vec![PermissionRule::parse("Write(private/**)").unwrap()];
-    let (house, _, story) = story_of(plan).await;
+    let (runtime, _, story) = story_of(plan).await;
     assert!(
         story.contains("Write denied: [denied] the deny rule"),
         "{story}"
     );
-    assert!(!house.path().join("private").exists() && !house.path().join("note.txt").exists());
+    assert!(!runtime.path().join("private").exists() && !runtime.path().join("note.txt").exists());
 
     let broken = rewrites(json!({"file_path": 7}));
-    let (house, _, story) = story_of(writing(
+    let (runtime, _, story) = story_of(writing(
         "note.txt",
         vec![asked(HookPoint::PreToolUse, &broken)],
     ))
     .await;
     assert!(story.contains("Write failed:"), "{story}");
-    assert!(!house.path().join("note.txt").exists());
+    assert!(!runtime.path().join("note.txt").exists());
 
     let mut plan = writing(
         "note.txt",
@@ -267,14 +267,14 @@ async fn a_hook_can_end_the_whole_run() {
         HookPoint::PreToolUse,
         &prints(&json!({"continue": false, "stopReason": "enough"})),
     );
-    let (house, session, story) = story_of(doing(vec![hook])).await;
+    let (runtime, session, story) = story_of(doing(vec![hook])).await;
     assert!(
         story.contains("tool     Do cancelled") && story.contains("stopped the run: enough"),
         "{story}"
     );
-    assert_eq!(house.model.requests().len(), 1);
-    assert!(house.wait_for_run(&session).await.error.is_some());
-    house.verify().await;
+    assert_eq!(runtime.model.requests().len(), 1);
+    assert!(runtime.wait_for_run(&session).await.error.is_some());
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -293,9 +293,9 @@ async fn calls_that_run_together_are_each_asked_about_once() {
     let plan = with(entries, vec![asked(HookPoint::PreToolUse, &guard)]).tools(Toolset::new([
         rooftree_testkit::ProbeTool::open("Look", Effect::ReadOnly),
     ]));
-    let (house, session, _) = story_of(plan).await;
+    let (runtime, session, _) = story_of(plan).await;
     assert_eq!(kept(&log).len(), 3);
-    assert_eq!(house.wait_for_run(&session).await.denials.len(), 1);
+    assert_eq!(runtime.wait_for_run(&session).await.denials.len(), 1);
 }
 
 /// A model that delegates.

@@ -22,22 +22,22 @@ async fn words_about_a_result_are_read_right_after_all_results() {
     ];
     let plan =
         with(entries, hooks).tools(Toolset::new([ProbeTool::open("Look", Effect::ReadOnly)]));
-    let (house, session, story) = story_of(plan).await;
+    let (runtime, session, story) = story_of(plan).await;
     assert!(
         story.contains("hook     PostToolUse blocks: a is untidy"),
         "{story}"
     );
-    let read = last_read(&house);
+    let read = last_read(&runtime);
     let places = ["Results(", "a is untidy", "formatted"].map(|text| read.find(text));
     assert!(
         places.iter().all(Option::is_some) && places.is_sorted(),
         "{places:?} in {read}"
     );
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Completed
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -66,10 +66,11 @@ async fn after_all_calls_of_a_reply_a_hook_can_end_the_run() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
     let script = format!("{}; echo that is enough >&2; exit 2", keeps(&log));
-    let (house, session, _) = story_of(doing(vec![asked(HookPoint::PostToolBatch, &script)])).await;
-    let end = house.wait_for_run(&session).await;
+    let (runtime, session, _) =
+        story_of(doing(vec![asked(HookPoint::PostToolBatch, &script)])).await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(end.error.unwrap().message.contains("that is enough"));
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(runtime.model.requests().len(), 1);
     assert_eq!(kept(&log)[0]["tool_calls"][0]["tool_name"], "Do");
 }
 
@@ -91,13 +92,13 @@ async fn an_item_of_the_todo_list_is_not_ticked_off_before_a_hook_is_content() {
         ),
     ];
     let entries = [list("in_progress"), list("completed"), say("done")];
-    let (house, session, story) = story_of(with(entries, hooks).tools(tools)).await;
-    let read = last_read(&house);
+    let (runtime, session, story) = story_of(with(entries, hooks).tools(tools)).await;
+    let read = last_read(&runtime);
     assert!(
         read.contains("the tests are red") && read.contains("no naps"),
         "{read}"
     );
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let last = events.iter().rev().find_map(|event| match &event.body {
         rooftree_protocol::EventBody::TodoUpdated { items } => Some(items.clone()),
         _ => None,

@@ -67,17 +67,17 @@ async fn attacked(hooks: Vec<ConfiguredHook>, attack: Option<Attack>) -> (TestRu
         say("done"),
     ];
     let tools = Toolset::new([look, ProbeTool::open("Do", Effect::LocalMutation)]);
-    let house = with(entries, hooks).tools(tools).build();
-    write(&house.path().join("scripts/check.sh"), GOOD);
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
+    let runtime = with(entries, hooks).tools(tools).build();
+    write(&runtime.path().join("scripts/check.sh"), GOOD);
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
     if let Some(attack) = attack {
-        attack(house.path());
+        attack(runtime.path());
     }
     keeper.open(1);
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await + &told(&house, &session).await;
-    (house, story)
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await + &told(&runtime, &session).await;
+    (runtime, story)
 }
 
 fn guards() -> Vec<ConfiguredHook> {
@@ -99,14 +99,14 @@ fn guards() -> Vec<ConfiguredHook> {
 async fn as_long_as_nobody_changes_it_a_script_is_run() {
     for hook in guards() {
         let name = hook.name().to_owned();
-        let (house, story) = attacked(
+        let (runtime, story) = attacked(
             vec![hook, asked(HookPoint::Stop, "sh scripts/check.sh")],
             None,
         )
         .await;
         assert!(story.contains("tool     Do done"), "{name}: {story}");
-        let good = fs::read_to_string(house.path().join("good"));
-        let inner = fs::read_to_string(house.path().join("scripts/good"));
+        let good = fs::read_to_string(runtime.path().join("good"));
+        let inner = fs::read_to_string(runtime.path().join("scripts/good"));
         let runs = [good, inner]
             .into_iter()
             .flatten()
@@ -123,9 +123,9 @@ async fn a_guard_whose_script_was_changed_refuses_and_is_not_run() {
             // Whoever says that a failure lets it pass did not mean this one.
             hook.on_failure = HookFailureMode::Open;
             let name = hook.name().to_owned();
-            let (house, story) = attacked(vec![hook], Some(attack)).await;
+            let (runtime, story) = attacked(vec![hook], Some(attack)).await;
             assert!(
-                !house.path().join("evil").exists(),
+                !runtime.path().join("evil").exists(),
                 "{how}: `{name}` ran it: {story}"
             );
             assert!(
@@ -143,13 +143,13 @@ async fn a_guard_whose_script_was_changed_refuses_and_is_not_run() {
 #[tokio::test]
 async fn where_nothing_waits_to_pass_it_is_left_out_and_people_are_told() {
     for (how, attack) in ATTACKS {
-        let (house, story) = attacked(
+        let (runtime, story) = attacked(
             vec![asked(HookPoint::Stop, "sh scripts/check.sh")],
             Some(attack),
         )
         .await;
         assert!(
-            !house.path().join("evil").exists(),
+            !runtime.path().join("evil").exists(),
             "{how}: it ran: {story}"
         );
         assert!(
@@ -166,9 +166,9 @@ async fn a_script_that_was_not_there_is_not_run_when_an_agent_has_written_it() {
         HookPoint::Stop,
         "[ ! -e scripts/more.sh ] || sh scripts/more.sh",
     );
-    let (house, story) = attacked(vec![hook], Some(plant)).await;
+    let (runtime, story) = attacked(vec![hook], Some(plant)).await;
     assert!(
-        !house.path().join("evil").exists() && story.contains("is not what it was"),
+        !runtime.path().join("evil").exists() && story.contains("is not what it was"),
         "{story}"
     );
 }
@@ -227,16 +227,16 @@ async fn an_agent_is_not_given_a_script_that_was_changed_before_it_was_asked() {
         .with_delegation(tools)
         .agent(helper);
     plan.hooks.project = Some(project.path().into());
-    let house = plan.build();
+    let runtime = plan.build();
     // The session works in a copy of the project.
-    write(&house.path().join("scripts/check.sh"), GOOD);
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
-    write(&house.path().join("scripts/check.sh"), EVIL);
+    write(&runtime.path().join("scripts/check.sh"), GOOD);
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    write(&runtime.path().join("scripts/check.sh"), EVIL);
     keeper.open(1);
-    let end = house.wait_for_run(&session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(end.text.contains("is not what it was"), "{}", end.text);
-    assert!(!house.path().join("evil").exists());
+    assert!(!runtime.path().join("evil").exists());
 }
 
 #[tokio::test]
@@ -260,10 +260,10 @@ async fn a_tool_changes_what_a_hook_runs_only_if_somebody_says_so() {
     plan.tools = rooftree_tools::builtin(std::sync::Arc::new(
         rooftree_tools::BackgroundProcesses::new(|| 1),
     ));
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert_eq!(fs::read_to_string(&script).unwrap(), GOOD, "{story}");
     assert!(
         story.contains("Write denied") && other.exists(),
@@ -352,14 +352,14 @@ async fn where_nothing_can_confine_a_projects_hook_it_is_refused_or_said() {
         let mut plan = super::doing(vec![hook]);
         plan.hooks.confined = confined;
         plan.sandbox.confinement.mode = mode;
-        let (house, session, story) = super::story_of(plan).await;
-        let story = story + &told(&house, &session).await;
+        let (runtime, session, story) = super::story_of(plan).await;
+        let story = story + &told(&runtime, &session).await;
         assert!(
             story.contains(wanted) && story.contains(words),
             "{mode:?} {level:?} {confined:?}: {story}"
         );
         assert_eq!(
-            house.path().join("ran").exists(),
+            runtime.path().join("ran").exists(),
             wanted == "Do done",
             "{mode:?} {level:?}: {story}"
         );

@@ -35,8 +35,10 @@ fn counted() -> (Arc<dyn Tool>, ProbeGate) {
     (tool, keeper)
 }
 
-async fn question(house: &TestRuntime, session: &SessionId) -> (PermissionId, String) {
-    let asked = house.wait_for_event(session, "permission.requested").await;
+async fn question(runtime: &TestRuntime, session: &SessionId) -> (PermissionId, String) {
+    let asked = runtime
+        .wait_for_event(session, "permission.requested")
+        .await;
     let EventBody::PermissionRequested { id, digest, .. } = &asked.body else {
         panic!()
     };
@@ -54,66 +56,68 @@ fn permit(session: &SessionId, permission: &PermissionId, answer: Answer) -> Com
 #[tokio::test]
 async fn a_question_stands_after_a_crash_and_its_answer_makes_the_very_call_once() {
     let (tool, _) = counted();
-    let house = plan(once(), tool).build();
-    let session = house.post("go").await;
-    let (id, _) = question(&house, &session).await;
+    let runtime = plan(once(), tool).build();
+    let session = runtime.post("go").await;
+    let (id, _) = question(&runtime, &session).await;
     let (tool, keeper) = counted();
-    let house = house.crash(plan(once(), tool)).await;
-    house.recover().await;
-    assert_eq!(question(&house, &session).await.0, id);
-    house
+    let runtime = runtime.crash(plan(once(), tool)).await;
+    runtime.recover().await;
+    assert_eq!(question(&runtime, &session).await.0, id);
+    runtime
         .command(permit(&session, &id, yes(PermissionScope::Once)))
         .await;
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
     assert_eq!(
-        house.transcript(&session).await.matches("asks").count(),
+        runtime.transcript(&session).await.matches("asks").count(),
         1,
         "it was asked once"
     );
     assert!(
-        house.model.requests().len() == 1,
+        runtime.model.requests().len() == 1,
         "the reply that called was not asked for again"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn an_answer_given_while_nobody_is_there_is_found_when_somebody_is() {
     let (tool, _) = counted();
-    let house = plan(once(), tool).build();
-    let session = house.post("go").await;
-    let (id, _) = question(&house, &session).await;
+    let runtime = plan(once(), tool).build();
+    let session = runtime.post("go").await;
+    let (id, _) = question(&runtime, &session).await;
     let (tool, keeper) = counted();
     // Whoever goes on cannot ask anybody, and need not.
     let mut headless = plan(once(), tool);
-    headless.asking = rooftree_runtime::ApprovalSource::Nobody;
-    let house = house.crash(headless).await;
+    headless.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    let runtime = runtime.crash(headless).await;
     let response = InquiryResponse::Permission(yes(PermissionScope::Once));
-    let store = house.handle.store().clone();
-    let now = house.clock.now();
+    let store = runtime.handle.store().clone();
+    let now = runtime.clock.now();
     rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "phone", now)
         .await
         .unwrap();
-    house.recover().await;
-    house.wait_for_run(&session).await;
+    runtime.recover().await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
-    let resolved = house.wait_for_event(&session, "permission.resolved").await;
+    let resolved = runtime
+        .wait_for_event(&session, "permission.resolved")
+        .await;
     assert!(matches!(&resolved.body, EventBody::PermissionResolved { by, .. } if by == "phone"));
 }
 
 #[tokio::test]
 async fn of_two_who_answer_the_first_wins_and_the_other_is_told() {
     let (tool, keeper) = counted();
-    let house = plan(once(), tool).build();
-    let session = house.post("go").await;
-    let (id, _) = question(&house, &session).await;
+    let runtime = plan(once(), tool).build();
+    let session = runtime.post("go").await;
+    let (id, _) = question(&runtime, &session).await;
     let answers = [
         yes(PermissionScope::Once),
         Answer::deny(None),
         Answer::deny(None),
     ];
-    let sent = answers.map(|answer| house.handle.send(permit(&session, &id, answer)));
+    let sent = answers.map(|answer| runtime.handle.send(permit(&session, &id, answer)));
     let outcomes = futures::future::join_all(sent).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     let refused = outcomes
@@ -122,9 +126,9 @@ async fn of_two_who_answer_the_first_wins_and_the_other_is_told() {
         .unwrap()
         .problem();
     assert!(refused.message.contains("settled already"), "{refused}");
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(
-        house
+        runtime
             .transcript(&session)
             .await
             .matches("permission")
@@ -138,14 +142,14 @@ async fn of_two_who_answer_the_first_wins_and_the_other_is_told() {
 #[tokio::test]
 async fn an_answer_to_something_else_is_refused() {
     let (tool, keeper) = counted();
-    let house = plan(once(), tool).build();
-    let session = house.post("go").await;
-    let (id, digest) = question(&house, &session).await;
+    let runtime = plan(once(), tool).build();
+    let session = runtime.post("go").await;
+    let (id, digest) = question(&runtime, &session).await;
     let stale = Answer {
         digest: Some("0".repeat(64)),
         ..yes(PermissionScope::Once)
     };
-    let refused = house
+    let refused = runtime
         .handle
         .send(permit(&session, &id, stale))
         .await
@@ -160,8 +164,8 @@ async fn an_answer_to_something_else_is_refused() {
         digest: Some(digest),
         ..yes(PermissionScope::Once)
     };
-    house.command(permit(&session, &id, right)).await;
-    house.wait_for_run(&session).await;
+    runtime.command(permit(&session, &id, right)).await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
 }
 
@@ -200,47 +204,47 @@ impl Tool for Newer {
 async fn a_yes_does_not_hold_for_a_call_that_has_become_another_one() {
     for is_answered in [true, false] {
         let (tool, _) = counted();
-        let house = plan(once(), tool).build();
-        let session = house.post("go").await;
-        let (id, _) = question(&house, &session).await;
+        let runtime = plan(once(), tool).build();
+        let session = runtime.post("go").await;
+        let (id, _) = question(&runtime, &session).await;
         let (tool, keeper) = counted();
-        let house = house.reopen(plan(once(), Arc::new(Newer(tool)))).await;
+        let runtime = runtime.reopen(plan(once(), Arc::new(Newer(tool)))).await;
         if is_answered {
             let response = InquiryResponse::Permission(yes(PermissionScope::Once));
-            let store = house.handle.store().clone();
-            let now = house.clock.now();
+            let store = runtime.handle.store().clone();
+            let now = runtime.clock.now();
             rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "ann", now)
                 .await
                 .unwrap();
         }
-        house.recover().await;
-        house.wait_for_run(&session).await;
+        runtime.recover().await;
+        runtime.wait_for_run(&session).await;
         assert_eq!(keeper.started(), 0);
-        let story = house.transcript(&session).await;
+        let story = runtime.transcript(&session).await;
         assert!(
             story.contains("the call is not the one that was asked about"),
             "{is_answered}: {story}"
         );
-        house.verify().await;
+        runtime.verify().await;
     }
 }
 
 #[tokio::test]
 async fn a_question_is_as_old_after_a_restart_as_it_was_before() {
     let (tool, _) = counted();
-    let house = plan(once(), tool).build();
-    let session = house.post("go").await;
-    question(&house, &session).await;
-    house.clock.advance(Duration::from_secs(3500));
+    let runtime = plan(once(), tool).build();
+    let session = runtime.post("go").await;
+    question(&runtime, &session).await;
+    runtime.clock.advance(Duration::from_secs(3500));
     let (tool, keeper) = counted();
-    let house = house.crash(plan(once(), tool)).await;
-    house.recover().await;
+    let runtime = runtime.crash(plan(once(), tool)).await;
+    runtime.recover().await;
     tokio::time::sleep(Duration::from_millis(20)).await;
-    house.clock.advance(Duration::from_secs(60));
-    house.wait_for_run(&session).await;
+    runtime.clock.advance(Duration::from_secs(60));
+    runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 0);
     assert!(
-        house
+        runtime
             .transcript(&session)
             .await
             .contains("nobody answered in time")
@@ -268,15 +272,15 @@ fn delegating(mode: serde_json::Value) -> Vec<ScriptEntry> {
 async fn a_child_in_background_asks_and_is_answered_after_a_crash() {
     let script = || delegating(json!({"run_in_background": true}));
     let (tool, _) = counted();
-    let house = plan(script(), tool).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0).id;
-    let (id, _) = question(&house, &child).await;
+    let runtime = plan(script(), tool).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0).id;
+    let (id, _) = question(&runtime, &child).await;
     let (tool, keeper) = counted();
-    let house = house.crash(plan(script(), tool)).await;
-    house.recover().await;
-    let open = house
+    let runtime = runtime.crash(plan(script(), tool)).await;
+    runtime.recover().await;
+    let open = runtime
         .handle
         .store()
         .inquiries(Some(&session))
@@ -286,28 +290,28 @@ async fn a_child_in_background_asks_and_is_answered_after_a_crash() {
         open.iter().map(|open| open.id.as_str()).collect::<Vec<_>>(),
         [id.as_str()]
     );
-    house
+    runtime
         .command(permit(&child, &id, yes(PermissionScope::Once)))
         .await;
-    let end = house.wait_for_nth_run(&session, 2).await;
+    let end = runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(end.text, "heard");
     assert_eq!(keeper.started(), 1);
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn what_a_child_asks_is_told_silently_to_the_session_a_person_talks_to() {
     let (tool, _) = counted();
-    let house = plan(delegating(json!({"run_in_background": true})), tool).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0).id;
-    let (id, _) = question(&house, &child).await;
-    house
+    let runtime = plan(delegating(json!({"run_in_background": true})), tool).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0).id;
+    let (id, _) = question(&runtime, &child).await;
+    runtime
         .command(permit(&child, &id, yes(PermissionScope::Once)))
         .await;
-    house.wait_for_nth_run(&session, 2).await;
-    let told: Vec<String> = house
+    runtime.wait_for_nth_run(&session, 2).await;
+    let told: Vec<String> = runtime
         .events(&session)
         .await
         .iter()
@@ -339,25 +343,30 @@ async fn a_yes_for_the_session_holds_for_whoever_works_for_it_and_after_a_restar
         entries
     };
     let (tool, _) = counted();
-    let house = plan(script(), tool).build();
-    let session = house.post("go").await;
+    let runtime = plan(script(), tool).build();
+    let session = runtime.post("go").await;
     let child = loop {
-        match house.children(&session).await.pop() {
+        match runtime.children(&session).await.pop() {
             Some(child) => break child.id,
             None => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     };
-    let (id, _) = question(&house, &child).await;
-    house
+    let (id, _) = question(&runtime, &child).await;
+    runtime
         .command(permit(&child, &id, yes(PermissionScope::Session)))
         .await;
-    house.wait_for_run(&session).await;
+    runtime.wait_for_run(&session).await;
     let (tool, keeper) = counted();
-    let house = house.reopen(plan(script(), tool)).await;
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
+    let runtime = runtime.reopen(plan(script(), tool)).await;
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(keeper.started(), 1, "it was not asked about again");
-    assert!(!house.transcript(&session).await.contains("asks     Change"));
+    assert!(
+        !runtime
+            .transcript(&session)
+            .await
+            .contains("asks     Change")
+    );
 }
 
 #[tokio::test]
@@ -370,28 +379,28 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
             .calls([call("Change", json!({"say": "x"}))])
             .matching("again"),
     ];
-    let house = plan(twice, tool).build();
-    let store = house.handle.store().clone();
+    let runtime = plan(twice, tool).build();
+    let store = runtime.handle.store().clone();
     let rule = |scope| RuleRow {
         number: 0,
         kind: RuleKind::Allow,
         rule: "Change(x)".into(),
         scope,
         by: "ann".into(),
-        at: house.clock.now(),
+        at: runtime.clock.now(),
     };
     store
         .put_rule(rule(RuleScope::Project("/somewhere/else".into())))
         .await
         .unwrap();
     let number = store
-        .put_rule(rule(RuleScope::Project(house.path().into())))
+        .put_rule(rule(RuleScope::Project(runtime.path().into())))
         .await
         .unwrap();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
     assert!(store.remove_rule(number).await.unwrap());
-    house.post_to(&session, "again").await;
-    question(&house, &session).await;
+    runtime.post_to(&session, "again").await;
+    question(&runtime, &session).await;
 }

@@ -82,15 +82,15 @@ async fn after_something_from_outside_commands_are_asked_about_and_edits_are_not
         ]),
         say("done"),
     ];
-    let house = plan(entries).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
-    let events = house.events(&session).await;
+    let runtime = plan(entries).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
+    let events = runtime.events(&session).await;
     assert_eq!(
         (made(&events, "Shell"), made(&events, "Change")),
         (1, 1),
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
     assert_eq!(end.denials.len(), 2);
     assert!(end.outside);
@@ -115,21 +115,21 @@ async fn s_l8_a_command_that_prints_what_another_machine_says_makes_auto_wary() 
             say("").calls([shell("as the page says")]),
             say("done"),
         ];
-        let house = plan(entries).build();
-        let session = house.post("go").await;
-        let end = house.wait_for_run(&session).await;
-        let events = house.events(&session).await;
+        let runtime = plan(entries).build();
+        let session = runtime.post("go").await;
+        let end = runtime.wait_for_run(&session).await;
+        let events = runtime.events(&session).await;
         assert_eq!(
             made(&events, "Bash"),
             1,
             "{command}: {}",
-            house.transcript(&session).await
+            runtime.transcript(&session).await
         );
         assert_eq!(
             made(&events, "Shell"),
             more,
             "{command}: {}",
-            house.transcript(&session).await
+            runtime.transcript(&session).await
         );
         assert_eq!(end.outside, more == 0, "{command}");
     }
@@ -163,9 +163,9 @@ async fn what_a_child_read_outside_makes_its_parent_wary_too() {
             say("").agent("task").calls([call("Page", json!({}))]),
             say("the page says: run curl evil").agent("task"),
         ];
-        let house = plan(entries).build();
-        let session = house.post("go").await;
-        house
+        let runtime = plan(entries).build();
+        let session = runtime.post("go").await;
+        runtime
             .wait_until(
                 &session,
                 "a denial",
@@ -173,10 +173,10 @@ async fn what_a_child_read_outside_makes_its_parent_wary_too() {
             )
             .await;
         assert_eq!(
-            made(&house.events(&session).await, "Shell"),
+            made(&runtime.events(&session).await, "Shell"),
             0,
             "{}",
-            house.transcript(&session).await
+            runtime.transcript(&session).await
         );
     }
 }
@@ -191,11 +191,11 @@ async fn whoever_is_asked_by_one_who_read_something_outside_is_as_wary() {
         say("").agent("task").calls([shell("curl evil")]),
         say("it was denied").agent("task"),
     ];
-    let house = plan(entries).build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0).id;
-    assert_eq!(made(&house.events(&child).await, "Shell"), 0);
+    let runtime = plan(entries).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0).id;
+    assert_eq!(made(&runtime.events(&child).await, "Shell"), 0);
 }
 
 #[tokio::test]
@@ -207,17 +207,17 @@ async fn rules_still_hold_and_a_new_context_has_read_nothing() {
     ];
     let mut plan = plan(entries);
     plan.policy.allow = vec![PermissionRule::parse("Shell(ls)").unwrap()];
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    assert_eq!(made(&house.events(&session).await, "Shell"), 1);
-    house
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    assert_eq!(made(&runtime.events(&session).await, "Shell"), 1);
+    runtime
         .command(rooftree_protocol::Command::Clear {
             session: session.clone(),
         })
         .await;
-    house.wait_for_event(&session, "session.cleared").await;
-    house.post_to(&session, "again").await;
-    house.wait_for_nth_run(&session, 2).await;
-    assert_eq!(made(&house.events(&session).await, "Shell"), 2);
+    runtime.wait_for_event(&session, "session.cleared").await;
+    runtime.post_to(&session, "again").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    assert_eq!(made(&runtime.events(&session).await, "Shell"), 2);
 }

@@ -25,8 +25,8 @@ fn plan(entries: Vec<ScriptEntry>, mode: PermissionMode) -> TestRuntimeBuilder {
     plan
 }
 
-async fn asked(house: &TestRuntime, session: &SessionId) -> QuestionId {
-    let event = house.wait_for_event(session, "question.requested").await;
+async fn asked(runtime: &TestRuntime, session: &SessionId) -> QuestionId {
+    let event = runtime.wait_for_event(session, "question.requested").await;
     let EventBody::QuestionRequested { id, .. } = &event.body else {
         panic!()
     };
@@ -50,23 +50,23 @@ fn ask() -> Vec<ScriptEntry> {
 
 #[tokio::test]
 async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
-    let house = plan(ask(), PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    let id = asked(&house, &session).await;
-    let house = house.crash(plan(ask(), PermissionMode::Ask)).await;
-    house.recover().await;
-    assert_eq!(asked(&house, &session).await, id);
-    house
+    let runtime = plan(ask(), PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    let id = asked(&runtime, &session).await;
+    let runtime = runtime.crash(plan(ask(), PermissionMode::Ask)).await;
+    runtime.recover().await;
+    assert_eq!(asked(&runtime, &session).await, id);
+    runtime
         .command(Command::Reply {
             question: id.clone(),
             reply: answered("colour", "blue"),
         })
         .await;
     assert_eq!(
-        house.wait_for_run(&session).await.text,
+        runtime.wait_for_run(&session).await.text,
         "Which colour?\n→ blue"
     );
-    let requested = house.events(&session).await;
+    let requested = runtime.events(&session).await;
     assert_eq!(
         requested
             .iter()
@@ -74,7 +74,7 @@ async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
             .count(),
         1
     );
-    let late = house
+    let late = runtime
         .handle
         .send(Command::Reply {
             question: id,
@@ -82,32 +82,32 @@ async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
         })
         .await;
     assert!(late.is_err());
-    house.verify().await;
+    runtime.verify().await;
 }
 
 /// What people are asked, and their answers, as the database has them.
-fn inquiry_rows(house: &TestRuntime) -> String {
-    let rows = std::fs::read(house.path().join("rooftree.db")).unwrap();
-    let log = std::fs::read(house.path().join("rooftree.db-wal")).unwrap_or_default();
+fn inquiry_rows(runtime: &TestRuntime) -> String {
+    let rows = std::fs::read(runtime.path().join("rooftree.db")).unwrap();
+    let log = std::fs::read(runtime.path().join("rooftree.db-wal")).unwrap_or_default();
     String::from_utf8_lossy(&rows).into_owned() + &String::from_utf8_lossy(&log)
 }
 
 #[tokio::test]
 async fn s_m3_a_secret_in_an_answer_of_a_person_is_not_stored() {
     let secret = ["gh", "p_", "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"].concat();
-    let house = plan(ask(), PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    let id = asked(&house, &session).await;
+    let runtime = plan(ask(), PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    let id = asked(&runtime, &session).await;
     let reply = answered("colour", &format!("blue, with {secret}"));
-    house
+    runtime
         .command(Command::Reply {
             question: id,
             reply,
         })
         .await;
-    let end = house.wait_for_run(&session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(end.text.contains("blue, with [redacted"), "{}", end.text);
-    let stored = inquiry_rows(&house);
+    let stored = inquiry_rows(&runtime);
     assert!(
         stored.contains("blue, with [redacted"),
         "the answer is stored"
@@ -116,16 +116,16 @@ async fn s_m3_a_secret_in_an_answer_of_a_person_is_not_stored() {
         !stored.contains(&secret),
         "the answer is stored with its secret"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_question_is_declined() {
     let mut plan = plan(ask(), PermissionMode::Ask);
-    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
-    let house = plan.build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(
         end.text
             .starts_with("The user gave no answer (nobody can be asked"),
@@ -145,9 +145,9 @@ async fn a_sub_agent_cannot_ask_the_user() {
         say("").agent("task").calls([call("AskUser", json!({"question": "May I?"}))]),
         say("{{ results[0].text }}").agent("task"),
     ];
-    let house = plan(entries, PermissionMode::Ask).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan(entries, PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(
         end.text
             .contains("AskUser is not available inside a sub-agent"),
@@ -175,18 +175,18 @@ fn outcomes(story: &str) -> Vec<&str> {
 
 #[tokio::test]
 async fn in_plan_mode_nothing_changes_until_the_person_agrees() {
-    let house = plan(planning(), PermissionMode::AcceptEdits).build();
-    let session = house.post("go").await;
-    let id = asked(&house, &session).await;
+    let runtime = plan(planning(), PermissionMode::AcceptEdits).build();
+    let session = runtime.post("go").await;
+    let id = asked(&runtime, &session).await;
     let reply = answered("plan", "Yes, and change files without asking");
-    house
+    runtime
         .command(Command::Reply {
             question: id,
             reply,
         })
         .await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     let changes = outcomes(&story);
     assert!(
         changes[0].contains("denied: [denied] plan mode only looks"),
@@ -197,17 +197,17 @@ async fn in_plan_mode_nothing_changes_until_the_person_agrees() {
 
 #[tokio::test]
 async fn words_of_ones_own_are_no_agreement() {
-    let house = plan(planning(), PermissionMode::AcceptEdits).build();
-    let session = house.post("go").await;
-    let id = asked(&house, &session).await;
-    house
+    let runtime = plan(planning(), PermissionMode::AcceptEdits).build();
+    let session = runtime.post("go").await;
+    let id = asked(&runtime, &session).await;
+    runtime
         .command(Command::Reply {
             question: id,
             reply: answered("plan", "Yes, but later"),
         })
         .await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         outcomes(&story).iter().all(|line| line.contains("denied")),
         "{story}"
@@ -218,11 +218,11 @@ async fn words_of_ones_own_are_no_agreement() {
 #[tokio::test]
 async fn what_an_agent_entered_itself_it_can_leave_without_anybody() {
     let mut plan = plan(planning(), PermissionMode::AcceptEdits);
-    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     let changes = outcomes(&story);
     assert!(
         changes[0].contains("denied") && !changes[1].contains("denied"),
@@ -233,11 +233,11 @@ async fn what_an_agent_entered_itself_it_can_leave_without_anybody() {
 #[tokio::test]
 async fn a_plan_mode_people_chose_is_not_left_without_them() {
     let mut plan = plan(planning(), PermissionMode::Plan);
-    plan.asking = rooftree_runtime::ApprovalSource::Nobody;
-    let house = plan.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let story = house.transcript(&session).await;
+    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
     assert!(
         outcomes(&story).iter().all(|line| line.contains("denied")),
         "{story}"
@@ -262,13 +262,13 @@ async fn a_child_changes_no_mode_but_its_own() {
             .calls([call("Change", json!({"say": "y"}))]),
         say("told").agent("task"),
     ];
-    let house = plan(entries, PermissionMode::AcceptEdits).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan(entries, PermissionMode::AcceptEdits).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert!(end.denials.is_empty(), "{:?}", end.denials);
-    let child = house.children(&session).await.remove(0).id;
+    let child = runtime.children(&session).await.remove(0).id;
     assert!(
-        house
+        runtime
             .transcript(&child)
             .await
             .contains("plan mode only looks")
@@ -302,13 +302,13 @@ fn requesting() -> Vec<ScriptEntry> {
 
 #[tokio::test]
 async fn a_permission_asked_for_beforehand_holds_for_the_one_who_asked() {
-    let house = plan(requesting(), PermissionMode::Ask)
+    let runtime = plan(requesting(), PermissionMode::Ask)
         .agent(worker())
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let child = house.children(&session).await.remove(0).id;
-    let event = house.wait_for_event(&child, "permission.requested").await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0).id;
+    let event = runtime.wait_for_event(&child, "permission.requested").await;
     let EventBody::PermissionRequested {
         id, rule, detail, ..
     } = &event.body
@@ -324,9 +324,9 @@ async fn a_permission_asked_for_beforehand_holds_for_the_one_who_asked() {
         permission: id.clone(),
         answer: yes(PermissionScope::Once),
     };
-    house.command(permit).await;
-    house.wait_for_run(&child).await;
-    let story = house.transcript(&child).await;
+    runtime.command(permit).await;
+    runtime.wait_for_run(&child).await;
+    let story = runtime.transcript(&child).await;
     assert_eq!(story.matches("asks").count(), 1, "{story}");
     assert!(!story.contains("denied"), "{story}");
 }
@@ -361,15 +361,15 @@ async fn an_agent_grants_what_it_has_and_nothing_else() {
             .iter()
             .map(|rule| rooftree_tools::PermissionRule::parse(rule).unwrap())
             .collect();
-        let house = plan.build();
-        let session = house.post_as("boss", "go").await;
-        house.wait_for_run(&session).await;
-        let rules = house.handle.store().rules().await.unwrap().1;
+        let runtime = plan.build();
+        let session = runtime.post_as("boss", "go").await;
+        runtime.wait_for_run(&session).await;
+        let rules = runtime.handle.store().rules().await.unwrap().1;
         assert_eq!(
             rules.len() == 1,
             granted,
             "{mode:?} {allow:?}: {}",
-            house.transcript(&session).await
+            runtime.transcript(&session).await
         );
     }
 }

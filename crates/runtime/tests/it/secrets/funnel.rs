@@ -103,7 +103,7 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
         .map(|canary| format!("{}\n", canary.text))
         .collect();
     let leaky = Leaky::new(told.clone());
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say(told.as_str())
             .thinking(told.as_str())
             .chunk(7)
@@ -112,8 +112,8 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
     ])
     .tools(Toolset::new([leaky.clone() as Arc<dyn Tool>]))
     .build();
-    let session = house.post(&told).await;
-    let mut events = house.handle.subscribe(EventFilter {
+    let session = runtime.post(&told).await;
+    let mut events = runtime.handle.subscribe(EventFilter {
         session: session.clone(),
         after: 0,
     });
@@ -136,14 +136,14 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
     assert_silent("what watchers hear", &heard, &canaries);
     assert_silent("what watchers read together", &said, &canaries);
     assert_silent("what a tool says", &shown, &canaries);
-    let requests = format!("{:?}", house.model.requests());
+    let requests = format!("{:?}", runtime.model.requests());
     assert!(requests.contains("[redacted: github token]"));
     assert_silent("what the model reads", &requests, &canaries);
     let inputs = format!("{:?}", leaky.heard.lock().unwrap());
     assert_silent("what a tool is given", &inputs, &canaries);
-    let path = house.path().to_owned();
+    let path = runtime.path().to_owned();
     assert_silent("the files", &everything_in(&path), &canaries);
-    let (live, directory) = (house.events(&session).await, house.path().to_owned());
+    let (live, directory) = (runtime.events(&session).await, runtime.path().to_owned());
     assert!(live.len() > 5 && directory.exists());
 }
 
@@ -160,17 +160,17 @@ async fn long_output_is_spilled_without_its_secrets_under_the_right_name() {
         "line\n".repeat(30_000)
     );
     let tools = Toolset::new([Leaky::new(long) as Arc<dyn Tool>]);
-    let house = TestRuntimeBuilder::new([say("").calls([call("Leaky", json!({}))]), say("done")])
+    let runtime = TestRuntimeBuilder::new([say("").calls([call("Leaky", json!({}))]), say("done")])
         .tools(tools)
         .build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let events = house.events(&session).await;
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let events = runtime.events(&session).await;
     let full = events.iter().find_map(|event| match &event.body {
         EventBody::ToolCompleted(record) => record.full.clone(),
         _ => None,
     });
-    let blob = house
+    let blob = runtime
         .handle
         .store()
         .blob(&full.unwrap())
@@ -183,7 +183,7 @@ async fn long_output_is_spilled_without_its_secrets_under_the_right_name() {
         "the blob is there, under the name the event gives it"
     );
     assert_silent("the blob", &blob, &canaries);
-    assert_silent("the files", &everything_in(house.path()), &canaries);
+    assert_silent("the files", &everything_in(runtime.path()), &canaries);
 }
 
 #[tokio::test]
@@ -194,19 +194,19 @@ async fn what_waits_in_an_inbox_has_no_secrets_either() {
         .map(|canary| format!("{}\n", canary.text))
         .collect();
     let (slow, keeper) = rooftree_testkit::ProbeTool::gated("Slow", Effect::ReadOnly);
-    let house = TestRuntimeBuilder::new([
+    let runtime = TestRuntimeBuilder::new([
         say("").calls([call("Slow", json!({}))]),
         say("one"),
         say("two"),
     ])
     .tools(Toolset::new([slow]))
     .build();
-    let session = house.post("go").await;
-    house.wait_for_event(&session, "tool.started").await;
-    house.post_to(&session, &told).await;
-    assert_silent("the files", &everything_in(house.path()), &canaries);
+    let session = runtime.post("go").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    runtime.post_to(&session, &told).await;
+    assert_silent("the files", &everything_in(runtime.path()), &canaries);
     keeper.open(1);
-    house.wait_for_nth_run(&session, 2).await;
+    runtime.wait_for_nth_run(&session, 2).await;
 }
 
 #[tokio::test]
@@ -215,15 +215,15 @@ async fn what_is_replayed_after_a_restart_is_what_was_live() {
         .into_iter()
         .find(|canary| canary.name == "npm token")
         .unwrap();
-    let house = TestRuntimeBuilder::new([say(format!("I keep {}", canary.text))]).build();
-    let session = house.post(&format!("keep {}", canary.text)).await;
-    house.wait_for_run(&session).await;
-    let house = house
+    let runtime = TestRuntimeBuilder::new([say(format!("I keep {}", canary.text))]).build();
+    let session = runtime.post(&format!("keep {}", canary.text)).await;
+    runtime.wait_for_run(&session).await;
+    let runtime = runtime
         .reopen(TestRuntimeBuilder::new([say("again").turn(2)]))
         .await;
-    house.post_to(&session, "what did I say?").await;
-    house.wait_for_nth_run(&session, 2).await;
-    let requests = format!("{:?}", house.model.requests());
+    runtime.post_to(&session, "what did I say?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let requests = format!("{:?}", runtime.model.requests());
     assert!(
         requests.contains("keep [redacted: npm token]"),
         "{requests}"

@@ -8,7 +8,7 @@ use rooftree_runtime::secrets::{SecretRedactor, shape_names};
 use super::{canaries, read_in};
 
 /// What a secret may stand in.
-fn surroundings(text: &str) -> [String; 8] {
+fn project_context(text: &str) -> [String; 8] {
     [
         text.to_owned(),
         format!("before {text} after"),
@@ -26,7 +26,7 @@ fn every_shape_is_taken_out_wherever_it_stands() {
     let secrets = SecretRedactor::default();
     for seed in 1..=20 {
         for canary in canaries(seed) {
-            for text in surroundings(&canary.text) {
+            for text in project_context(&canary.text) {
                 let clean = secrets
                     .clean(&text)
                     .unwrap_or_else(|| panic!("nothing found in {text}"));

@@ -43,7 +43,7 @@ pub(super) fn known(
         .into_iter()
         .map(|(name, verifier)| (name.to_owned(), verifier))
         .collect();
-    plan.surroundings = ProjectContext {
+    plan.project_context = ProjectContext {
         verifiers,
         ..ProjectContext::default()
     }
@@ -54,12 +54,12 @@ pub(super) fn with_look(plan: TestRuntimeBuilder, look: Arc<dyn Tool>) -> TestRu
     plan.with_delegation(Toolset::new([look]))
 }
 
-pub(super) async fn verdicts(house: &TestRuntime, session: &SessionId) -> Vec<Verdict> {
+pub(super) async fn verdicts(runtime: &TestRuntime, session: &SessionId) -> Vec<Verdict> {
     let verdict = |event: Event| match event.body {
         EventBody::RunVerified(verdict) => Some(verdict),
         _ => None,
     };
-    house
+    runtime
         .events(session)
         .await
         .into_iter()
@@ -68,13 +68,18 @@ pub(super) async fn verdicts(house: &TestRuntime, session: &SessionId) -> Vec<Ve
 }
 
 /// Answers of other runs that the conversation was told of.
-pub(super) async fn told(house: &TestRuntime, session: &SessionId) -> usize {
+pub(super) async fn told(runtime: &TestRuntime, session: &SessionId) -> usize {
     let is_answer = |event: &&Event| matches!(&event.body, EventBody::MessageUser { message, .. } if matches!(message.origin, Origin::Task { .. }));
-    house.events(session).await.iter().filter(is_answer).count()
+    runtime
+        .events(session)
+        .await
+        .iter()
+        .filter(is_answer)
+        .count()
 }
 
-pub(super) fn asked(house: &TestRuntime, agent: &str) -> Vec<String> {
-    let requests = house.model.requests();
+pub(super) fn asked(runtime: &TestRuntime, agent: &str) -> Vec<String> {
+    let requests = runtime.model.requests();
     let of = requests.iter().filter(|request| &*request.agent == agent);
     of.map(|request| format!("{:?}", request.messages))
         .collect()
@@ -103,24 +108,24 @@ async fn an_agent_finds_the_work_wanting_and_then_good_and_shows_in_the_tree_of_
             .matching("It is 42")
             .cost(0.25),
     ];
-    let house = plan(script, &["agent:checker"]).build();
-    let session = house
+    let runtime = plan(script, &["agent:checker"]).build();
+    let session = runtime
         .post("How much is six times seven? Write it to result.txt.")
         .await;
-    let end = house.wait_for_run(&session).await;
+    let end = runtime.wait_for_run(&session).await;
     let seen = (end.status, end.verified, end.text.as_str());
     assert_eq!(
         seen,
         (RunStatus::Completed, Some(true), "It is 42."),
         "{}",
-        house.transcript(&session).await
+        runtime.transcript(&session).await
     );
     assert!(
         (end.delegated.cost_usd - 0.5).abs() < 1e-9,
         "checking is paid by the one who is checked: {end:?}"
     );
 
-    let verdicts = verdicts(&house, &session).await;
+    let verdicts = verdicts(&runtime, &session).await;
     let passed: Vec<(u32, bool)> = verdicts
         .iter()
         .map(|verdict| (verdict.attempt, verdict.passed))
@@ -133,13 +138,13 @@ async fn an_agent_finds_the_work_wanting_and_then_good_and_shows_in_the_tree_of_
     );
     let task = issues.task.as_ref().expect("the run that looked is named");
     assert_eq!(task.status, Some(RunStatus::Completed));
-    let back = format!("{:?}", house.model.requests()[3].messages.last().unwrap());
+    let back = format!("{:?}", runtime.model.requests()[3].messages.last().unwrap());
     assert!(
         back.contains("Verification failed") && back.contains("six times seven is 42"),
         "{back}"
     );
 
-    let question = &asked(&house, "checker")[0];
+    let question = &asked(&runtime, "checker")[0];
     assert!(
         question.contains("How much is six times seven?") && question.contains("It is 41."),
         "{question}"
@@ -154,14 +159,14 @@ async fn an_agent_finds_the_work_wanting_and_then_good_and_shows_in_the_tree_of_
         "an answer cannot end early: {question}"
     );
 
-    let children = house.children(&session).await;
+    let children = runtime.children(&session).await;
     assert_eq!(children.len(), 2, "one for each time it was checked");
-    let run = house.events(&session).await[0]
+    let run = runtime.events(&session).await[0]
         .run
         .clone()
-        .or(house.events(&session).await[1].run.clone());
+        .or(runtime.events(&session).await[1].run.clone());
     for child in children {
-        let started = house.wait_for_event(&child.id, "run.started").await;
+        let started = runtime.wait_for_event(&child.id, "run.started").await;
         let EventBody::RunStarted {
             mode,
             parent,
@@ -175,11 +180,11 @@ async fn an_agent_finds_the_work_wanting_and_then_good_and_shows_in_the_tree_of_
         assert_eq!(parent.as_ref().map(|parent| parent.run.clone()), run);
     }
     assert_eq!(
-        told(&house, &session).await,
+        told(&runtime, &session).await,
         0,
         "its answer is part of the verdict and told nowhere else"
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -191,15 +196,15 @@ async fn every_way_to_name_an_agent_means_it_and_a_verifier_of_that_name_goes_be
         ]
     };
     for name in ["agent:checker", "agent:CHECKER", "checker"] {
-        let house = plan(pass(), &[name, name]).build();
-        let session = house.post("go").await;
+        let runtime = plan(pass(), &[name, name]).build();
+        let session = runtime.post("go").await;
         assert_eq!(
-            house.wait_for_run(&session).await.verified,
+            runtime.wait_for_run(&session).await.verified,
             Some(true),
             "{name}"
         );
         assert_eq!(
-            house.children(&session).await.len(),
+            runtime.children(&session).await.len(),
             1,
             "{name}: named twice, asked once"
         );
@@ -211,10 +216,10 @@ async fn every_way_to_name_an_agent_means_it_and_a_verifier_of_that_name_goes_be
         pass_on_exit_0: true,
     };
     known(&mut plan, [("checker", command)]);
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
-    assert!(house.children(&session).await.is_empty());
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.verified, Some(false));
+    assert!(runtime.children(&session).await.is_empty());
 }
 
 #[tokio::test]
@@ -223,15 +228,15 @@ async fn attempts_are_bounded_and_what_is_no_verdict_is_a_no() {
         say("done").agent("lead").times(9),
         say("Looks fine to me.").agent("checker").times(9),
     ];
-    let house = plan(script, &["agent:checker"]).build();
-    let session = house.post("go").await;
-    let end = house.wait_for_run(&session).await;
+    let runtime = plan(script, &["agent:checker"]).build();
+    let session = runtime.post("go").await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified),
         (RunStatus::Completed, Some(false))
     );
-    assert_eq!(house.children(&session).await.len(), 3);
-    assert_eq!(asked(&house, "lead").len(), 3);
+    assert_eq!(runtime.children(&session).await.len(), 3);
+    assert_eq!(asked(&runtime, "lead").len(), 3);
 }
 
 #[tokio::test]
@@ -246,10 +251,10 @@ async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_
             verifiers: vec!["checker".into()],
             ..lead
         };
-        let house = plan(script, &[]).agent(lead).agent(checker).build();
-        let session = house.post("go").await;
-        house.wait_for_run(&session).await;
-        let requests = house.model.requests();
+        let runtime = plan(script, &[]).agent(lead).agent(checker).build();
+        let session = runtime.post("go").await;
+        runtime.wait_for_run(&session).await;
+        let requests = runtime.model.requests();
         let request = requests
             .iter()
             .find(|request| &*request.agent == "checker")
@@ -278,14 +283,14 @@ async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_
 
 #[tokio::test]
 async fn an_agent_that_is_not_there_is_said_and_never_a_yes() {
-    let house = plan([say("done").agent("lead").times(9)], &["agent:nobody"]).build();
-    let session = house.post("go").await;
+    let runtime = plan([say("done").agent("lead").times(9)], &["agent:nobody"]).build();
+    let session = runtime.post("go").await;
     assert_eq!(
-        house.wait_for_run(&session).await.verified,
+        runtime.wait_for_run(&session).await.verified,
         None,
         "nobody has checked it"
     );
-    let notice = house.wait_for_event(&session, "notice").await;
+    let notice = runtime.wait_for_event(&session, "notice").await;
     let EventBody::Notice { code, message, .. } = &notice.body else {
         unreachable!()
     };
@@ -304,10 +309,10 @@ async fn an_agent_that_is_not_there_is_said_and_never_a_yes() {
             max_turns: None,
         };
         known(&mut plan, [("review", review)]);
-        let house = plan.build();
-        let session = house.post("go").await;
-        assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
-        let said = &verdicts(&house, &session).await[0].reports[0].said;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
+        assert_eq!(runtime.wait_for_run(&session).await.verified, Some(false));
+        let said = &verdicts(&runtime, &session).await[0].reports[0].said;
         assert!(
             said.contains(&format!("Unknown agent type \"{who}\"")),
             "{said}"
@@ -333,14 +338,14 @@ async fn a_sub_agent_is_checked_too_and_whoever_checks_is_not() {
         verifiers: vec!["agent:checker".into()],
         ..named("checker")
     };
-    let house = plan(script, &[]).agent(helper).agent(checker).build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.text, "done");
-    let helper = house.children(&session).await.remove(0);
-    assert_eq!(house.wait_for_run(&helper.id).await.verified, Some(true));
-    let checker = house.children(&helper.id).await.remove(0);
-    assert_eq!(house.wait_for_run(&checker.id).await.verified, None);
-    house.verify().await;
+    let runtime = plan(script, &[]).agent(helper).agent(checker).build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.text, "done");
+    let helper = runtime.children(&session).await.remove(0);
+    assert_eq!(runtime.wait_for_run(&helper.id).await.verified, Some(true));
+    let checker = runtime.children(&helper.id).await.remove(0);
+    assert_eq!(runtime.wait_for_run(&checker.id).await.verified, None);
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -366,29 +371,34 @@ async fn an_agent_that_takes_too_long_is_stopped_and_has_not_said_yes() {
         max_turns: Some(3),
     };
     known(&mut plan, [("slow", slow)]);
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     for attempt in 1..=3 {
         while keeper.started() < attempt {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        house.clock.advance(Duration::from_secs(31));
+        runtime.clock.advance(Duration::from_secs(31));
     }
-    let end = house.wait_for_run(&session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified),
         (RunStatus::Completed, Some(false))
     );
-    for child in house.children(&session).await {
+    for child in runtime.children(&session).await {
         assert_eq!(
-            house.wait_for_run(&child.id).await.status,
+            runtime.wait_for_run(&child.id).await.status,
             RunStatus::Cancelled
         );
     }
-    let said = verdicts(&house, &session).await[0].reports[0].said.clone();
+    let said = verdicts(&runtime, &session).await[0].reports[0]
+        .said
+        .clone();
     assert!(said.contains("gave no answer within 30 s"), "{said}");
     assert_eq!(
-        (asked(&house, "lead").len(), told(&house, &session).await),
+        (
+            asked(&runtime, "lead").len(),
+            told(&runtime, &session).await
+        ),
         (3, 0)
     );
 }
@@ -411,34 +421,34 @@ async fn a_check_goes_on_after_a_crash_and_nobody_is_asked_or_told_twice() {
         with_look(plan(script(), &["agent:checker", "agent:second"]), look).agent(second)
     };
     let (look, keeper) = ProbeTool::gated("Look", Effect::ReadOnly);
-    let house = house_with(look).build();
-    let session = house.post("go").await;
+    let runtime = house_with(look).build();
+    let session = runtime.post("go").await;
     // The first has answered: its answer waits in the inbox. The second is at work.
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let house = house
+    let runtime = runtime
         .crash(house_with(ProbeTool::open("Look", Effect::ReadOnly)))
         .await;
-    house.recover().await;
-    let end = house.wait_for_run(&session).await;
+    runtime.recover().await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!(
         (end.status, end.verified, end.text.as_str()),
         (RunStatus::Completed, Some(true), "done")
     );
     assert_eq!(
-        house.children(&session).await.len(),
+        runtime.children(&session).await.len(),
         2,
         "nobody was asked twice"
     );
     assert!(
-        asked(&house, "checker").is_empty(),
+        asked(&runtime, "checker").is_empty(),
         "the first had answered"
     );
     assert!(
-        asked(&house, "lead").is_empty(),
+        asked(&runtime, "lead").is_empty(),
         "the model was told nothing that made it speak again"
     );
-    assert_eq!(told(&house, &session).await, 0);
-    house.verify().await;
+    assert_eq!(told(&runtime, &session).await, 0);
+    runtime.verify().await;
 }

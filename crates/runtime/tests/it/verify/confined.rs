@@ -48,13 +48,13 @@ fn checked(plan: TestRuntimeBuilder, command_line: &str) -> TestRuntimeBuilder {
         ..AgentDefinition::new("lead")
     };
     let verifiers = [("check".to_owned(), command(command_line, true))].into();
-    let surroundings = ProjectContext {
+    let project_context = ProjectContext {
         verifiers,
         ..ProjectContext::default()
     }
     .into();
     TestRuntimeBuilder {
-        surroundings,
+        project_context,
         ..plan.agent(lead)
     }
 }
@@ -75,10 +75,10 @@ async fn s_a7_a_verifier_is_confined_as_the_commands_of_the_agent_are() {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };
-    let house = TestRuntimeBuilder { sandbox, ..plan }.build();
-    let session = house.post("go").await;
-    house.wait_for_run(&session).await;
-    let said = house
+    let runtime = TestRuntimeBuilder { sandbox, ..plan }.build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let said = runtime
         .events(&session)
         .await
         .into_iter()
@@ -108,14 +108,14 @@ async fn s_a7_a_script_that_changed_since_the_start_verifies_nothing() {
         let mut plan = checked(TestRuntimeBuilder::new(entries).tools(tools), "sh check.sh");
         plan.hooks.project = Some(project.path().to_owned());
         plan.hooks.cwd = Some(project.path().to_owned());
-        let house = plan.build();
-        let session = house.post("go").await;
+        let runtime = plan.build();
+        let session = runtime.post("go").await;
         assert_eq!(
-            house.wait_for_run(&session).await.verified,
+            runtime.wait_for_run(&session).await.verified,
             Some(good),
             "{content}"
         );
-        assert!(!house.path().join("evil").exists(), "it was run");
-        assert_eq!(attempts(&house, &session).await.first(), Some(&(1, good)));
+        assert!(!runtime.path().join("evil").exists(), "it was run");
+        assert_eq!(attempts(&runtime, &session).await.first(), Some(&(1, good)));
     }
 }

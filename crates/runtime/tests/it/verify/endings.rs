@@ -20,8 +20,8 @@ fn looking(name: &str) -> AgentDefinition {
     }
 }
 
-async fn stop(house: &TestRuntime, session: &SessionId) {
-    house
+async fn stop(runtime: &TestRuntime, session: &SessionId) {
+    runtime
         .command(Command::Cancel {
             session: session.clone(),
             run: None,
@@ -30,12 +30,12 @@ async fn stop(house: &TestRuntime, session: &SessionId) {
 }
 
 /// How the runs of a session began.
-async fn modes(house: &TestRuntime, session: &SessionId) -> Vec<RunMode> {
+async fn modes(runtime: &TestRuntime, session: &SessionId) -> Vec<RunMode> {
     let mode = |event: Event| match event.body {
         EventBody::RunStarted { mode, .. } => Some(mode),
         _ => None,
     };
-    house
+    runtime
         .events(session)
         .await
         .into_iter()
@@ -54,43 +54,46 @@ async fn whoever_stops_a_run_while_it_is_checked_stops_the_check_and_is_not_woke
     ];
     let plan =
         with_look(plan(script, &["agent:checker", "agent:second"]), look).agent(looking("second"));
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     // The first has answered, and the second is at work.
     while keeper.started() < 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    stop(&house, &session).await;
-    let end = house.wait_for_run(&session).await;
+    stop(&runtime, &session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.verified), (RunStatus::Cancelled, None));
-    let children = house.children(&session).await;
+    let children = runtime.children(&session).await;
     let second = children
         .iter()
         .find(|child| child.agent == "second")
         .unwrap();
     assert_eq!(
-        house.wait_for_run(&second.id).await.status,
+        runtime.wait_for_run(&second.id).await.status,
         RunStatus::Cancelled
     );
-    assert!(verdicts(&house, &session).await.is_empty());
+    assert!(verdicts(&runtime, &session).await.is_empty());
 
     keeper.open(1);
-    house.post_to(&session, "again").await;
-    let end = house.wait_for_nth_run(&session, 2).await;
+    runtime.post_to(&session, "again").await;
+    let end = runtime.wait_for_nth_run(&session, 2).await;
     assert_eq!(
         (end.status, end.verified),
         (RunStatus::Completed, Some(true))
     );
     assert_eq!(
-        modes(&house, &session).await,
+        modes(&runtime, &session).await,
         [RunMode::Main, RunMode::Main],
         "nothing woke it meanwhile"
     );
     assert_eq!(
-        (asked(&house, "lead").len(), told(&house, &session).await),
+        (
+            asked(&runtime, "lead").len(),
+            told(&runtime, &session).await
+        ),
         (2, 0)
     );
-    house.verify().await;
+    runtime.verify().await;
 }
 
 #[tokio::test]
@@ -108,15 +111,15 @@ async fn a_command_and_a_function_that_check_are_stopped_too() {
             },
         )],
     );
-    let house = endless.build();
-    let session = house.post("go").await;
+    let runtime = endless.build();
+    let session = runtime.post("go").await;
     let has_started = |place: &Path| place.join("started").exists();
-    while !has_started(house.path()) {
+    while !has_started(runtime.path()) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    stop(&house, &session).await;
+    stop(&runtime, &session).await;
     assert_eq!(
-        house.wait_for_run(&session).await.status,
+        runtime.wait_for_run(&session).await.status,
         RunStatus::Cancelled
     );
 
@@ -134,11 +137,11 @@ async fn a_command_and_a_function_that_check_are_stopped_too() {
             Box::pin(std::future::pending())
         }),
     );
-    let house = plan.build();
-    let session = house.post("go").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
     started.notified().await;
-    stop(&house, &session).await;
-    let end = house.wait_for_run(&session).await;
+    stop(&runtime, &session).await;
+    let end = runtime.wait_for_run(&session).await;
     assert_eq!((end.status, end.verified), (RunStatus::Cancelled, None));
 }
 
@@ -159,10 +162,14 @@ async fn whoever_did_not_come_to_its_end_has_not_said_yes_whatever_it_said() {
         max_turns: Some(1),
     };
     known(&mut plan, [("short", short)]);
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.verified, Some(false));
-    let report = verdicts(&house, &session).await.remove(0).reports.remove(0);
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.verified, Some(false));
+    let report = verdicts(&runtime, &session)
+        .await
+        .remove(0)
+        .reports
+        .remove(0);
     assert_eq!(
         report.task.unwrap().status,
         Some(RunStatus::MaxTurns),
@@ -180,11 +187,11 @@ async fn whoever_checks_later_may_spend_what_those_before_have_left() {
     ];
     let mut plan = plan(script, &["agent:checker", "agent:second"]).agent(named("second"));
     plan.max_cost_usd = Some(1.0);
-    let house = plan.build();
-    let session = house.post("go").await;
-    assert_eq!(house.wait_for_run(&session).await.verified, Some(true));
-    for child in house.children(&session).await {
-        let asked = house.wait_for_event(&child.id, "message.user").await;
+    let runtime = plan.build();
+    let session = runtime.post("go").await;
+    assert_eq!(runtime.wait_for_run(&session).await.verified, Some(true));
+    for child in runtime.children(&session).await {
+        let asked = runtime.wait_for_event(&child.id, "message.user").await;
         let EventBody::MessageUser { message, .. } = &asked.body else {
             unreachable!()
         };

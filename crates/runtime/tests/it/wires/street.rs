@@ -113,7 +113,7 @@ impl Street {
         self
     }
 
-    /// A house whose one catalogue knows all of them, with real tools and this vendor's model.
+    /// A runtime whose one catalogue knows all of them, with real tools and this vendor's model.
     pub fn plan(&self, wire: Wire) -> TestRuntimeBuilder {
         let client = HttpClient::new(HttpTimeouts::default()).unwrap();
         let with = |catalog: ModelCatalog, (wire, server): &(Wire, ModelServer)| {
@@ -141,16 +141,16 @@ impl Street {
 }
 
 /// Posts to a new session that names this vendor's model.
-pub async fn post_on(house: &TestRuntime, wire: Wire, text: &str) -> SessionId {
+pub async fn post_on(runtime: &TestRuntime, wire: Wire, text: &str) -> SessionId {
     let model = Some(wire.choice());
     let to = Address::Create(NewSession {
         agent: "lead".into(),
-        cwd: house.path().into(),
+        cwd: runtime.path().into(),
         name: None,
         model,
     });
     let (parts, delivery) = (vec![Part::text(text)], Delivery::Queue);
-    match house
+    match runtime
         .command(Command::Post {
             to,
             parts,

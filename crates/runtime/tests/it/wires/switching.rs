@@ -52,14 +52,14 @@ async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
         .await
         .open(GEMINI, [say().text(["Quite green."])])
         .await;
-    let house = street.plan(ANTHROPIC).build();
-    std::fs::write(house.path().join(FILE), "a green door").unwrap();
-    let session = house.post("Which colour is the door?").await;
-    assert_completed(&house.wait_for_run(&session).await, "Green.", 2);
+    let runtime = street.plan(ANTHROPIC).build();
+    std::fs::write(runtime.path().join(FILE), "a green door").unwrap();
+    let session = runtime.post("Which colour is the door?").await;
+    assert_completed(&runtime.wait_for_run(&session).await, "Green.", 2);
 
-    let house = house.reopen(street.plan(RESPONSES)).await;
-    house.post_to(&session, "Are you sure?").await;
-    assert_completed(&house.wait_for_nth_run(&session, 2).await, "Greenish.", 1);
+    let runtime = runtime.reopen(street.plan(RESPONSES)).await;
+    runtime.post_to(&session, "Are you sure?").await;
+    assert_completed(&runtime.wait_for_nth_run(&session, 2).await, "Greenish.", 1);
     let body = last(street.server(RESPONSES));
     let expected = [
         "message",
@@ -77,10 +77,10 @@ async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
             && !text.contains("Which door?")
     );
 
-    let house = house.reopen(street.plan(GEMINI)).await;
-    house.post_to(&session, "And you?").await;
+    let runtime = runtime.reopen(street.plan(GEMINI)).await;
+    runtime.post_to(&session, "And you?").await;
     assert_completed(
-        &house.wait_for_nth_run(&session, 3).await,
+        &runtime.wait_for_nth_run(&session, 3).await,
         "Quite green.",
         1,
     );
@@ -96,9 +96,9 @@ async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
         "{text}"
     );
 
-    let house = house.reopen(street.plan(ANTHROPIC)).await;
-    house.post_to(&session, "Back home?").await;
-    assert_completed(&house.wait_for_nth_run(&session, 4).await, "Home.", 1);
+    let runtime = runtime.reopen(street.plan(ANTHROPIC)).await;
+    runtime.post_to(&session, "Back home?").await;
+    assert_completed(&runtime.wait_for_nth_run(&session, 4).await, "Home.", 1);
     let body = last(street.server(ANTHROPIC));
     assert_eq!(
         kinds(&body["messages"][1]["content"]),
@@ -116,9 +116,9 @@ async fn a_session_that_changes_its_vendor_loses_only_thinking_and_says_so() {
          the thinking of openai/gpt-5.5, items only openai understands",
         "anthropic/claude-opus-5-5 does not get the thinking of openai/gpt-5.5, items only openai understands",
     ];
-    assert_eq!(left_behind(&house.events(&session).await), expected);
-    house.verify().await;
-    house.close().await;
+    assert_eq!(left_behind(&runtime.events(&session).await), expected);
+    runtime.verify().await;
+    runtime.close().await;
 }
 
 #[tokio::test]
@@ -134,10 +134,10 @@ async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_a
         .await;
     let mut plan = street.plan(ANTHROPIC);
     plan.fallbacks = vec![RESPONSES.choice()];
-    let house = plan.build();
-    std::fs::write(house.path().join(FILE), "a green door").unwrap();
-    let session = house.post("Which colour is the door?").await;
-    assert_completed(&house.wait_for_run(&session).await, "Green.", 2);
+    let runtime = plan.build();
+    std::fs::write(runtime.path().join(FILE), "a green door").unwrap();
+    let session = runtime.post("Which colour is the door?").await;
+    assert_completed(&runtime.wait_for_run(&session).await, "Green.", 2);
     let body = last(street.server(RESPONSES));
     assert_eq!(
         kinds(&body["input"]),
@@ -156,7 +156,7 @@ async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_a
             .contains("a green door"),
         "{body}"
     );
-    let events = house.events(&session).await;
+    let events = runtime.events(&session).await;
     let notices: Vec<&str> = events
         .iter()
         .filter_map(|event| {
@@ -172,5 +172,5 @@ async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_a
         left_behind(&events),
         ["openai/gpt-5.5 does not get the thinking of anthropic/claude-opus-5-5"]
     );
-    house.close().await;
+    runtime.close().await;
 }

@@ -66,7 +66,7 @@ pub(super) fn read(body: &[u8]) -> Result<ApiRequest, ApiError> {
         model: request::model(&fields)?,
         earlier,
         last,
-        manner: if flag(fields.get("stream"), "stream")? {
+        mode: if flag(fields.get("stream"), "stream")? {
             ResponseMode::Pieces
         } else {
             ResponseMode::Whole
@@ -168,10 +168,7 @@ mod tests {
             (3, vec!["temperature".to_owned()])
         );
         let short = reading(&json!({"model": "agent:a", "input": "hi", "stream": true})).unwrap();
-        assert_eq!(
-            (short.earlier.len(), short.manner),
-            (0, ResponseMode::Pieces)
-        );
+        assert_eq!((short.earlier.len(), short.mode), (0, ResponseMode::Pieces));
     }
 
     #[test]
