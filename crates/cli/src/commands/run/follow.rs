@@ -1,6 +1,6 @@
 //! Follows a run and all agents it delegates to, until all have ended or the user stops or leaves.
 
-use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session};
+use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session, SessionId};
 use rooftree_runtime::Handle;
 use rooftree_store::{TaskRow, TaskStatus};
 
@@ -64,7 +64,6 @@ pub async fn follow(
         view,
         report,
         asker: PromptQueue::default(),
-        questions: Vec::new(),
         linger: job.linger,
         stopping: None,
         refused: None,
@@ -115,21 +114,14 @@ pub(super) enum OpenPrompt {
 }
 
 impl OpenPrompt {
-    fn of(event: &Event) -> Option<Self> {
-        match &event.body {
+    pub(super) fn of(session: &SessionId, asked: &EventBody) -> Option<Self> {
+        match asked {
             EventBody::PermissionRequested { id, .. } => Some(Self::Permission(PermissionRef {
-                session: event.session.clone(),
+                session: session.clone(),
                 id: id.clone(),
             })),
             EventBody::QuestionRequested { id, .. } => Some(Self::Question(id.clone())),
             _ => None,
-        }
-    }
-
-    fn id(&self) -> &str {
-        match self {
-            Self::Permission(question) => question.id.as_str(),
-            Self::Question(id) => id.as_str(),
         }
     }
 }
@@ -144,8 +136,6 @@ pub(super) struct RunFollower<'a> {
     pub(super) view: Box<dyn TerminalView>,
     pub(super) report: &'a mut StdoutReport,
     pub(super) asker: PromptQueue,
-    /// What a program has not answered.
-    pub(super) questions: Vec<OpenPrompt>,
     pub(super) linger: BackgroundWait,
     pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
@@ -307,7 +297,7 @@ impl RunFollower<'_> {
             self.watch.take_delegated(event);
             self.view.show_delegated(event);
         }
-        if let Some(open) = OpenPrompt::of(event) {
+        if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
             self.ask(event, open).await?;
         }
         match &event.body {
@@ -320,7 +310,6 @@ impl RunFollower<'_> {
 
     /// A prompt is settled, by this client or another one.
     fn settle(&mut self, id: &str, by: &str) {
-        self.questions.retain(|open| open.id() != id);
         self.asker
             .remove(id, by, &mut *self.view, &mut self.sources.keys);
     }
@@ -359,9 +348,9 @@ impl RunFollower<'_> {
                         .add(item, &mut *self.view, &mut self.sources.keys);
                 }
             }
-            PromptAnswerer::Program if self.input_open => self.questions.push(open),
-            PromptAnswerer::Program => self.refuse(open).await?,
-            PromptAnswerer::Nobody => {}
+            // A program may answer as long as it can say something.
+            PromptAnswerer::Program if !self.input_open => self.refuse(open).await?,
+            PromptAnswerer::Program | PromptAnswerer::Nobody => {}
         }
         Ok(())
     }
