@@ -1,12 +1,12 @@
 //! Tracks from events whether the requested runs have ended. Pure.
 
-use std::collections::BTreeMap;
+mod totals;
 
 use rooftree_protocol::{
-    Event, EventBody, MessageId, ParentCall, RunId, ToolKind, Usage,
-    event::{Denial, RunEnd, RunMode},
+    Event, EventBody, MessageId, ParentCall, RunId, ToolKind,
+    event::{RunEnd, RunMode},
 };
-use rooftree_view::{RunTreeView, TreeRun};
+use rooftree_view::RunTreeView;
 
 use crate::terminal::run_text;
 
@@ -31,17 +31,6 @@ pub struct RunTracker {
     ended: Vec<RunId>,
     /// The number of the last event of the session.
     pub seen: u64,
-}
-
-/// What our runs have done so far, for a run that is left before its end.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct PartialResult<'a> {
-    /// The last answer.
-    pub text: &'a str,
-    pub turns: u32,
-    pub calls: u32,
-    /// From the first event to the last.
-    pub milliseconds: u64,
 }
 
 /// An agent at work, as shown to the user.
@@ -112,67 +101,6 @@ impl RunTracker {
     /// How many runs of ours have ended.
     pub fn ended_runs(&self) -> usize {
         self.ended.len()
-    }
-
-    fn our_runs(&self) -> impl Iterator<Item = &TreeRun> {
-        self.ours.iter().filter_map(|run| self.tree.run(run))
-    }
-
-    /// The model that answered last.
-    pub fn model(&self) -> &str {
-        self.our_runs().last().map_or("", |run| run.model.as_str())
-    }
-
-    /// What our ended runs and all delegated runs used.
-    pub fn usage(&self) -> Usage {
-        let ours = self.ended.iter().filter_map(|run| self.tree.run(run));
-        let (mut usage, mut delegated) = (Usage::none(), Usage::none());
-        ours.for_each(|run| usage += run.own_usage());
-        self.tree
-            .delegated()
-            .for_each(|run| delegated += run.own_usage());
-        usage += delegated;
-        usage
-    }
-
-    /// What each model used.
-    pub fn by_model(&self) -> BTreeMap<String, Usage> {
-        let mut sum = BTreeMap::new();
-        for (model, used) in self
-            .our_runs()
-            .chain(self.tree.delegated())
-            .flat_map(|run| &run.by_model)
-        {
-            *sum.entry(model.clone()).or_insert_with(Usage::none) += *used;
-        }
-        sum
-    }
-
-    /// What the delegated runs were not allowed to do, in the order in which they ended.
-    pub fn denials(&self) -> Vec<Denial> {
-        let mut ended: Vec<&TreeRun> = self.tree.delegated().collect();
-        ended.sort_by_key(|run| run.updated_at);
-        let ends = ended.into_iter().filter_map(|run| run.end.as_ref());
-        ends.flat_map(|end| end.denials.iter().cloned()).collect()
-    }
-
-    /// What our runs have done so far.
-    pub fn so_far(&self) -> PartialResult<'_> {
-        let said = self
-            .our_runs()
-            .map(TreeRun::text)
-            .filter(|text| !text.is_empty());
-        let since = self.our_runs().next().map(|run| run.started_at);
-        let until = self.our_runs().last().map(|run| run.updated_at);
-        let lasted = until.zip(since).map(|(until, since)| until.since(since));
-        PartialResult {
-            text: said.last().unwrap_or_default(),
-            turns: self.our_runs().map(|run| run.turns).sum(),
-            calls: self.our_runs().map(|run| run.calls).sum(),
-            milliseconds: lasted.map_or(0, |lasted| {
-                u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
-            }),
-        }
     }
 
     /// Whether a run of ours is at work.
@@ -344,143 +272,4 @@ impl RunTracker {
 }
 
 #[cfg(test)]
-mod tests {
-    use rooftree_protocol::{RunStatus, SessionId, Timestamp};
-
-    use super::*;
-
-    fn event(run: u128, body: EventBody) -> Event {
-        Event {
-            v: 1,
-            id: None,
-            ts: Timestamp(0),
-            session: SessionId::from_entropy(1),
-            run: Some(RunId::from_entropy(run)),
-            parent_run: None,
-            agent: "lead".into(),
-            body,
-        }
-    }
-
-    fn started(run: u128, message: u128) -> Event {
-        let message = MessageId::from_entropy(message);
-        event(
-            run,
-            EventBody::RunStarted {
-                mode: RunMode::Main,
-                message,
-                model: "m".into(),
-                title: "t".into(),
-                depth: 0,
-                parent: None,
-                policy: None,
-                bounds: None,
-            },
-        )
-    }
-
-    fn completed(run: u128) -> Event {
-        event(
-            run,
-            EventBody::RunCompleted(RunEnd::new(RunStatus::Completed)),
-        )
-    }
-
-    #[test]
-    fn only_the_run_of_our_own_message_ends_the_wait() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        assert_eq!(
-            watch.take(&started(1, 6)),
-            TrackerStep::OtherBegun(ForeignRunOrder::Before, "t".into())
-        );
-        assert_eq!(watch.take(&completed(1)), TrackerStep::Nothing);
-        assert!(!watch.is_over() && !watch.is_working());
-        assert_eq!(watch.take(&started(2, 7)), TrackerStep::Begun);
-        assert!(watch.is_working());
-        assert_eq!(watch.take(&completed(2)), TrackerStep::Ended);
-        assert!(watch.is_over());
-    }
-
-    #[test]
-    fn s_b4_a_message_that_was_answered_before_is_over_at_once() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        let mut past = RunTreeView::default();
-        for event in [started(1, 6), completed(1), started(2, 7), completed(2)] {
-            past.apply(&event);
-            watch.take_past(&event);
-        }
-        watch.adopt_past(&past);
-        assert!(watch.is_over());
-        assert_eq!(
-            watch.last_end().map(|(run, _)| run),
-            Some(&RunId::from_entropy(2))
-        );
-        assert_eq!(watch.ended_runs(), 1, "another message's run is not ours");
-    }
-
-    #[test]
-    fn r1_d18_a_run_that_an_agents_message_starts_is_ours_and_a_persons_is_not() {
-        use crate::terminal::agent_tree::tests::{begins, ends};
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        watch.take(&started(1, 7));
-        watch.take_delegated(&begins(5, 1, RunMode::Foreground));
-        watch.take_delegated(&ends(5, RunStatus::Completed, "gold"));
-        watch.take(&completed(1));
-        let mut mail = started(2, 8);
-        if let EventBody::RunStarted { mode, .. } = &mut mail.body {
-            *mode = RunMode::Foreground;
-        }
-        assert_eq!(watch.take(&mail), TrackerStep::Woken);
-        assert_eq!(watch.take(&completed(2)), TrackerStep::Ended);
-        assert_eq!(watch.ended_runs(), 2);
-        assert_eq!(
-            watch.take(&started(3, 9)),
-            TrackerStep::OtherBegun(ForeignRunOrder::After, "t".into())
-        );
-        assert_eq!(watch.take(&completed(3)), TrackerStep::Nothing);
-    }
-
-    #[test]
-    fn r2_d26_a_message_is_an_earlier_one_only_until_ours_is_worked_on() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        assert_eq!(
-            watch.take(&started(1, 6)),
-            TrackerStep::OtherBegun(ForeignRunOrder::Before, "t".into())
-        );
-        watch.take(&completed(1));
-        watch.take(&started(2, 7));
-        watch.take(&completed(2));
-        assert_eq!(
-            watch.take(&started(3, 8)),
-            TrackerStep::OtherBegun(ForeignRunOrder::After, "t".into())
-        );
-    }
-
-    #[test]
-    fn several_messages_are_waited_for_in_any_order() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(1));
-        watch.await_message(MessageId::from_entropy(2));
-        watch.take(&started(1, 1));
-        watch.take(&completed(1));
-        assert!(!watch.is_over());
-        watch.take(&started(2, 2));
-        watch.take(&completed(2));
-        assert!(watch.is_over());
-    }
-
-    #[test]
-    fn going_on_with_the_unfinished_takes_any_run_for_its_own() {
-        let mut watch = RunTracker::for_anything();
-        assert_eq!(watch.take(&completed(9)), TrackerStep::Ended);
-        assert!(watch.is_over());
-        watch.take(&started(10, 3));
-        assert!(!watch.is_over(), "it is left only when nothing is at work");
-        watch.take(&completed(10));
-        assert!(watch.is_over());
-    }
-}
+mod tests;
