@@ -284,7 +284,7 @@ fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: Stri
     let id = MessageId::derived_from(context.call.as_str());
     let message = Message::new(id, vec![Part::text(words)], origin, caller.context.now());
     Message {
-        outside: caller.outside,
+        outside: caller.rights.outside,
         mandate: Some(Box::new(mandate)),
         ..message
     }

@@ -16,7 +16,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AgentActor, journal::EventPublisher};
 use crate::{
-    SecretRedactor, caller::Caller, memory, post_turn::PostTurn, secrets::StreamRedactor, workspace,
+    SecretRedactor,
+    caller::{Caller, CallerRights},
+    memory,
+    post_turn::PostTurn,
+    secrets::StreamRedactor,
+    workspace,
 };
 
 /// A call that passed every check but the last.
@@ -69,9 +74,9 @@ pub(super) fn context(
         cancel,
         caller: called_by(agent, one, turn),
         way_back: None,
-        views: agent.views.clone(),
+        views: agent.calls.file_views.clone(),
         todos: agent.history.todos(),
-        ask: agent.tool_questions.inquirer(call),
+        ask: agent.calls.questions.inquirer(call),
         sandbox: Some(confining(agent)),
         progress: progress(agent, call),
         blobs: Arc::new(move |id| {
@@ -93,7 +98,7 @@ pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let shared = shared(agent, copy.is_some()).into();
     let confining = options
         .sandbox
-        .with(confinement, agent.policy.unreadable(cwd));
+        .with(confinement, agent.rights.policy.unreadable(cwd));
     SandboxConfig {
         shared,
         copy,
@@ -194,15 +199,22 @@ pub(super) fn caller(agent: &AgentActor, run: RunId, delegations: usize) -> Call
         run,
         resolved: agent.resolved.clone(),
         project_context: agent.project_context.clone(),
-        policy: agent.policy.clone(),
-        confinement: agent.confinement(),
-        outside: agent.history.outside().is_some(),
-        has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
+        rights: CallerRights {
+            policy: agent.rights.policy.clone(),
+            confinement: agent.confinement(),
+            outside: agent.history.outside().is_some(),
+            has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
+        },
         is_directed: agent
             .history
             .run()
-            .is_some_and(|run| run.is_directed && run.turns == 1),
-        model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
+            .is_some_and(|run| run.is_directed && run.progress.turns == 1),
+        model: agent
+            .model
+            .chosen
+            .as_ref()
+            .ok()
+            .map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
         delegations,

@@ -25,7 +25,7 @@ pub(super) enum CheckedCall {
     Ready(PreparedCall),
     Ask(PreparedCall, String),
     Refused(Box<ToolRecord>),
-    /// Nothing: the run must end first, and `agent.ending` says how.
+    /// Nothing: the run must end first, and `agent.inbox.end_reason` says how.
     Ended,
 }
 
@@ -52,7 +52,12 @@ fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
         effect,
         cwd: &agent.session.cwd,
     };
-    let ruling = effective_rights::judge(&agent.policy, &confining(agent), tool.as_ref(), &about);
+    let ruling = effective_rights::judge(
+        &agent.rights.policy,
+        &confining(agent),
+        tool.as_ref(),
+        &about,
+    );
     let CallRuling { reach, verdict, .. } = ruling;
     let (call, permitted) = (call.clone(), String::new());
     let mut prepared = PreparedCall {

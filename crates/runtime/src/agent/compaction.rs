@@ -45,7 +45,7 @@ pub(super) async fn compact(
     squeeze: CompactionStep,
 ) -> Result<Option<RunEndReason>, Error> {
     if hook_points::puts_off(agent, squeeze).await? {
-        return Ok(agent.ending.take());
+        return Ok(agent.inbox.end_reason.take());
     }
     match squeeze {
         CompactionStep::Summarise => return summarise(agent).await,
@@ -75,14 +75,14 @@ pub(super) async fn compact(
 
 async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
     let messages = agent.history.messages();
-    let cut = cut_at(&messages, agent.window.limit / 4);
+    let cut = cut_at(&messages, agent.model.window.limit / 4);
     let (older, kept) = (
         messages.get(..cut).unwrap_or_default(),
         messages.len() - cut,
     );
     let request = request_left_out(&agent.history, messages.get(cut..).unwrap_or_default());
     let (mut summary, mut usage) = (String::new(), Usage::none());
-    for slice in slices(older, agent.window.limit.saturating_mul(2)) {
+    for slice in slices(older, agent.model.window.limit.saturating_mul(2)) {
         match summary_of(agent, &summary, &slice).await? {
             SummaryOutcome::Text(text, cost) => {
                 summary = shortened(&text, SUMMARY_CHARS);
@@ -251,7 +251,7 @@ async fn summary_of(
     so_far: &str,
     slice: &str,
 ) -> Result<SummaryOutcome, Error> {
-    let Ok(model) = agent.model.clone() else {
+    let Ok(model) = agent.model.chosen.clone() else {
         return Ok(SummaryOutcome::Not);
     };
     let request = request(&model, &agent.session.id, so_far, slice);

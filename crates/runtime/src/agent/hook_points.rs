@@ -73,7 +73,7 @@ fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload 
         agent: agent.session.agent.clone(),
         depth: agent.depth(),
         cwd: agent.session.cwd.clone(),
-        mode: agent.policy.mode,
+        mode: agent.rights.policy.mode,
         names: Vec::new(),
         call: None,
         details: if let Value::Object(details) = details {
@@ -84,7 +84,7 @@ fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload 
     }
 }
 
-/// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
+/// Asks, and waits for the answer. None if the run must end first; `agent.inbox.end_reason` says how.
 async fn ask_hooks(
     agent: &mut AgentActor,
     payload: HookPayload,
@@ -159,7 +159,7 @@ fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, payload: &HookP
     });
 }
 
-/// Waits for something, unless the run must end first: then `agent.ending` says how.
+/// Waits for something, unless the run must end first: then `agent.inbox.end_reason` says how.
 async fn unless_interrupted<T>(
     agent: &mut AgentActor,
     work: impl Future<Output = T>,
@@ -172,7 +172,7 @@ async fn unless_interrupted<T>(
             done = &mut work => return Ok(Some(done)),
         };
         if let Some(end) = agent.apply_interruption(came)? {
-            agent.ending = Some(end);
+            agent.inbox.end_reason = Some(end);
             return Ok(None);
         }
     }
@@ -184,7 +184,7 @@ fn apply_hook_answer(agent: &mut AgentActor, answer: &HookAnswer) {
         agent.note(notice(NoticeLevel::Warning, "hook", words.clone()));
     }
     if let Some(why) = &answer.stops {
-        agent.ending = Some(stopped(why));
+        agent.inbox.end_reason = Some(stopped(why));
     }
 }
 

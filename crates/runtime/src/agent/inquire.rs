@@ -48,7 +48,7 @@ pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), 
     let is_asked = agent
         .history
         .run()
-        .is_some_and(|run| run.asked.iter().any(|asked| asked.id == ask.id));
+        .is_some_and(|run| run.waits.asked.iter().any(|asked| asked.id == ask.id));
     if is_asked {
         return Ok(());
     }

@@ -166,7 +166,7 @@ fn is_foreign(agent: &AgentActor) -> bool {
         .context
         .takes_all
         .load(std::sync::atomic::Ordering::Relaxed);
-    agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
+    agent.history.run().is_some() && !agent.inbox.signals.is_own() && !takes_all
 }
 
 /// Another process may have posted after the last check and before the claim was released. It was told that an agent
@@ -203,12 +203,13 @@ impl AgentActor {
         loop {
             if let Some(run) = self.history.run() {
                 if let Some(at) = self
-                    .unwanted
+                    .inbox
+                    .runs_to_cancel
                     .iter()
                     .position(|unwanted| *unwanted == run.id)
                 {
-                    self.unwanted.swap_remove(at);
-                    self.ending = Some(limits::RunEndReason::Cancelled);
+                    self.inbox.runs_to_cancel.swap_remove(at);
+                    self.inbox.end_reason = Some(limits::RunEndReason::Cancelled);
                 }
                 let end = run::run(self).await?;
                 if end == limits::RunEndReason::Paused {
@@ -218,8 +219,8 @@ impl AgentActor {
             }
             self.apply_pending_signals()?;
             // A cancel that came after the run had ended has nothing to end.
-            self.ending = None;
-            if std::mem::take(&mut self.clear_asked) {
+            self.inbox.end_reason = None;
+            if std::mem::take(&mut self.inbox.clear_requested) {
                 self.note(EventBody::SessionCleared {
                     reason: ClearReason::Asked,
                 });
@@ -232,8 +233,8 @@ impl AgentActor {
             }
             // No client has seen this run yet: a pending signal to stop is meant for another one.
             self.apply_pending_signals()?;
-            if !self.clear_asked {
-                self.ending = None;
+            if !self.inbox.clear_requested {
+                self.inbox.end_reason = None;
             }
             rooftree_store::failpoint::reach("mail.taken");
         }
@@ -241,7 +242,7 @@ impl AgentActor {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<RestOutcome, Error> {
-        let (context, signals, history) = (self.context, self.signals, self.history);
+        let (context, signals, history) = (self.context, self.inbox.signals, self.history);
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {

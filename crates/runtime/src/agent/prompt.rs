@@ -70,7 +70,7 @@ pub(super) fn request(
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.resolved.name.clone(),
-        system: agent.prompt.text.clone(),
+        system: agent.model.prompt.text.clone(),
         messages: if is_last_word {
             with_last_word(agent)
         } else {
@@ -84,7 +84,7 @@ pub(super) fn request(
         },
         schema: None,
         max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
-        media: agent.media.clone(),
+        media: agent.model.media.clone(),
         session: agent.session.id.clone(),
         attempt,
         workplace: Arc::new(workplace(agent)),
@@ -96,12 +96,12 @@ pub(super) fn workplace(agent: &AgentActor) -> Workplace {
     let written =
         |rules: &[rooftree_tools::PermissionRule]| rules.iter().map(ToString::to_string).collect();
     let rules = CallRules {
-        allow: written(&agent.policy.allow),
-        deny: written(&agent.policy.deny),
+        allow: written(&agent.rights.policy.allow),
+        deny: written(&agent.rights.policy.deny),
     };
     Workplace {
         directory: agent.session.cwd.clone(),
-        mode: agent.policy.mode,
+        mode: agent.rights.policy.mode,
         rules,
     }
 }
@@ -117,7 +117,7 @@ fn with_last_word(agent: &AgentActor) -> Arc<Vec<Arc<ModelMessage>>> {
 
 /// Estimated tokens of that question.
 pub(super) fn estimate(agent: &AgentActor) -> u64 {
-    agent.history.estimate() + agent.prompt.estimate
+    agent.history.estimate() + agent.model.prompt.estimate
 }
 
 /// Estimated tokens of what is the same in every question.

@@ -37,7 +37,10 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
             agent.observe(event);
             // Live, tools note by themselves what they saw of files; replayed, we do.
             if let EventBody::ToolCompleted(record) = &event.body {
-                record.files.iter().for_each(|note| agent.views.note(note));
+                record
+                    .files
+                    .iter()
+                    .for_each(|note| agent.calls.file_views.note(note));
             }
         }
         match page.last().and_then(|event| event.id) {
@@ -53,16 +56,16 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
         match row.command {
-            Command::Clear { .. } => agent.clear_asked = true,
+            Command::Clear { .. } => agent.inbox.clear_requested = true,
             Command::Cancel { run: Some(run), .. } if agent.run_id().as_ref() != Some(&run) => {
-                agent.unwanted.push(run);
+                agent.inbox.runs_to_cancel.push(run);
                 continue;
             }
             Command::Cancel { .. } | Command::Delete { .. } => {}
             _ => continue,
         }
         if began.is_some_and(|began| row.at >= began) {
-            agent.ending = Some(RunEndReason::Cancelled);
+            agent.inbox.end_reason = Some(RunEndReason::Cancelled);
         }
     }
 }
@@ -75,7 +78,7 @@ pub(super) async fn recover(agent: &mut AgentActor, attempts: u32) -> Result<(),
         return Ok(());
     };
     // Waiting for a person is not what ends processes.
-    let waits = run.asked.iter().any(|asked| !asked.settled);
+    let waits = run.waits.asked.iter().any(|asked| !asked.settled);
     let attempts = if waits { 0 } else { attempts };
     let lost = |open: &&OpenToolCall| {
         open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some())
@@ -110,6 +113,7 @@ async fn forget_inner(agent: &mut AgentActor) -> Result<(), Error> {
             .any(|open| open.call.id == asked.call)
     };
     let stale = run
+        .waits
         .asked
         .iter()
         .filter(|asked| !asked.settled && !is_open(asked));
@@ -141,8 +145,15 @@ pub(super) fn tell_rights(agent: &mut AgentActor) {
     let Some(ceiling) = agent.ceiling() else {
         return;
     };
-    let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
-    let (began, process, goes) = (ceiling.policy.mode, agent.process_mode(), agent.policy.mode);
+    let is_unrecorded = agent
+        .history
+        .run()
+        .is_some_and(|run| run.rights.bounds.is_none());
+    let (began, process, goes) = (
+        ceiling.policy.mode,
+        agent.process_mode(),
+        agent.rights.policy.mode,
+    );
     let bounds = if is_unrecorded {
         Vec::new()
     } else {
@@ -218,7 +229,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
         .policy
         .allow
         .iter()
-        .filter(|rule| !agent.policy.allow.contains(rule));
+        .filter(|rule| !agent.rights.policy.allow.contains(rule));
     let lost: Vec<String> = lost.map(|rule| format!("`{rule}`")).collect();
     if !lost.is_empty() {
         kept.push(format!("no longer allowed here: {}", lost.join(", ")));

@@ -168,7 +168,7 @@ async fn wait_interruptibly(
 
 /// Goes on with a wait that a restart cut short.
 pub(super) async fn resume_wait(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
-    let Some(until) = agent.history.run().and_then(|run| run.waiting_until) else {
+    let Some(until) = agent.history.run().and_then(|run| run.waits.until) else {
         return Ok(None);
     };
     let over = agent

@@ -42,25 +42,13 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
         .into_iter()
         .collect();
-    let duration = agent.context.now().since(run.started_at);
     let summary = RunEnd {
-        status,
-        text: run.text.as_str().to_owned(),
-        turns: run.turns,
-        calls: run.calls,
-        usage: run.usage,
-        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        files: run.files.clone(),
-        explored: run.explored.clone(),
-        tools: run.tools.clone(),
-        steps: run.steps.iter().cloned().collect(),
-        delegated: run.delegated,
         workspace: copy,
-        verified: run.verified,
-        failed_checks: run.failed_checks.clone(),
+        verified: run.verification.passed,
+        failed_checks: run.verification.failed_checks.clone(),
         outside: agent.history.outside().is_some(),
-        denials: run.denials.clone(),
         error: end.problem(),
+        ..run.end(status, agent.context.now())
     };
     let asked = run
         .mandate

@@ -41,7 +41,7 @@ impl AgentActor {
             ),
             hint: Some("rooftree agents validate".into()),
         });
-        self.notices.extend(news.chain(unknown));
+        self.notices.pending.extend(news.chain(unknown));
     }
 
     /// Adds verifiers that are functions of the embedding program; they take precedence over files of the same name.

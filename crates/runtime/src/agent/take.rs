@@ -61,7 +61,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
         commit.snippet = Some(shortened(&item.message.text(), 120));
     }
     // Whatever else waits at the boundary belongs into this run.
-    agent.has_news = true;
+    agent.inbox.has_boundary_mail = true;
     failpoint::reach_at("mail.taking", agent.depth());
     agent.append(commit);
     agent.send_notices();
@@ -143,13 +143,13 @@ pub(super) async fn take_in(agent: &mut AgentActor) -> Result<(), Error> {
 
 async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
     agent.apply_pending_signals()?;
-    if !agent.has_news {
+    if !agent.inbox.has_boundary_mail {
         return Ok(());
     }
-    agent.has_news = false;
+    agent.inbox.has_boundary_mail = false;
     // A reply whose calls are still open is not a boundary.
     if agent.history.open_calls().next().is_some() {
-        agent.has_news = true;
+        agent.inbox.has_boundary_mail = true;
         return Ok(());
     }
     let items = waiting(agent, Lane::Boundary).await?;
@@ -157,7 +157,7 @@ async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
         return Ok(());
     }
     // Where there was something there may be more than was looked at.
-    agent.has_news = true;
+    agent.inbox.has_boundary_mail = true;
     failpoint::reach_at("reply.taking", agent.depth());
     let places: Vec<(Lane, u64)> = items
         .iter()
@@ -177,7 +177,7 @@ async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
 /// Whether a person has said something that should change what is being done.
 pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
     agent.apply_pending_signals()?;
-    if !agent.has_news {
+    if !agent.inbox.has_boundary_mail {
         return Ok(false);
     }
     let items = waiting(agent, Lane::Boundary).await?;
@@ -191,7 +191,7 @@ pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
 /// Messages that wait in a lane, without those taken a moment ago, which the store may not know yet.
 async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
-    let mut at_hand = agent.at_hand.take(lane);
+    let mut at_hand = agent.inbox.prefetched.take(lane);
     loop {
         let mut items = match at_hand.take() {
             Some(items) => items,

@@ -32,7 +32,9 @@ impl AgentActor {
         if directory == self.session.cwd {
             return false;
         }
-        self.notices.push(moved(&self.session.cwd, &directory));
+        self.notices
+            .pending
+            .push(moved(&self.session.cwd, &directory));
         self.session.cwd.clone_from(&directory);
         self.journal.works_in(directory);
         true

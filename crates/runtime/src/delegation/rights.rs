@@ -32,7 +32,7 @@ pub(super) fn at_most(
     let policy = if own_rights {
         &caller.context.options.policy
     } else {
-        &caller.policy
+        &caller.rights.policy
     };
     Mandate {
         parent: ParentCall {
@@ -62,7 +62,7 @@ pub(super) fn at_most(
 
 /// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
 fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
-    let confinement = caller.confinement.clone();
+    let confinement = caller.rights.confinement.clone();
     if own_rights {
         // What an agent exposed over HTTP cannot read, no peer reads for it.
         let general = caller.context.options.sandbox.confinement.clone();

@@ -96,7 +96,11 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
     let rule = rule
         .resolved(&caller.context.options.tools)
         .map_err(|problem| problem.to_string())?;
-    if !caller.policy.grants(&rule, &caller.context.options.tools) {
+    if !caller
+        .rights
+        .policy
+        .grants(&rule, &caller.context.options.tools)
+    {
         return Err(format!(
             "You cannot grant `{rule}`: you would be asked about it yourself."
         ));

@@ -143,7 +143,7 @@ impl Tool for ExitPlanModeTool {
                     "this tool only works within a run",
                 );
             };
-            if caller.policy.mode != PermissionMode::Plan {
+            if caller.rights.policy.mode != PermissionMode::Plan {
                 return ToolOutput::done("You are not in plan mode: go ahead.");
             }
             // A delegated agent has no user to ask, and leaves only a mode it entered.
@@ -205,7 +205,7 @@ fn answered(answers: &BTreeMap<String, Vec<String>>) -> ToolOutput {
 
 /// Out of a mode the agent entered itself there is always a way.
 fn left_alone(caller: &Caller) -> ToolOutput {
-    if caller.has_entered_plan {
+    if caller.rights.has_entered_plan {
         let mode = Some(ModeChange {
             mode: None,
             by: "agent",

@@ -46,12 +46,13 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
     };
     let mut bodies = Vec::new();
     bodies.extend(
-        run.asked
+        run.waits
+            .asked
             .iter()
             .filter(|asked| !asked.settled)
             .filter_map(|asked| withdrawn(&asked.id)),
     );
-    let mut calls = run.calls;
+    let mut calls = run.progress.calls;
     for open in history.open_calls().chain(history.inner_calls()) {
         let (outcome, words) = match open.intent {
             Some(_) => (Outcome::Unknown, "unknown: interrupted"),
@@ -75,20 +76,9 @@ pub fn interruption(history: &History, now: Timestamp) -> Vec<EventBody> {
         }));
         calls += 1;
     }
-    let lasted = now.since(run.started_at).as_millis();
     bodies.push(EventBody::RunCompleted(RunEnd {
-        text: run.text.as_str().to_owned(),
-        turns: run.turns,
         calls,
-        usage: run.usage,
-        duration_ms: u64::try_from(lasted).unwrap_or(u64::MAX),
-        files: run.files.clone(),
-        explored: run.explored.clone(),
-        tools: run.tools.clone(),
-        steps: run.steps.iter().cloned().collect(),
-        delegated: run.delegated,
-        denials: run.denials.clone(),
-        ..RunEnd::new(RunStatus::Interrupted)
+        ..run.end(RunStatus::Interrupted, now)
     }));
     bodies
 }

@@ -207,7 +207,8 @@ pub(in crate::agent) async fn after_batch(
     agent: &mut AgentActor,
     all: Vec<CompletedToolUse>,
 ) -> Result<(), Error> {
-    if all.is_empty() || agent.ending.is_some() || !wants(agent, HookPoint::PostToolBatch) {
+    if all.is_empty() || agent.inbox.end_reason.is_some() || !wants(agent, HookPoint::PostToolBatch)
+    {
         return Ok(());
     }
     let calls: Vec<Value> = all
@@ -224,7 +225,7 @@ pub(in crate::agent) async fn after_batch(
     };
     record_hook_answer(agent, HookPoint::PostToolBatch, None, &answer);
     if let Some(why) = answer.refusal() {
-        agent.ending = Some(stopped(why));
+        agent.inbox.end_reason = Some(stopped(why));
     }
     Ok(())
 }

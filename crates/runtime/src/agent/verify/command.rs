@@ -65,7 +65,7 @@ pub(super) async fn run(
 pub(super) fn context(agent: &AgentActor, call: CallId, cancel: CancellationToken) -> ToolContext {
     ToolContext {
         cancel,
-        views: agent.views.clone(),
+        views: agent.calls.file_views.clone(),
         todos: agent.history.todos(),
         ..ToolContext::detached(agent.session.id.clone(), call, &agent.session.cwd)
     }

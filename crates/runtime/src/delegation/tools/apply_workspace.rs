@@ -124,10 +124,10 @@ async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
         Err(problem) => return Some(in_trouble(&problem)),
     };
     // If every change needs approval, the user has approved this call.
-    let mode = caller.policy.mode.max(PermissionMode::AcceptEdits);
+    let mode = caller.rights.policy.mode.max(PermissionMode::AcceptEdits);
     let policy = Policy {
         mode,
-        ..caller.policy.clone()
+        ..caller.rights.policy.clone()
     };
     let is_refused = |path: &&PathBuf| {
         let subject = path.to_string_lossy();

@@ -160,7 +160,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     } else {
         mandate(caller, &target, context)?
     };
-    let outside = caller.outside;
+    let outside = caller.rights.outside;
     let message = Message {
         silent,
         outside,
