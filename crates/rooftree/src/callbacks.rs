@@ -9,7 +9,6 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::{
     Command, Event, EventBody, ParentCall, Question as AgentQuestion, QuestionId, QuestionReply,
     RunId, SessionId,
@@ -118,7 +117,7 @@ pub(crate) struct CallbackChannel {
 
 impl CallbackSet {
     /// The hooks to start a runtime with, and the channel that they feed.
-    pub(crate) fn connect(&self, inheritance: Arc<EnvironmentFilter>) -> (Hooks, CallbackChannel) {
+    pub(crate) fn connect(&self) -> (Hooks, CallbackChannel) {
         let (tell, events) = mpsc::unbounded_channel();
         let readers = EventSubscribers::default();
         let reading = readers.clone();
@@ -131,7 +130,6 @@ impl CallbackSet {
         let mut asked = Hooks::default();
         (asked.before_tool, asked.watchers, asked.hooks) =
             (self.before_tool.clone(), vec![watcher], self.hooks.clone());
-        asked.inheritance = inheritance;
         (asked, CallbackChannel { readers, events })
     }
 

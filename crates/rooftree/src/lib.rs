@@ -7,6 +7,7 @@ mod agent_files;
 mod builder_methods;
 mod callbacks;
 mod components;
+mod config_parts;
 mod endpoint;
 mod error;
 mod events;

@@ -10,12 +10,13 @@ use rooftree_protocol::{
 
 use crate::{
     builder_methods::settings,
+    config_parts::MainAgent,
     error::Result,
     events::{EventStreamItem, Events, SessionTreeWatcher},
     outcome::RunOutcome,
     run_tree::WatchUntil,
     running::RunningRuntime,
-    runtime_config::{MainAgent, RuntimeConfig},
+    runtime_config::RuntimeConfig,
     storage::StorageLocation,
 };
 
@@ -116,7 +117,7 @@ impl Query {
             mut setup,
         } = self;
         let agent = main.name.clone();
-        setup.main = Some(main);
+        setup.agents.main = Some(main);
         let started = setup.start()?;
         let new = NewSession {
             agent,

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt;
 use rooftree_protocol::{
     Command, ErrorCode, MessageId, Origin, Part, PermissionId, RunId, SessionId, ToolCall,
     command::{Address, CommandReply, Delivery},
 };
-use rooftree_runtime::{AgentRuntime, Handle, RuntimeOptions};
+use rooftree_runtime::{AgentRuntime, Assembly, Handle, Service, StopService};
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -21,13 +21,11 @@ use crate::{
 pub(crate) struct RunningRuntime {
     handle: Handle,
     readers: EventSubscribers,
-    ending: CancellationToken,
     parts: Mutex<Option<RuntimeParts>>,
 }
 
 struct RuntimeParts {
     runtime: AgentRuntime,
-    listening: JoinHandle<()>,
     /// The temporary directory of the store, if it has one.
     place: Option<TempDir>,
 }
@@ -39,25 +37,22 @@ pub(crate) struct AcceptedMessage {
 }
 
 impl RunningRuntime {
+    /// Starts the runtime with a service that calls back.
     pub(crate) fn start(
-        options: RuntimeOptions,
-        listeners: CallbackSet,
-        line: CallbackChannel,
+        mut assembly: Assembly,
+        callbacks: CallbackSet,
+        channel: CallbackChannel,
         place: Option<TempDir>,
     ) -> Self {
-        let runtime = AgentRuntime::start(options);
-        let (handle, ending) = (runtime.handle(), CancellationToken::new());
-        let readers = line.readers.clone();
-        let listening = tokio::spawn(listeners.listen(line, handle.clone(), ending.clone()));
+        let readers = channel.readers.clone();
+        assembly.services.push(Service::new("callbacks", |handle| {
+            callback_service(handle, callbacks, channel)
+        }));
+        let runtime = assembly.start();
         Self {
-            handle,
+            handle: runtime.handle(),
             readers,
-            ending,
-            parts: Mutex::new(Some(RuntimeParts {
-                runtime,
-                listening,
-                place,
-            })),
+            parts: Mutex::new(Some(RuntimeParts { runtime, place })),
         }
     }
 
@@ -153,7 +148,7 @@ impl RunningRuntime {
     /// Shuts down in order: agents first, then the callbacks.
     pub(crate) async fn stop(&self) {
         if let Some(parts) = self.take_parts() {
-            parts.stop(self.ending.clone()).await;
+            parts.stop().await;
         }
     }
 
@@ -167,10 +162,8 @@ impl RunningRuntime {
 }
 
 impl RuntimeParts {
-    async fn stop(self, ending: CancellationToken) {
+    async fn stop(self) {
         self.runtime.stop().await;
-        ending.cancel();
-        let _ = self.listening.await;
         drop(self.place);
     }
 }
@@ -179,9 +172,23 @@ impl Drop for RunningRuntime {
     fn drop(&mut self) {
         if let (Some(parts), Ok(tokio)) = (self.take_parts(), tokio::runtime::Handle::try_current())
         {
-            tokio.spawn(parts.stop(self.ending.clone()));
+            tokio.spawn(parts.stop());
         }
     }
+}
+
+/// Calls back until agents have stopped, and then what they said last.
+fn callback_service(
+    handle: &Handle,
+    callbacks: CallbackSet,
+    channel: CallbackChannel,
+) -> StopService {
+    let ending = CancellationToken::new();
+    let listening = tokio::spawn(callbacks.listen(channel, handle.clone(), ending.clone()));
+    Box::new(move || {
+        ending.cancel();
+        listening.map(drop).boxed()
+    })
 }
 
 /// A running runtime, shared by its runs, sessions and feeds.

@@ -72,7 +72,7 @@ impl Handle {
                 agent,
             } => {
                 let agent = agent
-                    .map(|agent| self.context.options.definitions.find(&agent))
+                    .map(|agent| self.context.options.agents.definitions.find(&agent))
                     .transpose()?;
                 self.fork(&session, at, name, agent).await
             }
@@ -186,6 +186,7 @@ impl Handle {
         Ok(self
             .context
             .options
+            .agents
             .definitions
             .find(meant.agent())?
             .limits

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+pub mod assembly;
 mod bus;
 mod cached_answers;
 pub mod call_socket;
@@ -35,8 +36,10 @@ mod rights;
 mod router;
 mod runtime;
 mod runtime_context;
+mod runtime_options;
 pub mod saved_rules;
 pub mod secrets;
+mod services;
 mod signals;
 pub mod skill_tools;
 mod tasks;
@@ -48,6 +51,7 @@ pub use agent::{
     message_text::user_parts as worded,
     prompt::{PromptSections, peers},
 };
+pub use assembly::{Assembly, ToolParts};
 pub use bus::{EventFilter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
@@ -56,7 +60,11 @@ pub use handle::Handle;
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
 pub use runtime::AgentRuntime;
-pub use runtime_context::{ApprovalSource, ModelResolver, RuntimeOptions};
+pub use runtime_options::{
+    AgentOptions, ApprovalSource, LimitOverrides, ModelOptions, ModelResolver, RightsOptions,
+    RuntimeTools,
+};
 pub use secrets::SecretRedactor;
+pub use services::{Service, StopService};
 pub use tasks::settle_orphaned_programs;
 pub use unfinished_sessions::UnfinishedSession;

@@ -155,7 +155,7 @@ impl Tool for MemoryTool {
                 );
             };
             let done = tokio::task::spawn_blocking(move || {
-                let memory_dirs = &caller.context.options.memory;
+                let memory_dirs = &caller.context.options.agents.memory;
                 let place = directory(
                     &caller.resolved.definition,
                     memory_dirs,

@@ -178,7 +178,7 @@ impl Router {
         new: NewSession,
         connector_key: Option<String>,
     ) -> Result<ResolvedSession, Error> {
-        let definition = self.context.options.definitions.find(&new.agent)?;
+        let definition = self.context.options.agents.definitions.find(&new.agent)?;
         Ok(ResolvedSession::New(Box::new(NewSessionRow {
             id: SessionId::from_entropy(self.context.entropy()),
             agent: definition.name.clone(),

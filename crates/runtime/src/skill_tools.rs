@@ -125,13 +125,13 @@ impl Tool for SkillTool {
                 &caller.project_context.skills,
                 &caller.resolved.definition.skills,
             );
-            let now = caller.context.options.project_context.afresh();
+            let now = caller.context.options.agents.project_context.afresh();
             skills.retain(|skill| {
                 skill.level != DefinitionLevel::Project || now.skill(&skill.name).is_some()
             });
             match action {
                 SkillAction::List => listed(&skills),
-                SkillAction::Load => loaded(&skills, &input, &caller.context.options.tools),
+                SkillAction::Load => loaded(&skills, &input, &caller.context.options.tools.all),
             }
         })
     }

@@ -127,6 +127,7 @@ impl RunningProcess {
     fn write_down(&mut self, context: &RuntimeContext) {
         let news = context
             .options
+            .tools
             .processes
             .take_unrecorded_output(&self.task.session, &self.task.id);
         if !news.is_empty() {

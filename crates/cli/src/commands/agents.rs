@@ -16,7 +16,6 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, Problem, UseAs};
 
-pub use self::effective::tools;
 use crate::{
     configured_models::ConfiguredModels, environment::Environment, exit::Exit,
     project_agents::ProjectAgents, settings, settings::Settings,

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::{definitions::Skill, effective_rights};
+use rooftree_runtime::{assembly::known_tools, definitions::Skill, effective_rights};
 use rooftree_tools::{PermissionRule, Policy, SkillRestriction};
 use serde_json::json;
 
 use crate::{
     assemble::CliOverrides,
     commands::{
-        agents::tools,
         run::{known, permission_mode},
         sessions::{
             find::{self, LookupScope},
@@ -81,7 +80,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let guarding = effective_rights::guarding(&project.hooks, &project.definitions);
     let followed = match &arguments.skill {
-        Some(name) => vec![SkillRestriction::of(&skill(&project, name)?.note(&tools()))],
+        Some(name) => vec![SkillRestriction::of(
+            &skill(&project, name)?.note(&known_tools()),
+        )],
         None => Vec::new(),
     };
     let gathered = mcp_servers::gather(
@@ -110,7 +111,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let policy = effective_rights::policy(base, &definition, &rules, &sessions, &environment.cwd);
     let known = KnownTools::of(
-        &tools(),
+        &known_tools(),
         &gathered.servers(environment),
         &project.definitions,
         &definition,

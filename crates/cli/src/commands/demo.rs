@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
-use rooftree_runtime::{ApprovalSource, Definitions};
+use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
 use super::run::{
@@ -19,6 +19,7 @@ use crate::{
     demo_models::{DemoScenario, PROVIDER},
     environment::Environment,
     exit::Exit,
+    project_agents::ProjectAgents,
     secrets,
     settings::Settings,
     terminal::{
@@ -57,8 +58,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let runtime = RuntimePlan {
         store: environment.store()?,
         models: ConfiguredModels::of(environment, &Settings::default())?.into(),
-        definitions: Definitions::builtin(),
-        project_context: Default::default(),
+        project: ProjectAgents::builtin(),
         // A demo ignores the user's settings and is read-only (plan mode).
         settings: Settings::default(),
         overrides: CliOverrides {
@@ -69,16 +69,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         online: WebAccess::default(),
         approvals: ApprovalSource::Nobody,
         memory: Default::default(),
-        private: environment.private(),
-        workspaces: environment.workspaces(),
-        call_socket: environment.calls(),
-        mark: crate::external_agents::mark(environment),
         servers: Default::default(),
-        hooks: Default::default(),
-        widest_mode: None,
         secrets: Arc::new(secrets::known(environment)),
     }
-    .start();
+    .start(environment)?;
     let job = RunJob {
         request: CliRequest::Post(vec![Part::text(message)]),
         target: SessionTarget::New(new),

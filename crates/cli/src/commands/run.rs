@@ -179,7 +179,7 @@ async fn attempt(
         &settings,
         &arguments.mcp_config,
     )?;
-    let definitions = project.definitions;
+    let definitions = project.definitions.clone();
     let said = user_input::read_user_input(
         arguments,
         environment,
@@ -234,23 +234,16 @@ async fn attempt(
         secrets,
         store,
         models,
-        definitions,
-        project_context: project.project_context,
+        project,
         settings,
         overrides,
         search,
         online,
         approvals: answerer.in_runtime(),
         memory: environment.memory(),
-        private: environment.private(),
-        workspaces: environment.workspaces(),
-        call_socket: environment.calls(),
-        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
-        hooks: project.hooks,
-        widest_mode: project.widest_mode,
     };
-    let runtime = plan.start();
+    let runtime = plan.start(environment)?;
     let policy = match arguments.wait {
         _ if arguments.no_wait => BackgroundPolicy::Leave,
         Some(most) => BackgroundPolicy::WaitForAll(most),

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Outcome, PermissionDecision, Problem, Session};
-use rooftree_runtime::{Clock, SystemClock};
+use rooftree_runtime::{Clock, SystemClock, assembly::known_tools};
 use rooftree_tools::{Policy, SandboxConfig, mcp::McpServerPool};
 use serde::Serialize;
 
 use self::past_call::PastCall;
 use crate::{
-    commands::{agents::tools, sessions::open_read_only},
+    commands::sessions::open_read_only,
     configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
@@ -143,7 +143,7 @@ impl WhyContext {
             .unwrap_or_default();
         // Whether the agent had it was decided then, and the journal tells.
         let known = KnownTools::of(
-            &tools(),
+            &known_tools(),
             &self.servers,
             &self.project.definitions,
             &definition,

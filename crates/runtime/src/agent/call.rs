@@ -94,9 +94,10 @@ pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let options = &agent.context.options;
     let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
-    let copy = workspace::copied_from(cwd, &options.workspaces);
+    let copy = workspace::copied_from(cwd, &options.agents.workspaces);
     let shared = shared(agent, copy.is_some()).into();
     let confining = options
+        .rights
         .sandbox
         .with(confinement, agent.rights.policy.unreadable(cwd));
     SandboxConfig {
@@ -117,15 +118,16 @@ fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
         .map(|skill| skill.directory.clone());
     let memory = memory::directory(
         &agent.resolved.definition,
-        &options.memory,
+        &options.agents.memory,
         &agent.session.cwd,
     );
     let temporary = options
+        .rights
         .sandbox
         .scratch
         .as_ref()
         .map(|place| place.join(agent.session.id.as_str()));
-    let copies = Some(options.workspaces.directory.clone()).filter(|_| !is_in_copy);
+    let copies = Some(options.agents.workspaces.directory.clone()).filter(|_| !is_in_copy);
     skills
         .chain(memory)
         .chain(temporary)

@@ -147,7 +147,10 @@ fn judged(agent: &AgentActor, checked: CheckedCall, answer: HookAnswer) -> Check
 }
 
 fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
-    let exists = matches!(agent.context.options.tools.find(name), ToolLookup::Tool(_));
+    let exists = matches!(
+        agent.context.options.tools.all.find(name),
+        ToolLookup::Tool(_)
+    );
     let there_are = agent.resolved.toolset.names().join(", ");
     if let Some(words) = not_inside(agent, name) {
         return (ErrorCode::ToolNotAllowed, words);
@@ -167,7 +170,7 @@ fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
 
 /// The error for a tool that only agents further up have.
 fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
-    let ToolLookup::Tool(tool) = agent.context.options.tools.find(name) else {
+    let ToolLookup::Tool(tool) = agent.context.options.tools.all.find(name) else {
         return None;
     };
     let name = tool.spec().name.as_str();

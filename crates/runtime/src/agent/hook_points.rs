@@ -54,13 +54,13 @@ impl HookState {
 
 /// Whether any hook is registered for this point.
 fn wants(agent: &AgentActor, point: HookPoint) -> bool {
-    agent.context.options.hooks.wants(point)
+    agent.context.options.agents.hooks.wants(point)
         || agent.resolved.hooks.iter().any(|hook| hook.point == point)
 }
 
 /// Whether there are hooks at all.
 fn is_any(agent: &AgentActor) -> bool {
-    !agent.context.options.hooks.hooks.is_empty() || !agent.resolved.hooks.is_empty()
+    !agent.context.options.agents.hooks.hooks.is_empty() || !agent.resolved.hooks.is_empty()
 }
 
 fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload {
@@ -121,6 +121,7 @@ fn chosen(agent: &AgentActor, payload: &HookPayload) -> (Vec<ConfiguredHook>, Ve
     let all = agent
         .context
         .options
+        .agents
         .hooks
         .hooks
         .iter()
@@ -132,7 +133,12 @@ fn chosen(agent: &AgentActor, payload: &HookPayload) -> (Vec<ConfiguredHook>, Ve
 
 /// Context that this agent's hooks run in: sandboxed as it is.
 fn run_context(agent: &AgentActor) -> HookRunContext {
-    agent.context.options.hooks.run_context(confining(agent))
+    agent
+        .context
+        .options
+        .agents
+        .hooks
+        .run_context(confining(agent))
 }
 
 fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, payload: &HookPayload) {

@@ -14,7 +14,7 @@ use rooftree_protocol::{
 use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter};
 
 use super::{AgentActor, hook_points, journal::JournalCommit, limits::RunEndReason};
-use crate::{Error, runtime_context::ApprovalSource};
+use crate::{Error, runtime_options::ApprovalSource};
 
 /// Something to be asked.
 pub(super) struct NewInquiry {
@@ -40,7 +40,7 @@ pub(super) enum InquiryOutcome {
 
 /// Whether there is a client that can be asked.
 pub(super) fn is_possible(agent: &AgentActor) -> bool {
-    agent.context.options.approvals != ApprovalSource::Nobody
+    agent.context.options.rights.approvals != ApprovalSource::Nobody
 }
 
 /// Asks, unless that was done before.
@@ -154,7 +154,7 @@ pub(super) async fn settle(
     agent.journal.barrier().await?;
     rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
     if has_rules {
-        agent.context.saved_rules.forget();
+        agent.context.caches.saved_rules.forget();
         agent.renew_policy().await?;
     }
     Ok(())

@@ -112,7 +112,7 @@ impl AgentActor {
 
     fn stop_process(&self, process: rooftree_protocol::ProcessId) {
         let (processes, session) = (
-            self.context.options.processes.clone(),
+            self.context.options.tools.processes.clone(),
             self.session.id.clone(),
         );
         self.context.task_tracker.spawn(async move {

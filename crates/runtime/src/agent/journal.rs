@@ -306,7 +306,7 @@ impl JournalWorker {
 
     /// Another process wrote something: maybe a command for this agent, maybe mail.
     async fn listen(&self) {
-        self.context.saved_rules.forget();
+        self.context.caches.saved_rules.forget();
         let commands = self
             .context
             .store()

@@ -135,7 +135,7 @@ async fn wake(
     } else if claimed.session.head > 0 {
         tasks::settle_left(context, &claimed.session.id).await?;
     }
-    context.saved_rules.expect(claimed.rules);
+    context.caches.saved_rules.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
     let mut agent = AgentActor::new(context.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
@@ -248,6 +248,7 @@ impl AgentActor {
             Err(error) => {
                 context
                     .options
+                    .tools
                     .processes
                     .stop_session_processes(&self.session.id)
                     .await;

@@ -32,10 +32,10 @@ pub(crate) fn system(
     let options = &context.options;
     let from = PromptInputs {
         project_context: project_context.clone(),
-        agents: options.definitions.edition(),
+        agents: options.agents.definitions.edition(),
         memory: memory::excerpt(
             &resolved.definition,
-            &options.memory,
+            &options.agents.memory,
             cwd,
             resolved.limits.memory_bytes,
         ),
@@ -46,12 +46,12 @@ pub(crate) fn system(
             definition: &resolved.definition,
             tools: &resolved.specs,
             exposed: resolved.exposed.as_ref(),
-            definitions: &options.definitions,
+            definitions: &options.agents.definitions,
             project_context: &from.project_context,
             memory: from.memory.clone(),
             cwd: &from.cwd,
             mark: &options.mark,
-            denied: options.policy.unreadable_paths(&from.cwd),
+            denied: options.rights.policy.unreadable_paths(&from.cwd),
         };
         let text = sections.text();
         let estimate = estimated(&text, &resolved.specs);

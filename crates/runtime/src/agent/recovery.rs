@@ -211,6 +211,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
     }
     let options = &agent.context.options;
     if options
+        .limits
         .max_turns
         .is_some_and(|turns| turns > ceiling.bounds.max_turns)
     {
@@ -220,7 +221,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
         .policy
         .deny
         .iter()
-        .filter(|rule| !options.policy.deny.contains(rule));
+        .filter(|rule| !options.rights.policy.deny.contains(rule));
     let denies: Vec<String> = denies.map(ToString::to_string).collect();
     if !denies.is_empty() {
         kept.push(format!("without {}", denies.join(", ")));

@@ -38,11 +38,12 @@ impl RetryState {
     pub(super) fn new(model: Model, context: &RuntimeContext) -> Self {
         let others = context
             .options
+            .models
             .fallbacks
             .iter()
             .filter(|choice| **choice != model.choice);
         let others = others
-            .filter_map(|choice| context.options.catalog.open(choice).ok())
+            .filter_map(|choice| context.options.models.catalog.open(choice).ok())
             .collect();
         Self {
             model,

@@ -167,7 +167,7 @@ impl AgentActor {
         let (mode, is_wary) = (self.history.mode(), self.is_tainted());
         let is_current = |of: &PolicyBasis| {
             (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill())
-                && self.context.saved_rules.is_current(of.edition)
+                && self.context.caches.saved_rules.is_current(of.edition)
         };
         if self.rights.basis.as_ref().is_some_and(is_current) {
             return Ok(());
@@ -175,6 +175,7 @@ impl AgentActor {
         let skill = self.history.skill().cloned();
         let (edition, rules) = self
             .context
+            .caches
             .saved_rules
             .read(&**self.context.store())
             .await?;
@@ -225,12 +226,17 @@ impl AgentActor {
     /// A definition that was changed while its agent works narrows at once, and widens at the next run. One that is
     /// gone leaves nothing.
     fn narrow_to_definition(&mut self) {
-        let edition = self.context.options.definitions.edition();
+        let edition = self.context.options.agents.definitions.edition();
         if edition == self.rights.edition || self.history.run().is_none() {
             return;
         }
         self.rights.edition = edition;
-        let found = self.context.options.definitions.find(&self.session.agent);
+        let found = self
+            .context
+            .options
+            .agents
+            .definitions
+            .find(&self.session.agent);
         let mut newer = found.map_or_else(
             |_| vec![nothing(&self.session.agent)],
             |found| self.context.bounding(&found),
@@ -278,7 +284,7 @@ impl AgentActor {
 
     /// Whether what the model has read may speak through it.
     fn is_tainted(&self) -> bool {
-        self.context.options.wary && self.history.outside().is_some()
+        self.context.options.rights.wary && self.history.outside().is_some()
     }
 
     fn announce_taint(&mut self) {
@@ -334,6 +340,7 @@ impl AgentActor {
             .map_or(PermissionMode::Bypass, |mandate| mandate.permission_mode);
         self.context
             .options
+            .rights
             .policy
             .mode
             .min(mandated)

@@ -26,7 +26,7 @@ impl AgentActor {
     ) -> Result<Self, Error> {
         let session = claimed.session;
         let resolved = context.resolved(&session.agent, None)?;
-        let project_context = context.options.project_context.current();
+        let project_context = context.options.agents.project_context.current();
         let prompt = prompt::system(&context, &resolved, &project_context, &session.cwd);
         let model = context.model(&session, &resolved.definition, None);
         let journal = Journal::open(
@@ -69,10 +69,10 @@ impl AgentActor {
         mandate: Option<Box<Mandate>>,
         run: &RunId,
     ) -> Result<(), Error> {
-        self.rights.edition = self.context.options.definitions.edition();
+        self.rights.edition = self.context.options.agents.definitions.edition();
         let ceiling = self.ceiling();
         let offered = self.server_tools(mandate.as_deref(), run).await?;
-        let around = self.context.options.project_context.now();
+        let around = self.context.options.agents.project_context.now();
         let (place, notice) = self
             .context
             .exposing(&self.session.agent, mandate.as_deref())

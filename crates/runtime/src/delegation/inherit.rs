@@ -123,7 +123,7 @@ fn called_for(
 }
 
 fn named(caller: &Caller, name: &str) -> Result<ModelChoice, DelegationError> {
-    (caller.context.options.model_resolver)(name)
+    (caller.context.options.models.resolver)(name)
         .map_err(|problem| DelegationError::Model(problem.message))
 }
 

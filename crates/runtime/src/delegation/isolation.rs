@@ -82,7 +82,7 @@ pub(super) async fn provision(
         DelegationTarget::New(_) | DelegationTarget::Fork { .. } => caller.session.cwd.clone(),
     };
     let unique = asking.call.as_str();
-    let place = &context.options.workspaces;
+    let place = &context.options.agents.workspaces;
     let made = workspace::provision(&from, &asking.definition.name, unique, place).await;
     made.map(Some).map_err(|problem| {
         let fix = problem

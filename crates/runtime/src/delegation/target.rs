@@ -101,7 +101,12 @@ pub(super) async fn definition(
     if request.is_fork() {
         return Ok(caller.resolved.definition.clone());
     }
-    let found = caller.context.options.definitions.find(&request.agent);
+    let found = caller
+        .context
+        .options
+        .agents
+        .definitions
+        .find(&request.agent);
     found.map_err(|_| {
         let known: Vec<String> = super::tools::accessible(caller)
             .map(|known| known.name.clone())

@@ -55,7 +55,7 @@ fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
 
 /// The agents this one may ask, by name.
 pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefinition>> {
-    let all = caller.context.options.definitions.iter();
+    let all = caller.context.options.agents.definitions.iter();
     all.filter(|definition| bounds::may_ask(caller, definition))
         .filter(|definition| !definition.hidden && !definition.name.eq_ignore_ascii_case("lead"))
 }

@@ -94,12 +94,12 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
     let written = text(input, "permission");
     let rule = PermissionRule::parse(written).map_err(|problem| problem.to_string())?;
     let rule = rule
-        .resolved(&caller.context.options.tools)
+        .resolved(&caller.context.options.tools.all)
         .map_err(|problem| problem.to_string())?;
     if !caller
         .rights
         .policy
-        .grants(&rule, &caller.context.options.tools)
+        .grants(&rule, &caller.context.options.tools.all)
     {
         return Err(format!(
             "You cannot grant `{rule}`: you would be asked about it yourself."
@@ -122,7 +122,7 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
         at,
     };
     store.put_rule(row).await.map_err(failed)?;
-    caller.context.saved_rules.forget();
+    caller.context.caches.saved_rules.forget();
     for inquiry in store.inquiries(None).await.map_err(failed)? {
         let is_it = matches!(&inquiry.asked, EventBody::PermissionRequested { rule: asked, .. } if *asked == rule.to_string());
         if is_it && inquiry.session == session.id && inquiry.answer.is_none() {

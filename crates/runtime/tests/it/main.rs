@@ -30,6 +30,7 @@ mod recovery;
 mod retry;
 mod secrets;
 mod servers;
+mod services;
 mod sessions;
 mod skills;
 mod steer;

@@ -153,7 +153,7 @@ async fn those_below_those_below_belong_to_the_tree() {
         say("gold").agent("helper"),
         say("clear").agent("scout"),
     ]);
-    deep.depth = Some(2);
+    deep.limits.depth = Some(2);
     let runtime = deep.build();
     let session = runtime.post("go").await;
     let seen = until_ended(&mut whole_tree(&runtime, &session), 3).await;

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{ask_hooks, is_any, payload, record_hook_answer, run_context, tell, wants};
 use crate::{
-    Error, RuntimeOptions,
+    Error,
     agent::{AgentActor, limits::RunEndReason},
     hooks::{
         self, ConfiguredHook, EndedSession, HookAnswer, HookPayload, HookPoint, SessionBeginning,
@@ -52,7 +52,7 @@ fn look(agent: &mut AgentActor) {
         return;
     }
     agent.hook_state.has_looked = true;
-    let (hooks, cwd) = (&agent.context.options.hooks, &agent.session.cwd);
+    let (hooks, cwd) = (&agent.context.options.agents.hooks, &agent.session.cwd);
     hooks.pin(&agent.resolved.hooks);
     if agent.mandate.is_none() {
         let root = hooks.project.as_ref().unwrap_or(cwd);
@@ -104,7 +104,7 @@ fn instructions(agent: &AgentActor) {
     }
     let (reason, project) = (
         "session_start",
-        agent.context.options.hooks.project.as_ref(),
+        agent.context.options.agents.hooks.project.as_ref(),
     );
     for file in &agent.project_context.instructions.files {
         let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
@@ -122,8 +122,9 @@ fn end_evicted_session(agent: &AgentActor, left: Option<EndedSession>) {
     let Some(left) = left else { return };
     let (context, run_context) = (agent.context.clone(), run_context(agent));
     agent.context.task_tracker.spawn(async move {
-        let RuntimeOptions { hooks, clock, .. } = &context.options;
-        hooks::notify_session_end(left, hooks, run_context, clock.clone()).await;
+        let options = &context.options;
+        let (hooks, clock) = (&options.agents.hooks, options.clock.clone());
+        hooks::notify_session_end(left, hooks, run_context, clock).await;
     });
 }
 

@@ -44,12 +44,17 @@ impl CallHookAnswers {
 
 /// Whether any hook is to be asked before a tool is used.
 pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
-    !agent.context.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
+    !agent.context.options.agents.hooks.before_tool.is_empty()
+        || wants(agent, HookPoint::PreToolUse)
 }
 
 async fn before(agent: &mut AgentActor, one: &PreparedCall) -> Result<Option<HookAnswer>, Error> {
     let (context, about) = (agent.context.clone(), tool_use(agent, one));
-    let judging = context.options.hooks.judge(&*context.options.clock, &about);
+    let judging = context
+        .options
+        .agents
+        .hooks
+        .judge(&*context.options.clock, &about);
     let Some(verdict) = unless_interrupted(agent, judging).await? else {
         return Ok(None);
     };

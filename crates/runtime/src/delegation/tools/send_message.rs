@@ -137,6 +137,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let is_hidden = caller
         .context
         .options
+        .agents
         .definitions
         .find(&target.agent)
         .is_ok_and(|found| found.hidden);
@@ -207,7 +208,12 @@ fn mandate(
     target: &Session,
     context: &ToolContext,
 ) -> Result<Option<Box<Mandate>>, String> {
-    let definition = caller.context.options.definitions.find(&target.agent);
+    let definition = caller
+        .context
+        .options
+        .agents
+        .definitions
+        .find(&target.agent);
     let definition = definition.map_err(|problem| problem.message)?;
     let mut told = rights::told(caller, &definition, &context.call);
     if let (Some(told), None, None) = (&mut told, &target.model, &definition.model) {

@@ -131,7 +131,7 @@ async fn of_program(
     let options = &caller.context.options;
     if timeout > 0 {
         tokio::select! {
-            _ = options.processes.wait(&context.session, id) => {}
+            _ = options.tools.processes.wait(&context.session, id) => {}
             () = options.clock.sleep(Duration::from_secs(timeout)) => {}
             () = context.cancel.cancelled() => {}
         }

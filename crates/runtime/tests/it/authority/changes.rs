@@ -54,7 +54,7 @@ fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> (TestRuntimeBuilder, 
     let mut plan = TestRuntimeBuilder::new(entries)
         .with_delegation(tools)
         .agent(AgentDefinition::new("helper"));
-    plan.policy = Policy {
+    plan.rights.policy = Policy {
         mode: PermissionMode::Ask,
         ..Policy::default()
     };
@@ -181,7 +181,7 @@ async fn s_b7_a_definition_that_is_changed_narrows_at_the_next_turn_and_widens_a
     for (what, before, after, wanted) in table {
         let (mut plan, keeper) = plan(works("lead"));
         plan.definitions = Definitions::default().with(before);
-        plan.policy.mode = PermissionMode::Bypass;
+        plan.rights.policy.mode = PermissionMode::Bypass;
         let definitions = plan.definitions.clone();
         let runtime = plan.build();
         let session = runtime.post("go").await;
@@ -337,7 +337,7 @@ async fn r2_d14_whoever_is_told_that_something_is_asked_is_told_what_was_decided
         say("done").agent("helper"),
         say("hello").agent("lead").times(9),
     ]);
-    plan.approvals = rooftree_runtime::ApprovalSource::Client;
+    plan.rights.approvals = rooftree_runtime::ApprovalSource::Client;
     let runtime = plan.build();
     let first = runtime.post("go").await;
     runtime.wait_for_run(&first).await;

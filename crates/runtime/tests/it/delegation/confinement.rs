@@ -170,12 +170,12 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
     .agent(lead)
     .agent(loose)
     .agent(strict);
-    plan.depth = Some(2);
+    plan.limits.depth = Some(2);
     let general = Confinement {
         writable: vec!["/srv/cache".into()],
         ..Confinement::default()
     };
-    plan.sandbox = SandboxConfig {
+    plan.rights.sandbox = SandboxConfig {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };

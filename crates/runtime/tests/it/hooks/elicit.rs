@@ -66,7 +66,7 @@ async fn said(hooks: Vec<ConfiguredHook>) -> (String, String) {
         say("{{ results[0].text }}"),
     ];
     let mut plan = with(entries, hooks).tools(Toolset::new([asker()]));
-    plan.policy.mode = PermissionMode::Bypass;
+    plan.rights.policy.mode = PermissionMode::Bypass;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;

@@ -89,7 +89,7 @@ async fn an_answer_given_while_nobody_is_there_is_found_when_somebody_is() {
     let (tool, keeper) = counted();
     // Whoever goes on cannot ask anybody, and need not.
     let mut headless = plan(once(), tool);
-    headless.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    headless.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = runtime.crash(headless).await;
     let response = InquiryResponse::Permission(yes(PermissionScope::Once));
     let store = runtime.handle.store().clone();

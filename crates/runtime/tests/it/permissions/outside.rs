@@ -58,7 +58,7 @@ fn plan(entries: Vec<ScriptEntry>) -> TestRuntimeBuilder {
         ProbeTool::open("Change", Effect::LocalMutation),
     ]);
     let mut plan = TestRuntimeBuilder::new(entries).with_delegation(tools);
-    plan.policy.mode = PermissionMode::Auto;
+    plan.rights.policy.mode = PermissionMode::Auto;
     plan
 }
 
@@ -206,7 +206,7 @@ async fn rules_still_hold_and_a_new_context_has_read_nothing() {
         say("").calls([shell("rm")]).matching("again"),
     ];
     let mut plan = plan(entries);
-    plan.policy.allow = vec![PermissionRule::parse("Shell(ls)").unwrap()];
+    plan.rights.policy.allow = vec![PermissionRule::parse("Shell(ls)").unwrap()];
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;

@@ -67,15 +67,15 @@ async fn s_a7_a_verifier_is_confined_as_the_commands_of_the_agent_are() {
         mode: SandboxMode::Required,
         ..Confinement::default()
     };
-    let plan = checked(
+    let mut plan = checked(
         TestRuntimeBuilder::new([say("done").times(9)]).tools(Toolset::new([shell])),
         "cargo test",
     );
-    let sandbox = SandboxConfig {
+    plan.rights.sandbox = SandboxConfig {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };
-    let runtime = TestRuntimeBuilder { sandbox, ..plan }.build();
+    let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
     let said = runtime
