@@ -142,7 +142,7 @@ impl RuntimePlan {
             limits: limits(&overrides, &settings),
             rights: RightsOptions {
                 policy: policy(&overrides, &settings, project.widest_mode),
-                wary: settings.wary.unwrap_or(WARY),
+                wary: settings.permission.wary.unwrap_or(WARY),
                 sandbox,
                 approvals,
             },
@@ -181,22 +181,28 @@ fn policy(
     settings: &Settings,
     widest_mode: Option<PermissionMode>,
 ) -> Policy {
-    let mode = overrides.mode.or(settings.mode).unwrap_or_default();
+    let mode = overrides
+        .mode
+        .or(settings.permission.mode)
+        .unwrap_or_default();
     let both = |typed: &[PermissionRule], set: &[PermissionRule]| [typed, set].concat();
     Policy {
         mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
-        allow: both(&overrides.allow, &settings.allow),
-        ask: settings.ask.clone(),
-        deny: both(&overrides.deny, &settings.deny),
+        allow: both(&overrides.allow, &settings.permission.allow),
+        ask: settings.permission.ask.clone(),
+        deny: both(&overrides.deny, &settings.permission.deny),
         ..Policy::default()
     }
 }
 
 fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
     LimitOverrides {
-        max_turns: overrides.max_turns.or(settings.max_turns),
-        run_timeout: overrides.timeout.or(settings.timeout).map(in_whole_seconds),
-        max_cost_usd: overrides.max_cost.or(settings.max_cost),
+        max_turns: overrides.max_turns.or(settings.limits.max_turns),
+        run_timeout: overrides
+            .timeout
+            .or(settings.limits.timeout)
+            .map(in_whole_seconds),
+        max_cost_usd: overrides.max_cost.or(settings.limits.max_cost),
         depth: None,
     }
 }

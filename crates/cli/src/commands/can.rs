@@ -103,10 +103,26 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::print_note(environment, remark);
     }
     let base = Policy {
-        mode: overrides.mode.or(settings.mode).unwrap_or_default(),
-        allow: overrides.allow.into_iter().chain(settings.allow).collect(),
-        ask: settings.ask.into_iter().chain(guarding).collect(),
-        deny: overrides.deny.into_iter().chain(settings.deny).collect(),
+        mode: overrides
+            .mode
+            .or(settings.permission.mode)
+            .unwrap_or_default(),
+        allow: overrides
+            .allow
+            .into_iter()
+            .chain(settings.permission.allow)
+            .collect(),
+        ask: settings
+            .permission
+            .ask
+            .into_iter()
+            .chain(guarding)
+            .collect(),
+        deny: overrides
+            .deny
+            .into_iter()
+            .chain(settings.permission.deny)
+            .collect(),
         followed,
     };
     let policy = effective_rights::policy(base, &definition, &rules, &sessions, &environment.cwd);

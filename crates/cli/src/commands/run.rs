@@ -192,7 +192,7 @@ async fn attempt(
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = select_model::unpriced(
         &models.catalog.open(&model)?,
-        overrides.max_cost.or(settings.max_cost),
+        overrides.max_cost.or(settings.limits.max_cost),
     );
     let remarks = settings
         .remarks

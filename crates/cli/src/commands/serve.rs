@@ -320,6 +320,7 @@ fn default_models(models: &ConfiguredModels, settings: &Settings) -> Result<CliO
             .map(choice)
             .transpose()?,
         fallbacks: settings
+            .models
             .fallbacks
             .iter()
             .map(choice)

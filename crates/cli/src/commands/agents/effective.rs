@@ -100,12 +100,12 @@ fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String>
     let Some(Ok(model)) = choice.map(|choice| here.models.catalog.open(&choice)) else {
         return Vec::new();
     };
-    let mode = here.settings.mode.unwrap_or_default();
+    let mode = here.settings.permission.mode.unwrap_or_default();
     let mode = definition.permission_mode.map_or(mode, |own| own.min(mode));
     let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
     let rules = CallRules {
-        allow: written(&here.settings.allow),
-        deny: written(&here.settings.deny),
+        allow: written(&here.settings.permission.allow),
+        deny: written(&here.settings.permission.deny),
     };
     let workplace = Workplace {
         mode,
@@ -145,7 +145,7 @@ fn model(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
 }
 
 fn permission_mode(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
-    let own = here.settings.mode.unwrap_or_default();
+    let own = here.settings.permission.mode.unwrap_or_default();
     let word = |mode| {
         serde_json::to_value(mode)
             .ok()
@@ -167,7 +167,7 @@ fn permission_mode(here: &AgentsContext, definition: &AgentDefinition) -> Source
 
 fn max_turns(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     let limits = &definition.limits;
-    match (here.settings.max_turns, definition.max_turns) {
+    match (here.settings.limits.max_turns, definition.max_turns) {
         (Some(turns), _) => sourced(turns, "the settings"),
         (None, Some(turns)) => sourced(turns, "its definition"),
         (None, None) => sourced(

@@ -137,9 +137,9 @@ async fn list(format: ListFormat, environment: &Environment) -> Result<Exit, Pro
     }
     for (file, settings) in settings::sources(environment)? {
         let kinds = [
-            (RuleKind::Deny, settings.deny),
-            (RuleKind::Ask, settings.ask),
-            (RuleKind::Allow, settings.allow),
+            (RuleKind::Deny, settings.permission.deny),
+            (RuleKind::Ask, settings.permission.ask),
+            (RuleKind::Allow, settings.permission.allow),
         ];
         for (kind, rules) in kinds {
             rows.extend(rules.iter().map(|rule| written_row(kind, rule, &file)));
