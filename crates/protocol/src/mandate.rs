@@ -72,7 +72,16 @@ impl Mandate {
 
     /// Whether the delegating agent gets the result of the run.
     pub fn expects_answer(&self) -> bool {
-        self.mode != RunMode::Told
+        !matches!(self.mode, RunMode::Told | RunMode::Woken)
+    }
+
+    /// The same rights for a later run of the session, which the result of its own background work starts. The
+    /// delegating agent has its answer already.
+    pub fn woken(&self) -> Self {
+        Self {
+            mode: RunMode::Woken,
+            ..self.clone()
+        }
     }
 }
 

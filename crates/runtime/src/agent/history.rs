@@ -8,12 +8,13 @@ mod apply_event;
 mod compaction;
 mod message_edits;
 mod queries;
+mod task_mandates;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use rooftree_protocol::{
-    BlobId, CallId, Event, EventBody, Lane, MessageId, Part, PermissionMode, Repeat, RunId, Todo,
-    ToolCall, ToolKind, ToolResult,
+    BlobId, CallId, Event, EventBody, Lane, Mandate, MessageId, Part, PermissionMode, Repeat,
+    RunId, Todo, ToolCall, ToolKind, ToolResult,
     event::{ClearReason, StopReason, TaskNote, WaitReason},
 };
 use rooftree_providers::ModelMessage;
@@ -78,10 +79,20 @@ struct ReplyCalls {
 struct KnownTasks {
     /// Tasks that were started and of whose end nothing was told.
     open: Vec<TaskNote>,
+    /// The mandates of the runs that started those tasks: the result of one starts a run with the same rights.
+    mandates: Vec<TaskMandate>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
     told: Vec<RunId>,
     /// Tasks of whose end the conversation knows.
     ended: BTreeSet<RunId>,
+}
+
+/// The mandate of the run that started a task.
+#[derive(Clone, Debug, PartialEq)]
+struct TaskMandate {
+    task: RunId,
+    run: RunId,
+    mandate: Box<Mandate>,
 }
 
 /// The last message taken from each lane.
@@ -146,6 +157,7 @@ impl History {
                 self.taken = LanePositions::default();
                 // They will be told to the session that started them.
                 (self.tasks.open, self.tasks.told) = (Vec::new(), Vec::new());
+                self.tasks.mandates.clear();
             }
             EventBody::SessionCleared {
                 reason: ClearReason::Asked,
@@ -230,7 +242,8 @@ impl History {
             EventBody::HookSaid(note) => self.hear_hook(note),
             EventBody::TodoUpdated { items } => self.todos = items.as_slice().into(),
             EventBody::RunVerified(verdict) => self.take_verdict(verdict),
-            EventBody::RunCompleted(_) => {
+            EventBody::RunCompleted(end) => {
+                self.charge_mandates(end);
                 self.close_open(INTERRUPTED);
                 self.calls.nested.clear();
                 self.run = None;

@@ -193,7 +193,8 @@ impl AgentActor {
             self.open_journal();
         }
         if let Some(run) = self.history.run() {
-            let (mandate, run) = (run.mandate.clone(), run.id.clone());
+            let run = run.id.clone();
+            let mandate = take::open_mandate(self).await?;
             self.set_up_run(mandate, &run).await?;
             self.send_notices();
             self.renew_policy().await?;

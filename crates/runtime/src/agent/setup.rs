@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Mandate, RunId};
+use rooftree_protocol::{Mandate, RunId, event::RunMode};
 use rooftree_store::ClaimedSession;
 
 use super::{
@@ -115,9 +115,14 @@ impl AgentActor {
             prompt::system(&self.context, &resolved, &around, &directory),
             resolved.limits.context_window,
         );
-        self.journal
-            .works_for(mandate.as_ref().map(|mandate| mandate.parent.run.clone()));
+        self.journal.works_for(delegating_run(mandate.as_deref()));
         (self.resolved, self.mandate, self.project_context) = (resolved, mandate, around);
         Ok(())
     }
+}
+
+/// The run that a run belongs to in the tree of runs. One that was woken begins a tree of its own.
+fn delegating_run(mandate: Option<&Mandate>) -> Option<RunId> {
+    let mandate = mandate.filter(|mandate| mandate.mode != RunMode::Woken)?;
+    Some(mandate.parent.run.clone())
 }

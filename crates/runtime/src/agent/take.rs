@@ -3,7 +3,7 @@
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
 use rooftree_protocol::{
-    EventBody, Lane, Message, Origin, RunId, SessionId, ToolCall, Usage,
+    EventBody, Lane, Mandate, Message, Origin, RunId, SessionId, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason},
 };
 use rooftree_store::{InboxItem, batch_limit, failpoint};
@@ -34,7 +34,9 @@ pub(super) async fn take_next(agent: &mut AgentActor) -> Result<bool, Error> {
 async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Result<(), Error> {
     // A delegated run is known by its message before it begins: the id of the one is that of the other.
     let run = RunId::derived_from(item.message.id.as_str());
-    agent.set_up_run(item.message.mandate.clone(), &run).await?;
+    let own = item.message.mandate.clone();
+    let mandate = own.or_else(|| agent.history.woken_mandate(&item.message));
+    agent.set_up_run(mandate, &run).await?;
     agent.renew_policy().await?;
     let started = EventBody::RunStarted {
         mode,
@@ -42,7 +44,11 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
         model: agent.model_name(),
         title: titled(&item.message),
         depth: agent.depth(),
-        parent: agent.mandate.as_ref().map(|mandate| mandate.parent.clone()),
+        parent: item
+            .message
+            .mandate
+            .as_ref()
+            .map(|mandate| mandate.parent.clone()),
         policy: Some(Box::new(agent.policy_note())),
         bounds: Some(Box::new(agent.run_bounds())),
     };
@@ -66,6 +72,21 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     agent.append(commit);
     agent.send_notices();
     Ok(())
+}
+
+/// The mandate of the open run. One that was woken has it from the message that woke it, which may still be waiting
+/// after a crash.
+pub(super) async fn open_mandate(agent: &mut AgentActor) -> Result<Option<Box<Mandate>>, Error> {
+    let Some(run) = agent.history.run() else {
+        return Ok(None);
+    };
+    if run.mandate.is_some() || run.mode != RunMode::Woken {
+        return Ok(run.mandate.clone());
+    }
+    let message = run.message.clone();
+    let items = waiting(agent, Lane::Boundary).await?;
+    let woke = items.iter().find(|item| item.message.id == message);
+    Ok(woke.and_then(|item| agent.history.woken_mandate(&item.message)))
 }
 
 /// A call requested by a client, as the reply of a model that it stands for.

@@ -44,7 +44,12 @@ fn data(agent: &AgentActor, mandate: &Mandate) -> Map<String, Value> {
 
 /// Changes of a run in its own working copy. A copy without changes is removed at once.
 pub(super) async fn changes(mandate: Option<&Mandate>) -> Option<Box<WorkspaceNote>> {
-    let copy: Workspace = serde_json::from_value(mandate?.workspace.clone()?).ok()?;
+    let mandate = mandate?;
+    let copy: Workspace = serde_json::from_value(mandate.workspace.clone()?).ok()?;
+    if mandate.mode == RunMode::Woken && !copy.root.is_dir() {
+        // Removed without changes when the run that it was made for ended.
+        return None;
+    }
     let (diffstat, files) = match workspace::changes(&copy).await {
         Ok(changes) if changes.files.is_empty() => {
             let _ = workspace::discard(&copy, false).await;

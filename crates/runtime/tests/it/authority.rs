@@ -4,6 +4,7 @@ mod changes;
 mod corpus;
 mod messages;
 mod recovery;
+mod woken;
 
 use std::sync::Arc;
 

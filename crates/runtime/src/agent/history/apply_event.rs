@@ -39,6 +39,7 @@ impl History {
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
         }
+        self.take_woken_mandate(message);
         if message.outside {
             self.outside
                 .get_or_insert_with(|| "what another agent says".into());
@@ -208,7 +209,8 @@ impl History {
     pub(super) fn note_task(&mut self, task: &TaskNote) {
         match task.status {
             None if self.tasks.open.iter().all(|known| known.task != task.task) => {
-                self.tasks.open.push(task.clone())
+                self.tasks.open.push(task.clone());
+                self.keep_mandate(&task.task);
             }
             None => {}
             Some(_) if self.hear_of_end(&task.task, task.usage) => {
@@ -222,6 +224,7 @@ impl History {
     /// Says whether that is new.
     pub(super) fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) -> bool {
         self.tasks.open.retain(|known| known.task != *task);
+        self.tasks.mandates.retain(|known| known.task != *task);
         if !self.tasks.ended.insert(task.clone()) {
             return false;
         }
