@@ -124,8 +124,12 @@ fn session_actions(
     handle: &Handle,
     requested: mpsc::UnboundedReceiver<SessionAction>,
 ) -> StopService {
+    let closing = handle.context.closing.clone();
     let done = tokio::spawn(handle.router.clone().run_session_actions(requested));
-    Box::new(move || done.map(drop).boxed())
+    Box::new(move || {
+        closing.cancel();
+        done.map(drop).boxed()
+    })
 }
 
 /// What hooks and verifiers run must not be changed by those they watch: it is looked at now, a person is asked
