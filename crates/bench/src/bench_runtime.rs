@@ -5,17 +5,17 @@ use std::{path::Path, sync::Arc, time::Duration};
 use anyhow::{Result, bail};
 use futures::{StreamExt, TryStreamExt, stream};
 use rooftree_protocol::{
-    AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, PermissionMode, RunStatus,
-    Session, SessionId,
+    AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, Principal, RunStatus,
+    Session, SessionId, Surface,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_providers::{Model, ModelCatalog, catalog::ModelOpener};
 use rooftree_runtime::{
-    AgentRuntime, ApprovalSource, Clock, Definitions, EventFilter, Handle, RuntimeOptions,
-    Subscription, SystemClock, delegation,
+    AgentOptions, AgentRuntime, Assembly, Clock, Definitions, EventFilter, Handle, LimitOverrides,
+    MessageMark, ModelOptions, RightsOptions, Subscription, SystemClock, ToolParts,
+    WorkspaceConfig, assembly::SessionTools,
 };
-use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{BackgroundProcesses, Policy};
+use rooftree_store::SqliteStore;
 
 use crate::quick_model::{ModelBehavior, QuickModel};
 
@@ -52,12 +52,12 @@ impl BenchRuntime {
         model: Arc<QuickModel>,
         opener: ModelOpener,
     ) -> Result<Self> {
-        Self::start(directory, model, Self::options(directory, opener)?)
+        Self::start(directory, model, Self::assembly(directory, opener, &[])?)
     }
 
     /// The same with agents that delegate to each other, without limits on concurrency.
     pub fn open_delegating(directory: &Path, opener: ModelOpener) -> Result<Self> {
-        let options = Self::options(directory, opener)?;
+        let mut assembly = Self::assembly(directory, opener, &[SessionTools::Delegation])?;
         let many = usize::MAX;
         let limits = Limits {
             concurrent_calls: many,
@@ -69,58 +69,52 @@ impl BenchRuntime {
             limits,
             ..AgentDefinition::new("lead")
         };
-        let options = RuntimeOptions {
-            tools: delegation::tools::with_tools(&options.tools),
-            definitions: Definitions::builtin()
-                .with(lead)
-                .with(AgentDefinition::new("helper")),
-            ..options
-        };
-        Self::start(directory, QuickModel::new(ModelBehavior::Read(0)), options)
+        assembly.agents.definitions = Definitions::builtin()
+            .with(lead)
+            .with(AgentDefinition::new("helper"));
+        Self::start(directory, QuickModel::new(ModelBehavior::Read(0)), assembly)
     }
 
-    fn options(directory: &Path, opener: ModelOpener) -> Result<RuntimeOptions> {
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?);
-        let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
-        Ok(RuntimeOptions {
-            store,
-            clock: Arc::new(SystemClock),
-            catalog: ModelCatalog::default().with("quick", opener),
-            tools: rooftree_tools::builtin(processes.clone()),
-            processes,
-            definitions: Definitions::builtin(),
-            project_context: Default::default(),
-            policy: Policy {
-                mode: PermissionMode::Bypass,
-                ..Policy::default()
-            },
-            wary: true,
-            sandbox: rooftree_tools::SandboxConfig::off(),
-            approvals: ApprovalSource::Nobody,
-            default_model: "quick/model".parse().ok(),
-            fallbacks: Vec::new(),
-            max_turns: Some(1_000_000),
-            run_timeout: None,
-            max_cost_usd: None,
-            depth: None,
-            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
-                directory: directory.join("workspaces"),
-                copy_limit_bytes: 0,
-                copy_limit_files: 0,
-            },
-            memory: rooftree_runtime::memory::MemoryDirs::default(),
-            checkers: Default::default(),
-            model_resolver: Arc::new(|name: &str| name.parse()),
-            hooks: rooftree_runtime::Hooks::default(),
-            servers: Arc::default(),
+    fn assembly(
+        directory: &Path,
+        opener: ModelOpener,
+        groups: &[SessionTools],
+    ) -> Result<Assembly> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let rights = RightsOptions::unrestricted();
+        let parts = ToolParts {
+            groups: groups.to_vec(),
+            ..ToolParts::default()
+        };
+        Ok(Assembly {
+            store: Arc::new(SqliteStore::open(directory.join(Self::DATABASE))?),
+            tools: parts.build(&clock, &rights.sandbox)?,
+            clock,
             secrets: Arc::default(),
-            mark: rooftree_runtime::MessageMark::derived(b"bench"),
-            call_socket: None,
+            mark: MessageMark::derived(b"bench"),
+            models: ModelOptions {
+                default: "quick/model".parse().ok(),
+                ..ModelOptions::new(ModelCatalog::default().with("quick", opener))
+            },
+            agents: AgentOptions::new(
+                Definitions::builtin(),
+                WorkspaceConfig {
+                    directory: directory.join("workspaces"),
+                    copy_limit_bytes: 0,
+                    copy_limit_files: 0,
+                },
+            ),
+            rights,
+            limits: LimitOverrides {
+                max_turns: Some(1_000_000),
+                ..LimitOverrides::default()
+            },
+            services: Vec::new(),
         })
     }
 
-    fn start(directory: &Path, model: Arc<QuickModel>, options: RuntimeOptions) -> Result<Self> {
-        let runtime = AgentRuntime::start(options);
+    fn start(directory: &Path, model: Arc<QuickModel>, assembly: Assembly) -> Result<Self> {
+        let runtime = assembly.start();
         Ok(Self {
             handle: runtime.handle(),
             model,
@@ -161,7 +155,7 @@ impl BenchRuntime {
 
     /// Waits until no session has unfinished work.
     pub async fn wait_until_idle(&self) -> Result<()> {
-        while !self.handle.store().unfinished().await?.is_empty() {
+        while !self.handle.queries(&owner()).unfinished().await?.is_empty() {
             // Polling costs something too when there are many.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -188,7 +182,7 @@ impl BenchRuntime {
             key: None,
             delivery,
         };
-        match self.handle.send(post).await? {
+        match self.handle.send(&owner(), post).await? {
             CommandReply::Accepted { session, .. } => Ok(session),
             other => bail!("a post was answered with {other:?}"),
         }
@@ -202,7 +196,7 @@ impl BenchRuntime {
             name: None,
             agent: None,
         };
-        match self.handle.send(fork).await? {
+        match self.handle.send(&owner(), fork).await? {
             CommandReply::Session(forked) => Ok(*forked),
             other => bail!("a fork was answered with {other:?}"),
         }
@@ -235,7 +229,7 @@ impl BenchRuntime {
     pub async fn wait_for_runs(&self, runs: usize) -> Result<()> {
         loop {
             let is_over = self.model.finished_runs() >= runs;
-            if is_over && self.handle.store().unfinished().await?.is_empty() {
+            if is_over && self.handle.queries(&owner()).unfinished().await?.is_empty() {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -268,4 +262,9 @@ fn end_of_run(event: &Event) -> Result<Option<u64>> {
         }
         _ => Ok(None),
     }
+}
+
+/// The local owner of the library, who sends the commands of the benchmark.
+fn owner() -> Principal {
+    Principal::local_owner(Surface::Library)
 }

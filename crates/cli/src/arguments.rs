@@ -67,6 +67,8 @@ pub enum CliCommand {
     Mcp(LazyArguments<commands::mcp::Arguments>),
     /// Store, list and remove keys of providers
     Auth(LazyArguments<commands::auth::Arguments>),
+    /// Show who changed sessions, rules, trust, settings, agents and keys
+    Audit(LazyArguments<commands::audit::Arguments>),
     /// Add up tokens and money
     Usage(LazyArguments<commands::usage::Arguments>),
     /// Call a tool of the agent that runs this command; for agents, and for scripts they run

@@ -2,22 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rooftree_protocol::{ModelChoice, Network, PermissionMode, SandboxMode};
+use rooftree_protocol::{ModelChoice, Network, PermissionMode, Problem, SandboxMode};
 use rooftree_runtime::{
-    AgentRuntime, ApprovalSource, Clock, ContextWatcher, Definitions, Hooks, RuntimeOptions,
-    SecretRedactor, SystemClock, delegation, exposure, memory::MemoryDirs, memory_tools,
-    people_tools, skill_tools, workspace::WorkspaceConfig,
+    AgentOptions, AgentRuntime, ApprovalSource, Assembly, Clock, LimitOverrides, ModelOptions,
+    RightsOptions, SecretRedactor, SystemClock, ToolParts,
+    assembly::{BaseTools, BuiltinTools, SessionTools},
+    memory::MemoryDirs,
 };
 use rooftree_store::Store;
-use rooftree_tools::{
-    BackgroundProcesses, PermissionRule, Policy, SemanticSearchTool, Toolset,
-    mcp::{McpServerPool, McpSetup},
-};
+use rooftree_tools::{PermissionRule, Policy, SemanticSearchTool, mcp::McpSetup};
 
 use crate::{
     configured_models::ConfiguredModels,
     demo_models,
-    environment::PrivateDirs,
+    environment::Environment,
+    external_agents,
+    project_agents::ProjectAgents,
     sandbox::confining,
     secrets,
     settings::{Settings, WARY},
@@ -80,127 +80,130 @@ impl CliOverrides {
     }
 }
 
-/// Everything that was read and validated, before anything runs.
+/// What `run`, `serve` and `demo` have read and validated, before anything runs.
 pub struct RuntimePlan {
     pub store: Arc<dyn Store>,
     pub models: Arc<ConfiguredModels>,
-    pub definitions: Definitions,
-    pub project_context: ContextWatcher,
+    pub project: ProjectAgents,
     pub settings: Settings,
     pub overrides: CliOverrides,
     pub search: SemanticSearchTool,
     pub online: WebAccess,
     pub approvals: ApprovalSource,
-    /// Private directories that no command sees, and the directory of commands' `/tmp`.
-    pub private: PrivateDirs,
     /// Where agents remember what does not belong to a project.
     pub memory: MemoryDirs,
-    /// Where working copies of children are kept.
-    pub workspaces: WorkspaceConfig,
-    /// The socket through which agents' commands call tools.
-    pub call_socket: exposure::CallSocketConfig,
     /// The servers whose tools agents have.
     pub servers: McpSetup,
-    /// The hooks that run before and after tool calls and at other points.
-    pub hooks: Hooks,
-    /// The widest permission mode that may be used.
-    pub widest_mode: Option<PermissionMode>,
     /// Redacts secrets from everything that is stored, shown or passed on.
     pub secrets: Arc<SecretRedactor>,
-    /// What messages of the runtime are marked with.
-    pub mark: rooftree_runtime::MessageMark,
 }
 
 impl RuntimePlan {
     /// Starts a runtime with everything in it.
-    pub fn start(self) -> AgentRuntime {
+    pub fn start(self, environment: &Environment) -> Result<AgentRuntime, Problem> {
         let Self {
             store,
             models,
-            definitions,
-            project_context,
+            project,
             settings,
             overrides,
             search,
             online,
             approvals,
-            private,
             memory,
-            workspaces,
-            call_socket,
             servers,
-            mut hooks,
-            widest_mode,
             secrets,
-            mark,
         } = self;
-        let sandbox = confining(overrides.sandbox, overrides.network, &settings, private);
-        let servers = McpServerPool::new(McpSetup {
-            confining: sandbox.clone(),
-            ..servers
-        });
-        let inheritance = secrets::inheritance(&secrets, &settings);
-        let processes =
-            BackgroundProcesses::new(|| SystemClock.entropy()).inheriting(inheritance.clone());
-        let processes = Arc::new(processes);
-        hooks.inheritance = inheritance;
-        let mode = overrides.mode.or(settings.mode).unwrap_or_default();
-        AgentRuntime::start(RuntimeOptions {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let sandbox = confining(
+            overrides.sandbox,
+            overrides.network.clone(),
+            &settings,
+            environment.private(),
+        );
+        let parts = ToolParts {
+            base: BaseTools::builtin(BuiltinTools {
+                search,
+                web: online.web,
+                service: online.service,
+            }),
+            groups: groups(approvals),
+            environment: secrets::inheritance(&secrets, &settings),
+            servers,
+            call_socket: Some(environment.calls()),
+            ..ToolParts::default()
+        };
+        let assembly = Assembly {
             store,
-            clock: Arc::new(SystemClock),
-            catalog: models.catalog.clone(),
-            tools: needed(tools(&processes, search, online), approvals),
-            processes,
-            definitions: demo_models::with_agents(definitions),
-            project_context,
-            policy: Policy {
-                mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
-                allow: overrides.allow.into_iter().chain(settings.allow).collect(),
-                ask: settings.ask,
-                deny: overrides.deny.into_iter().chain(settings.deny).collect(),
-                ..Policy::default()
-            },
-            wary: settings.wary.unwrap_or(WARY),
-            sandbox,
-            approvals,
-            default_model: overrides.model,
-            fallbacks: overrides.fallbacks,
-            max_turns: overrides.max_turns.or(settings.max_turns),
-            run_timeout: overrides.timeout.or(settings.timeout).map(in_whole_seconds),
-            max_cost_usd: overrides.max_cost.or(settings.max_cost),
-            depth: None,
-            memory,
-            workspaces,
-            checkers: Default::default(),
-            model_resolver: Arc::new(move |name| Ok(models.resolve(name)?.choice)),
-            hooks,
-            servers: Arc::new(servers),
+            tools: parts.build(&clock, &sandbox)?,
+            clock,
             secrets,
-            mark,
-            call_socket: Some(call_socket),
-        })
+            mark: external_agents::mark(environment),
+            limits: limits(&overrides, &settings),
+            rights: RightsOptions {
+                policy: policy(&overrides, &settings, project.widest_mode),
+                wary: settings.permission.wary.unwrap_or(WARY),
+                sandbox,
+                approvals,
+            },
+            models: ModelOptions {
+                default: overrides.model,
+                fallbacks: overrides.fallbacks,
+                catalog: models.catalog.clone(),
+                resolver: Arc::new(move |name| Ok(models.resolve(name)?.choice)),
+            },
+            agents: AgentOptions {
+                definitions: demo_models::with_agents(project.definitions),
+                project_context: project.project_context,
+                memory,
+                workspaces: environment.workspaces(),
+                checkers: Default::default(),
+                hooks: project.hooks,
+            },
+            services: Vec::new(),
+        };
+        Ok(assembly.start())
     }
 }
 
-/// All built-in tools.
-pub fn tools(
-    processes: &Arc<BackgroundProcesses>,
-    search: SemanticSearchTool,
-    online: WebAccess,
-) -> Toolset {
-    let builtin =
-        rooftree_tools::builtin_with(processes.clone(), search, &online.web, online.service);
-    people_tools::with_tools(&skill_tools::with_tools(&memory_tools::with_tools(
-        &delegation::tools::with_tools(&builtin),
-    )))
+/// Leaves out the tools that ask the user if no client can answer.
+fn groups(approvals: ApprovalSource) -> Vec<SessionTools> {
+    let mut groups = SessionTools::ALL;
+    if let (ApprovalSource::Nobody, [.., people]) = (approvals, &mut groups) {
+        *people = SessionTools::PeopleWithoutQuestions;
+    }
+    groups.to_vec()
 }
 
-/// Leaves out the tools that ask the user if no client can answer.
-fn needed(tools: Toolset, approvals: ApprovalSource) -> Toolset {
-    if approvals == ApprovalSource::Nobody {
-        people_tools::without_questions(&tools)
-    } else {
-        tools
+/// Precedence: command line, then settings, then the default; never more than the widest mode.
+fn policy(
+    overrides: &CliOverrides,
+    settings: &Settings,
+    widest_mode: Option<PermissionMode>,
+) -> Policy {
+    let mode = overrides
+        .mode
+        .or(settings.permission.mode)
+        .unwrap_or_default();
+    let both = |typed: &[PermissionRule], set: &[PermissionRule]| [typed, set].concat();
+    Policy {
+        mode: widest_mode.map_or(mode, |widest| mode.min(widest)),
+        allow: both(&overrides.allow, &settings.permission.allow),
+        ask: settings.permission.ask.clone(),
+        deny: both(&overrides.deny, &settings.permission.deny),
+        ..Policy::default()
+    }
+}
+
+fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
+    LimitOverrides {
+        max_turns: overrides.max_turns.or(settings.limits.max_turns),
+        run_timeout: overrides
+            .timeout
+            .or(settings.limits.timeout)
+            .map(in_whole_seconds),
+        max_cost_usd: overrides.max_cost.or(settings.limits.max_cost),
+        depth: None,
     }
 }
 

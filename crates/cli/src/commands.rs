@@ -1,6 +1,7 @@
 //! The subcommands: one file per command, each with `Arguments` and `execute`.
 
 pub mod agents;
+pub mod audit;
 pub mod auth;
 pub mod call;
 pub mod can;

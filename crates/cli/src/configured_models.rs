@@ -83,7 +83,7 @@ impl ConfiguredModels {
             catalog.with(name, opener)
         });
         let catalog = catalog.with_known(known);
-        let (aliases, cwd) = (settings.aliases.clone(), environment.cwd.clone());
+        let (aliases, cwd) = (settings.models.aliases.clone(), environment.cwd.clone());
         let external = settings.external.clone();
         Ok(Self {
             catalog,
@@ -193,9 +193,9 @@ pub fn default_name(settings: &Settings) -> Option<String> {
     let is_stronger =
         settings.is_pinned("model") || settings.typed.iter().any(|key| key == "model");
     if is_stronger {
-        settings.model.clone()
+        settings.models.default.clone()
     } else {
-        set.or_else(|| settings.model.clone())
+        set.or_else(|| settings.models.default.clone())
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::{exposure, memory::MemoryDirs, workspace::WorkspaceConfig};
+use rooftree_runtime::{WorkspaceConfig, exposure, memory::MemoryDirs};
 
 /// The administrator's directory of settings for all users of the machine.
 const SYSTEM: &str = "/etc/rooftree";

@@ -5,7 +5,6 @@ use std::{
     fs,
     io::{ErrorKind, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::unix::fs::OpenOptionsExt,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -18,6 +17,7 @@ use rooftree_providers::{
 };
 use rooftree_runtime::{Clock, MessageMark, SystemClock};
 use rooftree_server as server;
+use rooftree_stdx::atomic_file::AtomicFile;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -152,23 +152,15 @@ fn kept(path: &Path) -> std::io::Result<Result<String, Problem>> {
         Err(problem) => return Ok(Err(problem)),
     };
     // Written whole before it gets its name: another process may look for it at the same moment.
-    let draft = path.with_extension(format!("key.{}", std::process::id()));
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
     }
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&draft)?;
+    let mut file = AtomicFile::private(path)?;
     file.write_all(secret.as_bytes())?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&draft, path);
-    fs::remove_file(&draft)?;
-    match linked {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => kept(path),
-        linked => linked.map(|()| Ok(secret)),
+    if file.commit_new()? {
+        Ok(Ok(secret))
+    } else {
+        kept(path)
     }
 }
 

@@ -5,9 +5,9 @@
 
 mod arguments;
 mod assemble;
-mod atomic_replace;
 mod commands;
 mod configured_models;
+mod control;
 mod credentials;
 mod demo_models;
 mod embeddings;
@@ -18,6 +18,7 @@ mod external_agents;
 mod failure;
 mod hooks;
 mod human_format;
+mod id_lookup;
 mod listing;
 mod mcp_servers;
 mod output;
@@ -40,9 +41,9 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, auth, call, can, completions, config, demo, doctor, hooks as hooking, init, mcp,
-        models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting, usage,
-        version, why,
+        agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
+        mcp, models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting,
+        usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -115,6 +116,7 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
             models::execute(arguments, environment).await
         }
         CliCommand::Auth(LazyArguments(arguments)) => auth::execute(arguments, environment).await,
+        CliCommand::Audit(LazyArguments(arguments)) => audit::execute(arguments, environment).await,
         CliCommand::Usage(LazyArguments(arguments)) => usage::execute(arguments, environment).await,
         CliCommand::Call(LazyArguments(arguments)) => call::execute(arguments),
         CliCommand::Tools(LazyArguments(arguments)) => tools::execute(arguments, environment).await,

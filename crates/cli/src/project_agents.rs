@@ -8,16 +8,16 @@ use std::{
 
 use rooftree_protocol::{DefinitionLevel, Limits, PermissionMode, Problem};
 use rooftree_runtime::{
-    Clock, ContextWatcher, Definitions, Hooks, SystemClock,
+    ContextWatcher, Definitions, Hooks, SystemClock,
+    assembly::known_tools,
     definitions::{
         DefinitionDocument, DefinitionLibrary, Diagnostic, DocumentSyntax, LoaderContext,
         ProjectTrust, SearchDirs, Severity, TrustRecheck,
     },
 };
-use rooftree_tools::{BackgroundProcesses, SemanticSearchTool, Tool};
+use rooftree_tools::Tool;
 
 use crate::{
-    assemble,
     configured_models::ConfiguredModels,
     environment::{Environment, variable},
     hooks,
@@ -28,7 +28,6 @@ use crate::{
         self, TrustStatus,
         content::{brought, from},
     },
-    web::WebAccess,
 };
 
 /// Files that are named when they are not used; more are counted.
@@ -51,6 +50,17 @@ pub struct ProjectAgents {
 }
 
 impl ProjectAgents {
+    /// The built-in agents alone, without files, hooks and settings.
+    pub fn builtin() -> Self {
+        Self {
+            definitions: Definitions::builtin(),
+            project_context: ContextWatcher::default(),
+            hooks: Hooks::default(),
+            remarks: Vec::new(),
+            widest_mode: None,
+        }
+    }
+
     /// All of them. `typed` is what `--agents` says: a file, or JSON.
     pub fn find(
         environment: &Environment,
@@ -272,12 +282,7 @@ fn typed_document(environment: &Environment, typed: &str) -> Result<DefinitionDo
 }
 
 fn tool_names() -> Arc<[Vec<String>]> {
-    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(
-        &processes,
-        SemanticSearchTool::new(None),
-        WebAccess::default(),
-    );
+    let tools = known_tools();
     let names = |tool: &Arc<dyn Tool>| {
         let aliases = tool.aliases().iter().map(|alias| (*alias).to_owned());
         std::iter::once(tool.spec().name.clone())

@@ -71,7 +71,7 @@ pub fn profiles(settings: &Settings) -> Result<Vec<ProviderProfile>, Problem> {
             profile.base_url_from = Some(name);
         }
     }
-    for (name, said) in &settings.providers {
+    for (name, said) in &settings.models.providers {
         match profiles.iter_mut().find(|profile| profile.name == *name) {
             Some(profile) => built_in::change(profile, said),
             None => profiles.push(built_in::own(name, said)?),

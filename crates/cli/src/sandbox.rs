@@ -13,12 +13,12 @@ pub fn confining(
     private: PrivateDirs,
 ) -> SandboxConfig {
     let confinement = Confinement {
-        mode: mode.or(settings.sandbox).unwrap_or_default(),
+        mode: mode.or(settings.sandbox.mode).unwrap_or_default(),
         network: network
-            .or_else(|| settings.network.clone())
+            .or_else(|| settings.sandbox.network.clone())
             .unwrap_or_default(),
-        writable: settings.writable.clone(),
-        readable: settings.readable.clone(),
+        writable: settings.sandbox.writable.clone(),
+        readable: settings.sandbox.readable.clone(),
         ..Confinement::default()
     };
     let (private, scratch) = (private.directories.into(), private.scratch);

@@ -4,7 +4,7 @@ use std::{env, sync::Arc};
 
 use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::Problem;
-use rooftree_runtime::{SecretRedactor, secrets::RedactingStore};
+use rooftree_runtime::{SecretRedactor, redacting_store::RedactingStore};
 use rooftree_store::{SqliteStore, Store};
 
 use crate::{

@@ -6,6 +6,7 @@ pub mod defaults;
 pub mod edit;
 mod external_agents;
 pub mod flatten;
+mod groups;
 pub mod layer;
 pub mod layers;
 pub mod merge;
@@ -13,23 +14,21 @@ pub mod other_programs;
 mod parse_file;
 mod parse_value;
 mod providers;
-mod suggest;
 mod web;
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use rooftree_protocol::{DefinitionLevel, Network, PermissionMode, Problem, SandboxMode};
+use rooftree_protocol::{DefinitionLevel, Problem};
 use rooftree_providers::external_agent;
 use rooftree_runtime::{definitions::DefinitionDocument, hooks::HookConfinement};
-use rooftree_tools::PermissionRule;
 
 #[cfg(test)]
 pub use self::parse_file::text;
 pub use self::{
+    groups::{LimitSettings, ModelSettings, PermissionSettings, SandboxSettings},
     providers::{ProviderSettings, ProviderTimeouts, WireName},
     web::WebSettings,
 };
@@ -41,38 +40,14 @@ pub const WARY: bool = true;
 /// The merged settings, with remarks on what had to be ignored.
 #[derive(Debug, Default)]
 pub struct Settings {
-    /// The model for agents and sessions that name none, as it was written.
-    pub model: Option<String>,
-    /// Fallback models for when the chosen one is unavailable.
-    pub fallbacks: Vec<String>,
-    /// Aliases for models; tiers are such names too.
-    pub aliases: BTreeMap<String, String>,
-    /// How providers are reached, where it is not the usual way.
-    pub providers: BTreeMap<String, ProviderSettings>,
-    /// How much may happen without asking.
-    pub mode: Option<PermissionMode>,
-    /// Whether an agent that has read something from outside is trusted less.
-    pub wary: Option<bool>,
-    /// Rules that allow.
-    pub allow: Vec<PermissionRule>,
-    /// Rules that have a person asked.
-    pub ask: Vec<PermissionRule>,
-    /// Rules that refuse.
-    pub deny: Vec<PermissionRule>,
-    /// Whether commands of agents run in the sandbox.
-    pub sandbox: Option<SandboxMode>,
-    /// The hosts sandboxed commands can reach.
-    pub network: Option<Network>,
-    /// What it may change besides the directory it works in.
-    pub writable: Vec<PathBuf>,
-    /// What it may read although it is usually hidden.
-    pub readable: Vec<PathBuf>,
-    /// Turns per run.
-    pub max_turns: Option<u32>,
-    /// Time per run.
-    pub timeout: Option<Duration>,
-    /// US dollars per run.
-    pub max_cost: Option<f64>,
+    /// Models and how they are reached.
+    pub models: ModelSettings,
+    /// What may happen without asking.
+    pub permission: PermissionSettings,
+    /// The sandbox of commands.
+    pub sandbox: SandboxSettings,
+    /// Limits per run.
+    pub limits: LimitSettings,
     /// Agents elsewhere, by the names they have as models.
     pub external: BTreeMap<String, external_agent::ExternalAgentOptions>,
     /// Servers of tools, as they are written.
@@ -135,21 +110,21 @@ impl Settings {
     /// folder that was merely downloaded must not decide what happens on this machine.
     fn narrowed_by(mut self, project: Self, path: &Path) -> Self {
         let here = path.display();
-        let own_mode = self.mode.unwrap_or_default();
-        match project.mode {
+        let own_mode = self.permission.mode.unwrap_or_default();
+        match project.permission.mode {
             Some(mode) if mode > own_mode => self.remarks.push(format!(
                 "permission.mode in {here} is ignored: a project cannot permit more than you do"
             )),
-            Some(mode) => self.mode = Some(mode),
+            Some(mode) => self.permission.mode = Some(mode),
             None => {}
         }
-        if !project.allow.is_empty() {
+        if !project.permission.allow.is_empty() {
             self.remarks.push(format!(
                 "permission.allow in {here} is ignored: a project cannot permit more than you do"
             ));
         }
         self.confine(&project, path);
-        if !project.providers.is_empty() {
+        if !project.models.providers.is_empty() {
             // A base URL decides who gets to see the key.
             self.remarks.push(format!(
                 "providers in {here} are ignored: a project cannot say where your keys are sent"
@@ -185,11 +160,11 @@ impl Settings {
                 "search.embeddings in {here} is ignored: a project cannot decide who reads your files"
             ));
         }
-        match project.wary {
+        match project.permission.wary {
             Some(false) => self.remarks.push(format!(
                 "permission.wary in {here} is ignored: a project cannot permit more than you do"
             )),
-            Some(true) => self.wary = Some(true),
+            Some(true) => self.permission.wary = Some(true),
             None => {}
         }
         for place in project.web.said() {
@@ -203,35 +178,43 @@ impl Settings {
             ));
         }
         self.environment.only_listed |= project.environment.only_listed;
-        self.ask.extend(project.ask);
-        self.deny.extend(project.deny);
+        self.permission.ask.extend(project.permission.ask);
+        self.permission.deny.extend(project.permission.deny);
         let is_script = |name: &String| name.starts_with("scripted/");
         let named = project
-            .model
+            .models
+            .default
             .iter()
-            .chain(&project.fallbacks)
-            .chain(project.aliases.values());
-        if named.clone().any(is_script) || project.aliases.keys().any(|name| name.contains('/')) {
+            .chain(&project.models.fallbacks)
+            .chain(project.models.aliases.values());
+        if named.clone().any(is_script)
+            || project.models.aliases.keys().any(|name| name.contains('/'))
+        {
             // A script is a program in all but name, and a name with a provider in it means that provider.
             self.remarks.push(format!(
                 "models in {here} that are scripts, or other names for real ones, are ignored: name them with -m"
             ));
         }
-        self.model = project.model.filter(|name| !is_script(name)).or(self.model);
+        self.models.default = project
+            .models
+            .default
+            .filter(|name| !is_script(name))
+            .or(self.models.default);
         let fallbacks: Vec<String> = project
+            .models
             .fallbacks
             .into_iter()
             .filter(|name| !is_script(name))
             .collect();
-        let aliases = project.aliases.into_iter();
+        let aliases = project.models.aliases.into_iter();
         let aliases = aliases.filter(|(name, means)| !is_script(means) && !name.contains('/'));
         if !fallbacks.is_empty() {
-            self.fallbacks = fallbacks;
+            self.models.fallbacks = fallbacks;
         }
-        self.aliases.extend(aliases);
-        self.max_turns = smaller(self.max_turns, project.max_turns);
-        self.timeout = smaller(self.timeout, project.timeout);
-        self.max_cost = [self.max_cost, project.max_cost]
+        self.models.aliases.extend(aliases);
+        self.limits.max_turns = smaller(self.limits.max_turns, project.limits.max_turns);
+        self.limits.timeout = smaller(self.limits.timeout, project.limits.timeout);
+        self.limits.max_cost = [self.limits.max_cost, project.limits.max_cost]
             .into_iter()
             .flatten()
             .reduce(f64::min);
@@ -244,15 +227,16 @@ impl Settings {
     /// What a project says about the sandbox only makes it tighter.
     fn confine(&mut self, project: &Self, path: &Path) {
         let (mode, network) = (
-            self.sandbox.unwrap_or_default(),
-            self.network.clone().unwrap_or_default(),
+            self.sandbox.mode.unwrap_or_default(),
+            self.sandbox.network.clone().unwrap_or_default(),
         );
-        let is_looser = project.sandbox.is_some_and(|wanted| wanted < mode)
+        let is_looser = project.sandbox.mode.is_some_and(|wanted| wanted < mode)
             || project
+                .sandbox
                 .network
                 .as_ref()
                 .is_some_and(|wanted| !wanted.is_within(&network))
-            || !(project.writable.is_empty() && project.readable.is_empty());
+            || !(project.sandbox.writable.is_empty() && project.sandbox.readable.is_empty());
         let here = path.display();
         match project.confined {
             Some(wanted) if wanted < self.confined.unwrap_or_default() => self.remarks.push(format!(
@@ -265,15 +249,17 @@ impl Settings {
                 "sandbox in {here} is ignored where it is looser than yours"
             ));
         }
-        self.sandbox = project
+        self.sandbox.mode = project
             .sandbox
+            .mode
             .map(|wanted| wanted.max(mode))
-            .or(self.sandbox);
+            .or(self.sandbox.mode);
         let wanted = project
+            .sandbox
             .network
             .as_ref()
             .map(|wanted| wanted.narrowed(&network));
-        self.network = wanted.or_else(|| self.network.take());
+        self.sandbox.network = wanted.or_else(|| self.sandbox.network.take());
     }
 }
 
@@ -286,6 +272,11 @@ fn smaller<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use rooftree_protocol::{Network, PermissionMode, SandboxMode};
+    use rooftree_tools::PermissionRule;
+
     use super::*;
 
     fn settings(text: &str) -> Settings {
@@ -307,16 +298,22 @@ mod tests {
              [external.a]\ninput_url = 'http://a.test'\nsecret_env = 'S'",
         );
         let both = user.narrowed_by(project, Path::new("p"));
-        assert_eq!(both.mode, Some(PermissionMode::AcceptEdits));
-        assert_eq!(both.allow, [PermissionRule::parse("Bash(ls)").unwrap()]);
-        assert_eq!(both.deny, [PermissionRule::parse("Write").unwrap()]);
+        assert_eq!(both.permission.mode, Some(PermissionMode::AcceptEdits));
         assert_eq!(
-            (both.max_turns, both.timeout),
+            both.permission.allow,
+            [PermissionRule::parse("Bash(ls)").unwrap()]
+        );
+        assert_eq!(
+            both.permission.deny,
+            [PermissionRule::parse("Write").unwrap()]
+        );
+        assert_eq!(
+            (both.limits.max_turns, both.limits.timeout),
             (Some(10), Some(Duration::from_secs(60)))
         );
-        assert_eq!(both.model.unwrap(), "vendor/x");
+        assert_eq!(both.models.default.unwrap(), "vendor/x");
         assert!(
-            both.fallbacks.is_empty() && both.aliases.is_empty(),
+            both.models.fallbacks.is_empty() && both.models.aliases.is_empty(),
             "a script is a program"
         );
         assert!(both.external.is_empty());
@@ -342,12 +339,12 @@ mod tests {
              [limits]\nmax_cost = 0.5",
         );
         let both = user.narrowed_by(project, Path::new("p"));
-        assert_eq!(both.providers.keys().collect::<Vec<_>>(), ["mine"]);
+        assert_eq!(both.models.providers.keys().collect::<Vec<_>>(), ["mine"]);
         assert_eq!(
-            (both.fallbacks.as_slice(), both.aliases.len()),
+            (both.models.fallbacks.as_slice(), both.models.aliases.len()),
             (&["a/b".to_owned()][..], 1)
         );
-        assert_eq!(both.max_cost, Some(0.5));
+        assert_eq!(both.limits.max_cost, Some(0.5));
         assert!(
             both.remarks
                 .iter()
@@ -363,10 +360,10 @@ mod tests {
             Path::new("p"),
         );
         assert_eq!(
-            (tight.sandbox, tight.network),
+            (tight.sandbox.mode, tight.sandbox.network),
             (Some(SandboxMode::Required), Some(Network::Off))
         );
-        assert_eq!((tight.writable.len(), tight.remarks.len()), (1, 0));
+        assert_eq!((tight.sandbox.writable.len(), tight.remarks.len()), (1, 0));
         let loose = user().narrowed_by(
             settings(
                 "sandbox.mode = 'off'\nsandbox.writable = ['/']\nsandbox.readable = ['/root']",
@@ -374,13 +371,13 @@ mod tests {
             Path::new("p"),
         );
         assert_eq!(
-            (loose.sandbox, loose.network),
+            (loose.sandbox.mode, loose.sandbox.network),
             (Some(SandboxMode::Auto), None)
         );
         assert_eq!(
             (
-                loose.writable.len(),
-                loose.readable.len(),
+                loose.sandbox.writable.len(),
+                loose.sandbox.readable.len(),
                 loose.remarks.len()
             ),
             (1, 0, 1)
@@ -391,9 +388,9 @@ mod tests {
     fn a_project_may_ask_for_less_than_the_usual_mode() {
         let both =
             Settings::default().narrowed_by(settings("permission.mode = 'plan'"), Path::new("p"));
-        assert_eq!(both.mode, Some(PermissionMode::Plan));
+        assert_eq!(both.permission.mode, Some(PermissionMode::Plan));
         let both =
             Settings::default().narrowed_by(settings("permission.mode = 'auto'"), Path::new("p"));
-        assert_eq!(both.mode, None);
+        assert_eq!(both.permission.mode, None);
     }
 }

@@ -2,8 +2,6 @@
 
 pub mod agent_tree;
 pub mod confirm;
-pub mod delegated_run;
-pub mod delegated_run_list;
 pub mod footer;
 pub mod keys;
 pub mod line;

@@ -91,7 +91,8 @@ pub fn with_own_file<T>(
         let mut content = ProjectContent::of(places).unwrap_or_default();
         let name = content::from(root, &path);
         content.acting.retain(|known, _| *known == name);
-        give(environment, root, &content)?;
+        // The change of the file itself is in the audit log.
+        change(environment, |ledger| ledger.trust(root, &content))?;
     }
     Ok(done)
 }
@@ -102,26 +103,32 @@ pub fn folders(environment: &Environment) -> Vec<PathBuf> {
 }
 
 /// Trusts from now on what a folder brings.
-pub fn give(
+pub async fn give(
     environment: &Environment,
     root: &Path,
     content: &ProjectContent,
 ) -> Result<(), Problem> {
-    change(environment, |ledger| ledger.trust(root, content))
+    let work = async { change(environment, |ledger| ledger.trust(root, content)) };
+    let root = root.display();
+    environment.change_files("trust.add", root, work).await
 }
 
 /// Does not want what a folder brings, and is not asked about it again.
-pub fn refuse(
+pub async fn refuse(
     environment: &Environment,
     root: &Path,
     content: &ProjectContent,
 ) -> Result<(), Problem> {
-    change(environment, |ledger| ledger.refuse(root, content))
+    let work = async { change(environment, |ledger| ledger.refuse(root, content)) };
+    let root = root.display();
+    environment.change_files("trust.refuse", root, work).await
 }
 
 /// Trusts a folder no longer.
-pub fn withdraw(environment: &Environment, root: &Path) -> Result<(), Problem> {
-    change(environment, |ledger| ledger.forget(root))
+pub async fn withdraw(environment: &Environment, root: &Path) -> Result<(), Problem> {
+    let work = async { change(environment, |ledger| ledger.forget(root)) };
+    let root = root.display();
+    environment.change_files("trust.remove", root, work).await
 }
 
 fn change(environment: &Environment, change: impl FnOnce(&mut TrustLedger)) -> Result<(), Problem> {

@@ -11,7 +11,7 @@ use nix::{
 };
 use tokio::io::unix::AsyncFd;
 
-use crate::{ExitReason, clone};
+use crate::clone;
 
 /// A child that is not reaped yet, so its number is still its own. Dropping it kills and reaps it.
 #[derive(Debug)]
@@ -92,4 +92,17 @@ impl WatchedChild {
             }
         }
     }
+}
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitReason {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal from elsewhere.
+    Signalled(i32),
+    /// Its time was over and it was killed.
+    TimedOut,
+    /// It was stopped on request.
+    Cancelled,
 }

@@ -4,9 +4,11 @@ use std::{
     io,
     os::fd::OwnedFd,
     sync::{
-        LazyLock,
+        LazyLock, OnceLock,
         atomic::{AtomicU64, Ordering},
+        mpsc,
     },
+    thread,
 };
 
 use nix::unistd::Pid;
@@ -19,7 +21,6 @@ use crate::{
     process_tree::ProcessTree,
     sandbox::{GitGuard, GitSnapshot, SandboxBackend},
     spawn_plan::{OutputPipes, SpawnPlan},
-    spawn_thread,
 };
 
 /// Starts a program whose standard output and error are one stream. Confines it this way, if it has a sandbox.
@@ -147,7 +148,7 @@ async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Er
         // If the receiver is gone, dropping the leader kills the program.
         let _ = tx.send(started);
     };
-    if !spawn_thread::run(job) {
+    if !on_spawn_thread(job) {
         return Err(Error::Gone);
     }
     rx.await.map_err(|_| Error::Gone)
@@ -160,4 +161,25 @@ fn feed(feeding: Option<OwnedFd>, input: &ProcessInput) -> io::Result<()> {
         tokio::spawn(async move { stdin.write_all(&bytes).await });
     }
     Ok(())
+}
+
+type SpawnJob = Box<dyn FnOnce() + Send>;
+
+/// Runs a job on the one thread that starts all child processes; says whether there is one.
+///
+/// The parent-death signal fires when the *thread* that started a child ends, and a worker of an async runtime may
+/// end at any time. So one thread that lives as long as this process starts them all.
+fn on_spawn_thread(job: impl FnOnce() + Send + 'static) -> bool {
+    static JOBS: OnceLock<Option<mpsc::Sender<SpawnJob>>> = OnceLock::new();
+    let jobs = JOBS.get_or_init(|| {
+        let (tx, rx) = mpsc::channel::<SpawnJob>();
+        let work = move || rx.into_iter().for_each(|job| job());
+        thread::Builder::new()
+            .name("spawner".to_owned())
+            .spawn(work)
+            .ok()
+            .map(|_| tx)
+    });
+    jobs.as_ref()
+        .is_some_and(|jobs| jobs.send(Box::new(job)).is_ok())
 }

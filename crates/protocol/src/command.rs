@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RunId, SessionId, ToolCall,
+    Event, ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RuleKind, RuleScope,
+    RunId, Session, SessionId, ToolCall,
 };
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
@@ -60,12 +61,21 @@ pub enum Command {
         /// Which one.
         session: SessionId,
     },
+    /// Open a session without posting to it.
+    Open(NewSession),
     /// Change what a session is called; no name takes it away.
     Rename {
         /// Which one.
         session: SessionId,
         /// The new name.
         name: Option<String>,
+    },
+    /// Change the model a session uses; none for that of its definition.
+    SetModel {
+        /// Which one.
+        session: SessionId,
+        /// The model from its next run on.
+        model: Option<ModelChoice>,
     },
     /// Delete a session; it can be restored.
     Delete {
@@ -114,6 +124,48 @@ pub enum Command {
         /// Which one.
         process: ProcessId,
     },
+    /// Tell the session that a conversation was handed over from what was asked and answered since. It reads that at
+    /// its next run.
+    HandBack {
+        /// The session that was handed over.
+        session: SessionId,
+    },
+    /// Save a permission rule.
+    AddRule {
+        /// What it does.
+        kind: RuleKind,
+        /// The rule as it is written.
+        rule: String,
+        /// Where it holds.
+        scope: RuleScope,
+    },
+    /// Remove a saved permission rule.
+    RemoveRule {
+        /// Its number.
+        number: i64,
+    },
+    /// Make a session out of an exported one. What the export says about rights, models and directories is ignored.
+    Import {
+        /// What was exported.
+        archive: Box<ExportedSession>,
+        /// Where its tools work.
+        cwd: PathBuf,
+        /// What to call it; what it was called, or a name like it, if absent.
+        #[serde(default)]
+        name: Option<String>,
+    },
+}
+
+/// An exported session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportedSession {
+    /// Its metadata.
+    pub session: Session,
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// The bytes that its events name.
+    #[serde(default)]
+    pub blobs: Vec<Vec<u8>>,
 }
 
 /// Which session is meant.
@@ -188,6 +240,11 @@ pub enum CommandReply {
     },
     /// A session was made or changed.
     Session(Box<crate::Session>),
+    /// A permission rule was saved.
+    Rule {
+        /// Its number.
+        number: i64,
+    },
     /// The run that was told to stop.
     Stopping {
         /// Which one, if any was running.

@@ -6,7 +6,6 @@
 
 mod answer_text;
 mod call_records;
-mod hook_records;
 mod run_records;
 
 use schemars::JsonSchema;
@@ -15,8 +14,8 @@ use serde_json::Value;
 
 use crate::{
     CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
-    PermissionScope, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId, Timestamp,
-    Todo, ToolKind, command::Answer,
+    PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId,
+    Timestamp, Todo, ToolKind, inquiry::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
@@ -24,10 +23,9 @@ pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
 pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
-pub use hook_records::HookNote;
 pub use run_records::{
-    ClearReason, Compaction, CompactionKind, Denial, NoticeLevel, PolicyNote, Report, RunEnd,
-    Verdict, WaitReason, WorkspaceNote,
+    ClearReason, Compaction, CompactionKind, Denial, HookNote, NoticeLevel, PolicyNote, Report,
+    RunEnd, Verdict, WaitReason, WorkspaceNote,
 };
 
 /// Schema version of the envelope and of everything in it.
@@ -50,6 +48,9 @@ pub struct Event {
     pub parent_run: Option<RunId>,
     /// The definition at work.
     pub agent: String,
+    /// Who sent the command that led to it; absent if none did, and in events of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<Box<Principal>>,
     /// What happened.
     #[serde(flatten)]
     pub body: EventBody,

@@ -19,7 +19,9 @@ pub mod media;
 pub mod message;
 pub mod model_choice;
 pub mod network;
+pub mod principal;
 pub mod reserved_tags;
+pub mod rule;
 pub mod run;
 pub mod run_bounds;
 pub mod scope;
@@ -31,7 +33,7 @@ pub mod tool_call;
 pub mod usage;
 
 pub use call::ToolCall;
-pub use command::{Address, Answer, Command, Delivery, PermissionDecision, PermissionScope};
+pub use command::{Address, Command, Delivery};
 pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{
     AgentDefinition, AgentDialect, DefinitionLevel, DefinitionSource, Example, Isolation,
@@ -41,14 +43,18 @@ pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
 pub use host_pattern::HostPattern;
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
-pub use inquiry::{Choice, InquiryResponse, Question, QuestionReply};
+pub use inquiry::{
+    Answer, Choice, InquiryResponse, PermissionDecision, PermissionScope, Question, QuestionReply,
+};
 pub use limits::Limits;
 pub use mandate::{Above, Mandate, Thoroughness};
 pub use media::media_type;
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;
+pub use principal::{Account, Principal, Surface};
 pub use reserved_tags::ReservedTag;
+pub use rule::{RuleKind, RuleScope};
 pub use run_bounds::RunBounds;
 pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};

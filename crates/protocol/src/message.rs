@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, Mandate, MessageId, RunId, SessionId, Timestamp, ToolCall, Usage,
+    BlobId, CallId, Mandate, MessageId, Principal, RunId, SessionId, Timestamp, ToolCall, Usage,
     run::RunStatus,
 };
 
@@ -32,6 +32,9 @@ pub struct Message {
     /// A call to make instead of asking the model what to do. The run ends with what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ToolCall>>,
+    /// Who sent it, while it waits in an inbox. The event that tells it has this in its envelope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<Box<Principal>>,
     /// When it was sent.
     pub at: Timestamp,
 }
@@ -48,6 +51,7 @@ impl Message {
             context: None,
             mandate: None,
             call: None,
+            who: None,
             at,
         }
     }

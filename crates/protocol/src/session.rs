@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{CallId, RunId, SessionId, Timestamp};
+use crate::{Account, CallId, RunId, SessionId, Timestamp};
 
 /// A session's identity and metadata. Its content is its journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +42,9 @@ pub struct Session {
     /// The last thing said, in short.
     #[serde(default)]
     pub last_snippet: String,
+    /// The tenant and person it belongs to.
+    #[serde(flatten)]
+    pub account: Account,
     /// Whatever clients keep about it.
     #[serde(default)]
     pub attributes: Map<String, Value>,

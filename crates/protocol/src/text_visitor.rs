@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     EventBody, InquiryResponse, Message, Origin, Part, Problem, Question, QuestionReply, Todo,
-    command::Answer, event::HookNote,
+    event::HookNote, inquiry::Answer,
 };
 
 /// Returns the replacement of a text; none if it stays as it is.
@@ -98,6 +98,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
         context,
         mandate,
         call,
+        who: _,
         at: _,
     } = message;
     self::parts(parts, edit);

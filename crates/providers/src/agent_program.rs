@@ -18,7 +18,6 @@ mod reply_builder;
 mod request;
 mod stream;
 mod tool_grant;
-mod tool_title;
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 

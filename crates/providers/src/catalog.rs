@@ -2,7 +2,6 @@
 
 mod known_models;
 mod model_info;
-mod model_profile;
 mod resolve;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -12,8 +11,7 @@ use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
 use crate::{Provider, lean::LeanProvider};
 
 pub use known_models::KnownModels;
-pub use model_info::{LongRequestPrice, ModelInfo, ModelPrice, ModelTier};
-pub use model_profile::ModelProfile;
+pub use model_info::{LongRequestPrice, ModelInfo, ModelPrice, ModelProfile, ModelTier};
 pub use resolve::ResolvedModel;
 
 /// A model ready for requests.

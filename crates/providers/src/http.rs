@@ -7,13 +7,15 @@ mod errors;
 pub(crate) mod event_stream;
 pub(crate) mod full_response;
 mod post;
-mod probe;
 mod retry_after;
 mod secret;
 
 use std::time::Duration;
 
 use rooftree_protocol::{ErrorCode, Problem};
+use serde::de::DeserializeOwned;
+
+use crate::Error;
 
 pub use post::HttpPost;
 pub use secret::Secret;
@@ -99,6 +101,26 @@ pub fn missing_key(provider: &str, variable: &str) -> Problem {
     .fix(format!(
         "export {variable}=…, or `rooftree auth set {provider}`"
     ))
+}
+
+impl HttpClient {
+    /// GETs a URL and parses the JSON response; none on a timeout, an error status or other content.
+    pub(crate) async fn get_json<T: DeserializeOwned>(
+        &self,
+        url: &str,
+        timeout: Duration,
+    ) -> Option<T> {
+        let response = self.inner.get(url).timeout(timeout).send().await.ok()?;
+        response.error_for_status().ok()?.json().await.ok()
+    }
+
+    /// The status of a HEAD request.
+    pub async fn head_status(&self, url: &str, timeout: Duration) -> Result<u16, Error> {
+        let answer = self.inner.head(url).timeout(timeout).send().await;
+        answer
+            .map(|response| response.status().as_u16())
+            .map_err(|error| errors::network(&error))
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub mod scripted;
 pub mod sse;
 mod tool_names;
 mod vendor_limits;
+pub mod vendor_opener;
 pub mod vendors;
 
 pub use catalog::{Model, ModelCatalog};

@@ -22,7 +22,6 @@ mod entry;
 mod entry_builder;
 mod errors;
 mod estimate_usage;
-mod open_script;
 mod parse;
 mod script;
 mod script_position;
@@ -34,8 +33,8 @@ mod templates;
 mod toml_fields;
 
 use std::{
-    collections::VecDeque,
-    path::Path,
+    collections::{HashMap, VecDeque},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -43,11 +42,10 @@ use std::{
 use futures::future::BoxFuture;
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{ModelRequest, Provider, ReplyStream};
+use crate::{Model, ModelRequest, Provider, ReplyStream, catalog::ModelOpener};
 
 pub use entry::{ScriptEntry, ScriptedCall, ScriptedFailureKind};
 pub use entry_builder::{call, fail, say};
-pub use open_script::opener;
 
 /// Sleep function of a script; the runtime passes its own clock. Not called for pauses of zero length.
 pub type SleepFn = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
@@ -165,4 +163,30 @@ impl Provider for ScriptedModel {
 /// A sleep function that returns at once.
 pub fn no_wait() -> SleepFn {
     Arc::new(|_| Box::pin(std::future::ready(())))
+}
+
+/// Opens `scripted/PATH` for the catalog: each file is parsed and validated once (cache). Relative paths are resolved against `directory`.
+///
+/// A script with errors is not cached and is read again the next time, so that fixing
+/// it does not need a restart.
+pub fn opener(directory: impl Into<PathBuf>, sleeper: SleepFn) -> ModelOpener {
+    let directory = directory.into();
+    let opened: Mutex<HashMap<PathBuf, ScriptedModel>> = Mutex::default();
+    Arc::new(move |choice| {
+        let path = directory.join(&choice.model);
+        let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let scripted = match opened.get(&path) {
+            Some(known) => known.clone(),
+            None => {
+                let read = ScriptedModel::from_file(&path, Arc::clone(&sleeper))?.without_log();
+                opened.insert(path, read.clone());
+                read
+            }
+        };
+        let window = scripted.window();
+        Ok(Model {
+            window,
+            ..Model::new(choice, Arc::new(scripted))
+        })
+    })
 }

@@ -7,25 +7,25 @@ macro_rules! settings {
             /// The model to ask, where an agent names none: `provider/model`, a short name like
             /// `sonnet`, `fast`, `standard` or `powerful`, or a model's own name.
             pub fn model(mut self, model: impl Into<String>) -> Self {
-                self.setup.model = Some(model.into());
+                self.setup.models.default = Some(model.into());
                 self
             }
 
             /// A model to turn to, for one turn, when the chosen one cannot be had.
             pub fn fallback(mut self, model: impl Into<String>) -> Self {
-                self.setup.fallbacks.push(model.into());
+                self.setup.models.fallbacks.push(model.into());
                 self
             }
 
             /// An agent that others can delegate to. One that is called as another one replaces it.
             pub fn agent(mut self, agent: impl Into<$crate::Agent>) -> Self {
-                self.setup.agents.push(agent.into());
+                self.setup.agents.given.push(agent.into());
                 self
             }
 
             /// The agents written in a file or in a directory of files: Markdown or JSON.
             pub fn agents_dir(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
-                self.setup.agent_files.push(path.into());
+                self.setup.agents.files.push(path.into());
                 self
             }
 
@@ -43,6 +43,7 @@ macro_rules! settings {
                 provider: impl $crate::Provider + 'static,
             ) -> Self {
                 self.setup
+                    .models
                     .added
                     .providers
                     .push((name.into(), ::std::sync::Arc::new(provider)));
@@ -51,7 +52,11 @@ macro_rules! settings {
 
             /// A place where models called `name/…` are reached, instead of the usual one if there is one.
             pub fn endpoint(mut self, name: impl Into<String>, endpoint: $crate::Endpoint) -> Self {
-                self.setup.added.endpoints.insert(name.into(), endpoint);
+                self.setup
+                    .models
+                    .added
+                    .endpoints
+                    .insert(name.into(), endpoint);
                 self
             }
 
@@ -63,6 +68,7 @@ macro_rules! settings {
                 executable: impl Into<::std::path::PathBuf>,
             ) -> Self {
                 self.setup
+                    .models
                     .added
                     .programs
                     .insert(name.into(), executable.into());
@@ -80,20 +86,20 @@ macro_rules! settings {
             /// Where agents remember what belongs to no project: a directory with one for each agent that has
             /// [`MemoryScope::User`](crate::MemoryScope::User).
             pub fn memory(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
-                self.setup.memory = Some(directory.into());
+                self.setup.agents.memory = Some(directory.into());
                 self
             }
 
             /// Something that can check the work of agents who name it: a command, which says it with its exit
             /// code, or a model that judges.
             pub fn verifier(mut self, name: impl Into<String>, verifier: $crate::Verifier) -> Self {
-                self.setup.verifiers.insert(name.into(), verifier);
+                self.setup.agents.verifiers.insert(name.into(), verifier);
                 self
             }
 
             /// The verifiers written in a file, as in `.rooftree/verifiers.json`.
             pub fn verifiers_file(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
-                self.setup.verifier_files.push(path.into());
+                self.setup.agents.verifier_files.push(path.into());
                 self
             }
 
@@ -108,6 +114,7 @@ macro_rules! settings {
                     Box::pin(checker(work))
                 };
                 self.setup
+                    .agents
                     .checkers
                     .insert(name.into(), ::std::sync::Arc::new(checker));
                 self
@@ -147,7 +154,7 @@ macro_rules! settings {
 
             /// How much may happen without asking. Usually nothing that changes something.
             pub fn permission_mode(mut self, mode: $crate::PermissionMode) -> Self {
-                self.setup.mode = mode;
+                self.setup.rights.mode = mode;
                 self
             }
 
@@ -155,56 +162,60 @@ macro_rules! settings {
             /// [`SandboxMode::Required`](crate::SandboxMode::Required), a command that cannot be sandboxed is
             /// not started.
             pub fn sandbox(mut self, mode: $crate::SandboxMode) -> Self {
-                self.setup.confinement.mode = mode;
+                self.setup.rights.confinement.mode = mode;
                 self
             }
 
             /// The hosts that sandboxed programs can reach. By default all.
             pub fn network(mut self, network: $crate::Network) -> Self {
-                self.setup.confinement.network = network;
+                self.setup.rights.confinement.network = network;
                 self
             }
 
             /// A directory that sandboxed programs can write to besides the one they work in.
             pub fn writable(mut self, directory: impl Into<::std::path::PathBuf>) -> Self {
-                self.setup.confinement.writable.push(directory.into());
+                self.setup
+                    .rights
+                    .confinement
+                    .writable
+                    .push(directory.into());
                 self
             }
 
             /// A path that sandboxed programs can read although it is hidden by default.
             pub fn readable(mut self, path: impl Into<::std::path::PathBuf>) -> Self {
-                self.setup.confinement.readable.push(path.into());
+                self.setup.rights.confinement.readable.push(path.into());
                 self
             }
 
             /// A variable that programs get although it looks like a secret or holds one. All others that do
             /// are withheld from what agents run.
             pub fn keep_variable(mut self, name: impl Into<String>) -> Self {
-                self.setup.inheritance.keep.push(name.into());
+                self.setup.rights.inheritance.keep.push(name.into());
                 self
             }
 
             /// Lets programs inherit only the variables that programs commonly need.
             pub fn only_usual_variables(mut self) -> Self {
-                self.setup.inheritance.only_listed = true;
+                self.setup.rights.inheritance.only_listed = true;
                 self
             }
 
             /// A rule that requires permission for calls, whatever the mode allows.
             pub fn ask(mut self, rule: impl Into<String>) -> Self {
-                self.setup.ask.push(rule.into());
+                self.setup.rights.ask.push(rule.into());
                 self
             }
 
             /// A rule that allows calls: `Write(notes/**)`, `Bash(cargo test *)`, `ticket`.
             pub fn allow(mut self, rule: impl Into<String>) -> Self {
-                self.setup.allow.push(rule.into());
+                self.setup.rights.allow.push(rule.into());
                 self
             }
 
             /// A rule that refuses calls, in every mode.
             pub fn deny(mut self, rule: impl Into<String>) -> Self {
-                self.setup.deny.push(rule.into());
+                self.setup.rights.deny.push(rule.into());
                 self
             }
 
@@ -220,7 +231,7 @@ macro_rules! settings {
                     Box::pin(hook(about))
                 };
                 self.setup
-                    .listeners
+                    .callbacks
                     .before_tool
                     .push(::std::sync::Arc::new(hook));
                 self
@@ -264,7 +275,7 @@ macro_rules! settings {
                     point,
                     ::std::sync::Arc::new(hook),
                 );
-                self.setup.listeners.hooks.push(hook);
+                self.setup.callbacks.hooks.push(hook);
                 self
             }
 
@@ -278,7 +289,7 @@ macro_rules! settings {
                     Box::pin(hook(news))
                 };
                 self.setup
-                    .listeners
+                    .callbacks
                     .after_tool
                     .push(::std::sync::Arc::new(hook));
                 self
@@ -294,7 +305,7 @@ macro_rules! settings {
                     Box::pin(hook(news))
                 };
                 self.setup
-                    .listeners
+                    .callbacks
                     .subagent_start
                     .push(::std::sync::Arc::new(hook));
                 self
@@ -310,7 +321,7 @@ macro_rules! settings {
                     Box::pin(hook(news))
                 };
                 self.setup
-                    .listeners
+                    .callbacks
                     .subagent_stop
                     .push(::std::sync::Arc::new(hook));
                 self
@@ -326,7 +337,7 @@ macro_rules! settings {
                 let approver = move |question| -> ::futures::future::BoxFuture<'static, _> {
                     Box::pin(approver(question))
                 };
-                self.setup.listeners.approver = Some(::std::sync::Arc::new(approver));
+                self.setup.callbacks.approver = Some(::std::sync::Arc::new(approver));
                 self
             }
 
@@ -340,13 +351,13 @@ macro_rules! settings {
                 let answerer = move |questions| -> ::futures::future::BoxFuture<'static, _> {
                     Box::pin(answerer(questions))
                 };
-                self.setup.listeners.answerer = Some(::std::sync::Arc::new(answerer));
+                self.setup.callbacks.answerer = Some(::std::sync::Arc::new(answerer));
                 self
             }
 
             /// Records what models answer, or answers from a recording; for tests.
             pub fn cassette(mut self, cassette: $crate::testing::Cassette) -> Self {
-                self.setup.cassette = Some(cassette);
+                self.setup.models.cassette = Some(cassette);
                 self
             }
 

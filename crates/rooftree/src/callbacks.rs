@@ -9,7 +9,6 @@ use std::{
 };
 
 use futures::{FutureExt, future::BoxFuture};
-use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::{
     Command, Event, EventBody, ParentCall, Question as AgentQuestion, QuestionId, QuestionReply,
     RunId, SessionId,
@@ -23,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::{Decision, PermissionRequest};
+use crate::principal::owner;
 
 /// A tool call that has ended.
 #[derive(Clone, Debug)]
@@ -118,7 +118,7 @@ pub(crate) struct CallbackChannel {
 
 impl CallbackSet {
     /// The hooks to start a runtime with, and the channel that they feed.
-    pub(crate) fn connect(&self, inheritance: Arc<EnvironmentFilter>) -> (Hooks, CallbackChannel) {
+    pub(crate) fn connect(&self) -> (Hooks, CallbackChannel) {
         let (tell, events) = mpsc::unbounded_channel();
         let readers = EventSubscribers::default();
         let reading = readers.clone();
@@ -131,7 +131,6 @@ impl CallbackSet {
         let mut asked = Hooks::default();
         (asked.before_tool, asked.watchers, asked.hooks) =
             (self.before_tool.clone(), vec![watcher], self.hooks.clone());
-        asked.inheritance = inheritance;
         (asked, CallbackChannel { readers, events })
     }
 
@@ -233,11 +232,14 @@ impl CallbackSet {
                 .await;
             let decision = asked.unwrap_or_else(|_| Decision::deny("whoever was asked crashed"));
             let _ = handle
-                .send(Command::Permit {
-                    session,
-                    permission,
-                    answer: decision.answer(),
-                })
+                .send(
+                    &owner(),
+                    Command::Permit {
+                        session,
+                        permission,
+                        answer: decision.answer(),
+                    },
+                )
                 .await;
         });
     }
@@ -263,7 +265,9 @@ impl CallbackSet {
                     asked.unwrap_or_else(|_| declined("whoever was asked crashed"))
                 }
             };
-            let _ = handle.send(Command::Reply { question, reply }).await;
+            let _ = handle
+                .send(&owner(), Command::Reply { question, reply })
+                .await;
         });
     }
 }

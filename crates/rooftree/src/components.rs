@@ -11,12 +11,9 @@ use rooftree_protocol::{AgentDefinition, ErrorCode, MemoryScope, Problem, Verifi
 use rooftree_providers::cassette::Placeholders;
 use rooftree_runtime::{
     Definitions, ProjectContext, SecretRedactor, checks::VerifierFunction,
-    definitions::verifiers_in, delegation, memory_tools, people_tools,
+    definitions::verifiers_in,
 };
-use rooftree_tools::{
-    BackgroundProcesses, HAS_MCP, PermissionRule, SearchService, SemanticSearchTool, Tool, Toolset,
-    WebConfig, builtin_with, toolset::ToolLookup,
-};
+use rooftree_tools::{HAS_MCP, PermissionRule, SearchService};
 
 use crate::{
     endpoint::Endpoint,
@@ -57,39 +54,9 @@ fn variables() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// All tools: built-in ones and the program's own, none of which may hide another.
-pub(crate) fn with_tools(
-    processes: &Arc<BackgroundProcesses>,
-    own: Vec<Arc<dyn Tool>>,
-    can_answer: bool,
-) -> Result<Toolset> {
-    let service = SearchService::from_variables(|name| {
-        std::env::var(name).ok().filter(|value| !value.is_empty())
-    });
-    let builtin = builtin_with(
-        processes.clone(),
-        SemanticSearchTool::new(None),
-        &WebConfig::default(),
-        service,
-    );
-    let mut tools = people_tools::with_tools(&memory_tools::with_tools(
-        &delegation::tools::with_tools(&builtin),
-    ));
-    if !can_answer {
-        tools = people_tools::without_questions(&tools);
-    }
-    for tool in own {
-        let name = tool.spec().name.as_str();
-        if let ToolLookup::Tool(other) = tools.find(name) {
-            let message = format!(
-                "there is a tool `{}` already, which `{name}` would hide",
-                other.spec().name
-            );
-            return Err(Error::new(ErrorCode::InvalidConfig, message));
-        }
-        tools = Toolset::new(tools.iter().cloned().chain([tool]));
-    }
-    Ok(tools)
+/// The web search service that the usual variables name.
+pub(crate) fn search_service() -> Option<SearchService> {
+    SearchService::from_variables(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
 /// All verifiers: those given in code and those read from files. An invalid file is an error.

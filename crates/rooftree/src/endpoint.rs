@@ -12,8 +12,9 @@ use rooftree_providers::{
     catalog::{KnownModels, ModelOpener, ModelPrice},
     gemini,
     http::{HttpClient, HttpTimeouts, Secret},
-    openai::{self, ChatDialect, chat, responses},
+    openai::{self, ChatDialect},
     openai_compatible::ServerSite,
+    vendor_opener::{self, VendorAccess},
     vendors::{self, VendorWire, key_scheme},
 };
 
@@ -134,9 +135,8 @@ impl Endpoint {
     ) -> ModelOpener {
         let provider = provider.to_owned();
         Arc::new(move |choice| {
-            let open =
-                self.clone()
-                    .opener_with_client(&provider, connections.client()?, known.clone());
+            let access = self.access(&provider);
+            let open = vendor_opener::opener(access, connections.client()?, known.clone());
             let model = open(choice)?;
             Ok(if self.is_free {
                 Model {
@@ -149,45 +149,15 @@ impl Endpoint {
         })
     }
 
-    fn opener_with_client(
-        self,
-        provider: &str,
-        client: HttpClient,
-        known: Arc<KnownModels>,
-    ) -> ModelOpener {
-        let Self {
-            wire,
-            base_url,
-            key,
-            variable: needed,
-            looked_at,
-            ..
-        } = self;
-        let reached = openai::OpenAiEndpoint::new(provider, &base_url);
-        let reached = match needed {
-            Some(needed) => reached.keyed(key.clone(), needed),
-            None => openai::OpenAiEndpoint {
-                key: key.clone(),
-                ..reached
-            },
-        };
-        match wire {
-            VendorWire::Anthropic => {
-                let scheme =
-                    variable(looked_at).map_or(KeyScheme::ApiKey, |(name, _)| key_scheme(name));
-                let usual = anthropic::AnthropicOptions::new(client, key);
-                anthropic::opener(anthropic::AnthropicOptions {
-                    base_url,
-                    scheme,
-                    ..usual
-                })
-            }
-            VendorWire::Gemini => gemini::opener(gemini::GeminiOptions {
-                base_url,
-                ..gemini::GeminiOptions::new(client, key)
-            }),
-            VendorWire::Responses => responses::opener(client, reached, known),
-            VendorWire::Chat(dialect) => chat::opener(client, reached, dialect),
+    fn access(&self, provider: &str) -> VendorAccess {
+        let found = variable(self.looked_at);
+        VendorAccess {
+            provider: provider.to_owned(),
+            wire: self.wire,
+            base_url: self.base_url.clone(),
+            key: self.key.clone(),
+            scheme: found.map_or(KeyScheme::ApiKey, |(name, _)| key_scheme(name)),
+            required: self.variable.map(str::to_owned),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Stream of the events of a run and of the runs it delegated to.
 
 use std::{
-    collections::{HashSet, VecDeque},
     io::Write,
     pin::Pin,
     sync::Arc,
@@ -11,19 +10,19 @@ use std::{
 
 use futures::{
     Stream, StreamExt, TryStreamExt,
-    stream::{self, BoxStream, Fuse, SelectAll},
+    stream::{self, BoxStream, Fuse},
 };
 use rooftree_protocol::{ErrorCode, Event, EventBody, SessionId, event::StopReason};
-use rooftree_runtime::{EventFilter, Handle, Subscription};
+use rooftree_runtime::{EventFilter, Handle, Subscription, TreeSubscription};
+use rooftree_view::{ReplyPiece, StreamedReply};
 
 use crate::{
     error::{Error, Result},
     outcome::RunOutcome,
+    principal::owner,
     run_tree::{RunTree, WatchUntil},
 };
 
-/// Events read from a journal at a time.
-const PAGE: usize = 256;
 /// How long to wait for a session that is about to be opened, at first and at last.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
@@ -34,44 +33,28 @@ type EventResult = std::result::Result<Arc<Event>, rooftree_runtime::Error>;
 ///
 /// A sub-agent's events come before the event that tells its result, and else as they happen.
 pub(crate) struct SessionTreeWatcher {
-    handle: Handle,
     root: SessionId,
     tree: RunTree,
-    streams: SelectAll<BoxStream<'static, EventResult>>,
-    watched: HashSet<SessionId>,
-    ready: VecDeque<Arc<Event>>,
+    events: TreeSubscription,
 }
 
 impl SessionTreeWatcher {
     pub(crate) fn new(handle: Handle, root: SessionId, after: u64, until: WatchUntil) -> Self {
         let tree = RunTree::new(root.clone(), until);
-        let (streams, watched, ready) = (SelectAll::new(), HashSet::new(), VecDeque::new());
-        let mut watch = Self {
-            handle,
-            root: root.clone(),
-            tree,
-            streams,
-            watched,
-            ready,
-        };
-        watch.subscribe_session(root, after);
-        watch
+        let session = root.clone();
+        let events = handle.subscribe_tree(EventFilter { session, after });
+        Self { root, tree, events }
     }
 
     /// The next event; none once all is over.
     pub(crate) async fn next(&mut self) -> Result<Option<Arc<Event>>> {
-        loop {
-            if let Some(event) = self.ready.pop_front() {
+        while !self.tree.is_over() {
+            let event = self.events.next().await?;
+            if self.tree.take(&event) {
                 return Ok(Some(event));
             }
-            if self.tree.is_over() {
-                return Ok(None);
-            }
-            match self.streams.next().await {
-                Some(heard) => self.handle_event(heard?).await?,
-                None => return Ok(None),
-            }
         }
+        Ok(None)
     }
 
     /// How it ended.
@@ -81,61 +64,15 @@ impl SessionTreeWatcher {
         ends.reduce(RunOutcome::merged_with)
             .ok_or_else(|| Error::new(ErrorCode::Internal, "the run never ended"))
     }
-
-    async fn handle_event(&mut self, event: Arc<Event>) -> Result<()> {
-        let seen = self.tree.classify(&event);
-        if !seen.is_ours {
-            return Ok(());
-        }
-        if let Some(session) = seen.after {
-            self.catch_up(&session).await?;
-        }
-        if let Some(session) = seen.opens {
-            self.subscribe_session(session, 0);
-        }
-        self.show(event);
-        Ok(())
-    }
-
-    fn show(&mut self, event: Arc<Event>) {
-        self.tree.take(&event);
-        self.ready.push_back(event);
-    }
-
-    /// Shows what a session's journal holds and was not shown.
-    async fn catch_up(&mut self, session: &SessionId) -> Result<()> {
-        for event in stored_events(&self.handle, session, self.tree.shown(session)).await? {
-            if self.tree.classify(&event).is_ours {
-                self.show(Arc::new(event));
-            }
-        }
-        Ok(())
-    }
-
-    fn subscribe_session(&mut self, session: SessionId, after: u64) {
-        if self.watched.insert(session.clone()) {
-            let subscription = self.handle.subscribe(EventFilter { session, after });
-            self.streams.push(subscription_events(subscription).boxed());
-        }
-    }
 }
 
 /// What a session's journal holds after a number.
 pub(crate) async fn stored_events(
     handle: &Handle,
     session: &SessionId,
-    mut after: u64,
+    after: u64,
 ) -> Result<Vec<Event>> {
-    let mut all = Vec::new();
-    loop {
-        let page = handle.store().events(session, after, PAGE).await?;
-        let is_last = page.len() < PAGE;
-        after = page.last().and_then(|event| event.id).unwrap_or(after);
-        all.extend(page);
-        if is_last {
-            return Ok(all);
-        }
-    }
+    Ok(handle.queries(&owner()).all_events(session, after).await?)
 }
 
 /// Everything a subscription tells, until it fails. A session that is not there yet is waited for:
@@ -190,10 +127,10 @@ impl Events {
     /// Only the text of the main agent, in the pieces it is streamed in. A reader that is too slow misses
     /// pieces; what it missed comes with the whole reply.
     pub fn text(self) -> impl Stream<Item = Result<String>> + Send + Unpin {
-        let mut speech = StreamedReply::default();
+        let mut speech = MainAgentText::default();
         let pieces = self.filter_map(move |event| {
             let piece = match event {
-                Ok(event) => speech.piece(event).map(Ok),
+                Ok(event) => speech.piece(&event).map(Ok),
                 Err(error) => Some(Err(error)),
             };
             std::future::ready(piece)
@@ -203,12 +140,12 @@ impl Events {
 
     /// Prints what the main agent says as it comes, a line for each reply, and says how it ended.
     pub async fn print(mut self) -> Result<RunOutcome> {
-        let mut speech = StreamedReply::default();
+        let mut speech = MainAgentText::default();
         while let Some(event) = self.next().await {
             let event = event?;
             let is_whole =
                 matches!(event.body, EventBody::MessageCompleted(_)) && event.parent_run.is_none();
-            let mut piece = speech.piece(event).unwrap_or_default();
+            let mut piece = speech.piece(&event).unwrap_or_default();
             if is_whole && speech.has_words {
                 piece.push('\n');
             }
@@ -237,36 +174,29 @@ impl Events {
     }
 }
 
-/// What the main agent has said so far of one reply.
+/// The text of the main agent, in the pieces it is streamed in.
 #[derive(Default)]
-struct StreamedReply {
-    said: String,
+struct MainAgentText {
+    reply: StreamedReply,
     /// Whether the last whole reply had words, and is not continued.
     has_words: bool,
 }
 
-impl StreamedReply {
-    /// What an event adds to it.
-    fn piece(&mut self, event: Event) -> Option<String> {
-        match event {
-            Event {
-                body: EventBody::MessageDelta { text },
-                parent_run: None,
-                ..
-            } => {
-                self.said.push_str(&text);
-                Some(text)
-            }
-            Event {
-                body: EventBody::MessageCompleted(reply),
-                parent_run: None,
-                ..
-            } => {
+impl MainAgentText {
+    /// What an event adds to it. If pieces were missed in the middle of a reply, all of it, on a new line.
+    fn piece(&mut self, event: &Event) -> Option<String> {
+        let piece = match (&event.body, &event.parent_run) {
+            (EventBody::MessageDelta { text }, None) => self.reply.delta(text),
+            (EventBody::MessageCompleted(reply), None) => {
                 // A piece that the output limit cut goes on with the next one, on the same line.
                 self.has_words = !reply.text.is_empty() && reply.stop != StopReason::MaxOutput;
-                unstreamed_text(&reply.text, &std::mem::take(&mut self.said))
+                self.reply.whole(&reply.text)
             }
-            _ => None,
+            _ => return None,
+        };
+        match piece {
+            ReplyPiece::Rest(rest) => (!rest.is_empty()).then_some(rest),
+            ReplyPiece::Anew(whole) => Some(format!("\n{whole}")),
         }
     }
 }
@@ -280,15 +210,6 @@ fn print_text(text: &str) -> Result<()> {
             format!("cannot print the answer: {error}"),
         )
     })
-}
-
-/// What of a reply has not been said yet. If pieces were missed in the middle, all of it, on a new line.
-fn unstreamed_text(whole: &str, said: &str) -> Option<String> {
-    let rest = match whole.strip_prefix(said) {
-        Some(rest) => rest.to_owned(),
-        None => format!("\n{whole}"),
-    };
-    (!rest.is_empty()).then_some(rest)
 }
 
 impl Stream for Events {
@@ -308,22 +229,5 @@ impl Stream for Events {
                 None => Poll::Ready(None),
             };
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unstreamed_text;
-
-    #[test]
-    fn what_was_missed_of_a_reply_comes_with_its_end() {
-        assert_eq!(unstreamed_text("one two", "one two"), None);
-        assert_eq!(unstreamed_text("one two", "one ").as_deref(), Some("two"));
-        assert_eq!(unstreamed_text("one two", "").as_deref(), Some("one two"));
-        assert_eq!(
-            unstreamed_text("one two", "two").as_deref(),
-            Some("\none two")
-        );
-        assert_eq!(unstreamed_text("", ""), None);
     }
 }

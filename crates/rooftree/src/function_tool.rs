@@ -4,7 +4,7 @@ use std::{fmt::Display, marker::PhantomData};
 
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
-use rooftree_tools::{Tool, ToolContext, ToolOutput};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -17,7 +17,7 @@ const TITLE: usize = 80;
 /// A function as a tool. Written by `#[tool]`, not by hand.
 pub struct FunctionTool<A, F> {
     spec: ToolSpec,
-    effect: Effect,
+    info: ToolInfo,
     function: F,
     arguments: PhantomData<fn() -> A>,
 }
@@ -36,9 +36,14 @@ where
             description: description.to_owned(),
             input_schema,
         };
+        let kind = if effect == Effect::ReadOnly {
+            ToolKind::Read
+        } else {
+            ToolKind::Other
+        };
         Self {
             spec,
-            effect,
+            info: ToolInfo::at_run_time(kind, effect),
             function,
             arguments: PhantomData,
         }
@@ -70,16 +75,12 @@ where
     F: Fn(A, ToolContext) -> Running + Send + Sync,
     Running: Future<Output = ToolOutput> + Send + 'static,
 {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn info(&self) -> &ToolInfo {
+        &self.info
     }
 
-    fn kind(&self) -> ToolKind {
-        if self.effect == Effect::ReadOnly {
-            ToolKind::Read
-        } else {
-            ToolKind::Other
-        }
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn normalise(&self, _: &str, input: Value) -> Result<Value, String> {
@@ -89,10 +90,6 @@ where
             input
         };
         self.read(input.clone()).map(|_| input)
-    }
-
-    fn effect(&self, _: &Value) -> Effect {
-        self.effect
     }
 
     fn title(&self, input: &Value) -> String {

@@ -10,12 +10,14 @@ use rooftree_protocol::{
 
 use crate::{
     builder_methods::settings,
+    config_parts::MainAgent,
     error::Result,
     events::{EventStreamItem, Events, SessionTreeWatcher},
     outcome::RunOutcome,
+    principal::owner,
     run_tree::WatchUntil,
     running::RunningRuntime,
-    runtime_config::{MainAgent, RuntimeConfig},
+    runtime_config::RuntimeConfig,
     storage::StorageLocation,
 };
 
@@ -116,7 +118,7 @@ impl Query {
             mut setup,
         } = self;
         let agent = main.name.clone();
-        setup.main = Some(main);
+        setup.agents.main = Some(main);
         let started = setup.start()?;
         let new = NewSession {
             agent,
@@ -176,7 +178,7 @@ impl RunningQuery {
             let head = self
                 .runtime
                 .handle()
-                .store()
+                .queries(&owner())
                 .session(&self.session)
                 .await?
                 .map_or(0, |session| session.head);

@@ -12,6 +12,7 @@ use crate::{
     error::Result,
     events::{EventStreamItem, Events, SessionTreeWatcher},
     outcome::RunOutcome,
+    principal::owner,
     run_tree::WatchUntil,
     running::{AcceptedMessage, SharedRuntime},
 };
@@ -102,7 +103,7 @@ impl Run {
         let (session, run) = (self.session.clone(), Some(self.id.clone()));
         self.runtime
             .handle()
-            .send(Command::Cancel { session, run })
+            .send(&owner(), Command::Cancel { session, run })
             .await?;
         Ok(())
     }

@@ -2,32 +2,31 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt;
 use rooftree_protocol::{
     Command, ErrorCode, MessageId, Origin, Part, PermissionId, RunId, SessionId, ToolCall,
     command::{Address, CommandReply, Delivery},
 };
-use rooftree_runtime::{AgentRuntime, Handle, RuntimeOptions};
+use rooftree_runtime::{AgentRuntime, Assembly, Handle, Service, StopService};
 use tempfile::TempDir;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     callbacks::{CallbackChannel, CallbackSet, EventSubscribers},
     error::{Error, Result},
     permission::Decision,
+    principal::owner,
 };
 
 /// Everything that lives while agents do. Dropping it stops them in the background.
 pub(crate) struct RunningRuntime {
     handle: Handle,
     readers: EventSubscribers,
-    ending: CancellationToken,
     parts: Mutex<Option<RuntimeParts>>,
 }
 
 struct RuntimeParts {
     runtime: AgentRuntime,
-    listening: JoinHandle<()>,
     /// The temporary directory of the store, if it has one.
     place: Option<TempDir>,
 }
@@ -39,25 +38,22 @@ pub(crate) struct AcceptedMessage {
 }
 
 impl RunningRuntime {
+    /// Starts the runtime with a service that calls back.
     pub(crate) fn start(
-        options: RuntimeOptions,
-        listeners: CallbackSet,
-        line: CallbackChannel,
+        mut assembly: Assembly,
+        callbacks: CallbackSet,
+        channel: CallbackChannel,
         place: Option<TempDir>,
     ) -> Self {
-        let runtime = AgentRuntime::start(options);
-        let (handle, ending) = (runtime.handle(), CancellationToken::new());
-        let readers = line.readers.clone();
-        let listening = tokio::spawn(listeners.listen(line, handle.clone(), ending.clone()));
+        let readers = channel.readers.clone();
+        assembly.services.push(Service::new("callbacks", |handle| {
+            callback_service(handle, callbacks, channel)
+        }));
+        let runtime = assembly.start();
         Self {
-            handle,
+            handle: runtime.handle(),
             readers,
-            ending,
-            parts: Mutex::new(Some(RuntimeParts {
-                runtime,
-                listening,
-                place,
-            })),
+            parts: Mutex::new(Some(RuntimeParts { runtime, place })),
         }
     }
 
@@ -71,9 +67,11 @@ impl RunningRuntime {
 
     /// Resumes sessions that were interrupted.
     pub(crate) async fn recover(&self) -> Result<()> {
-        let unfinished = self.handle.store().unfinished().await?;
+        let unfinished = self.handle.queries(&owner()).unfinished().await?;
         for session in unfinished {
-            self.handle.send(Command::Resume { session }).await?;
+            self.handle
+                .send(&owner(), Command::Resume { session })
+                .await?;
         }
         Ok(())
     }
@@ -110,7 +108,7 @@ impl RunningRuntime {
     }
 
     async fn queue(&self, command: Command) -> Result<AcceptedMessage> {
-        match self.handle.send(command).await? {
+        match self.handle.send(&owner(), command).await? {
             CommandReply::Accepted {
                 session, message, ..
             } => Ok(AcceptedMessage {
@@ -130,7 +128,11 @@ impl RunningRuntime {
         permission: &PermissionId,
         decision: Decision,
     ) -> Result<()> {
-        let asked = self.handle.store().inquiry(permission.as_str()).await?;
+        let asked = self
+            .handle
+            .queries(&owner())
+            .inquiry(permission.as_str())
+            .await?;
         let asked = asked
             .filter(|asked| asked.answer.is_none() && !asked.settled)
             .ok_or_else(|| {
@@ -141,11 +143,14 @@ impl RunningRuntime {
             })?;
         let (session, permission, answer) = (asked.session, permission.clone(), decision.answer());
         self.handle
-            .send(Command::Permit {
-                session,
-                permission,
-                answer,
-            })
+            .send(
+                &owner(),
+                Command::Permit {
+                    session,
+                    permission,
+                    answer,
+                },
+            )
             .await?;
         Ok(())
     }
@@ -153,7 +158,7 @@ impl RunningRuntime {
     /// Shuts down in order: agents first, then the callbacks.
     pub(crate) async fn stop(&self) {
         if let Some(parts) = self.take_parts() {
-            parts.stop(self.ending.clone()).await;
+            parts.stop().await;
         }
     }
 
@@ -167,10 +172,8 @@ impl RunningRuntime {
 }
 
 impl RuntimeParts {
-    async fn stop(self, ending: CancellationToken) {
+    async fn stop(self) {
         self.runtime.stop().await;
-        ending.cancel();
-        let _ = self.listening.await;
         drop(self.place);
     }
 }
@@ -179,9 +182,23 @@ impl Drop for RunningRuntime {
     fn drop(&mut self) {
         if let (Some(parts), Ok(tokio)) = (self.take_parts(), tokio::runtime::Handle::try_current())
         {
-            tokio.spawn(parts.stop(self.ending.clone()));
+            tokio.spawn(parts.stop());
         }
     }
+}
+
+/// Calls back until agents have stopped, and then what they said last.
+fn callback_service(
+    handle: &Handle,
+    callbacks: CallbackSet,
+    channel: CallbackChannel,
+) -> StopService {
+    let ending = CancellationToken::new();
+    let listening = tokio::spawn(callbacks.listen(channel, handle.clone(), ending.clone()));
+    Box::new(move || {
+        ending.cancel();
+        listening.map(drop).boxed()
+    })
 }
 
 /// A running runtime, shared by its runs, sessions and feeds.

@@ -93,7 +93,7 @@ impl RuntimeBuilder {
     /// Lets permission requests wait for [`Runtime::respond`], an hour at most. Without this, and without
     /// [`approve`](RuntimeBuilder::approve), such calls are refused.
     pub fn ask_by_events(mut self) -> Self {
-        self.setup.approvals = ApprovalSource::Client;
+        self.setup.rights.approvals = ApprovalSource::Client;
         self
     }
 

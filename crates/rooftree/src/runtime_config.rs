@@ -1,105 +1,64 @@
 //! Configuration that queries and long-lived runtimes share, and how a runtime is started from it.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rooftree_process::EnvironmentFilter;
-use rooftree_protocol::{
-    AgentDefinition, Confinement, ErrorCode, McpServer, ModelChoice, PermissionMode, Scope,
-    Verifier,
-};
+use rooftree_protocol::{AgentDefinition, ErrorCode, McpServer, ModelChoice};
 use rooftree_providers::cassette::RecordingMode;
 use rooftree_runtime::{
-    ApprovalSource, Clock, Definitions, ProjectContext, RuntimeOptions, SystemClock,
-    checks::VerifierFunction, memory::MemoryDirs,
+    AgentOptions, ApprovalSource, Assembly, Clock, Definitions, LimitOverrides, ModelOptions,
+    ProjectContext, RightsOptions, SecretRedactor, SystemClock, ToolParts,
+    assembly::{BaseTools, BuiltinTools, SessionTools},
+    memory::MemoryDirs,
 };
-use rooftree_tools::{
-    BackgroundProcesses, Policy, Tool, Toolset,
-    mcp::{self, McpServerPool},
-};
+use rooftree_tools::{Tool, Toolset, mcp::McpSetup};
 
 use crate::{
     agent::Agent,
     agent_files,
     callbacks::CallbackSet,
     components,
+    config_parts::{AgentConfig, MainAgent, ModelConfig, RightsConfig},
     error::{Error, Result},
     limits::AgentLimits,
-    models::{CustomProviders, ModelEnvironment, ModelRegistry},
+    models::{ModelEnvironment, ModelRegistry},
     running::RunningRuntime,
     storage::StorageLocation,
-    testing::Cassette,
 };
 
 /// The configuration so far. It is validated when the runtime starts, not when it is set.
 pub(crate) struct RuntimeConfig {
-    pub(crate) model: Option<String>,
-    pub(crate) fallbacks: Vec<String>,
-    pub(crate) added: CustomProviders,
-    pub(crate) agents: Vec<Agent>,
-    /// Files and directories to read agents from.
-    pub(crate) agent_files: Vec<PathBuf>,
+    pub(crate) models: ModelConfig,
+    pub(crate) agents: AgentConfig,
+    pub(crate) rights: RightsConfig,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
-    pub(crate) mode: PermissionMode,
-    pub(crate) confinement: Confinement,
-    /// What programs may inherit, besides what holds no secret.
-    pub(crate) inheritance: EnvironmentFilter,
     pub(crate) servers: BTreeMap<String, McpServer>,
-    pub(crate) memory: Option<PathBuf>,
-    pub(crate) verifiers: BTreeMap<String, Verifier>,
-    /// Functions that check work.
-    pub(crate) checkers: BTreeMap<String, VerifierFunction>,
-    pub(crate) verifier_files: Vec<PathBuf>,
-    pub(crate) allow: Vec<String>,
-    pub(crate) ask: Vec<String>,
-    pub(crate) deny: Vec<String>,
     pub(crate) limits: AgentLimits,
-    pub(crate) cassette: Option<Cassette>,
-    pub(crate) listeners: CallbackSet,
+    pub(crate) callbacks: CallbackSet,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cwd: Option<PathBuf>,
-    /// Which agent begins, if one does.
-    pub(crate) main: Option<MainAgent>,
     pub(crate) store: StorageLocation,
-    pub(crate) approvals: ApprovalSource,
 }
 
 impl Default for RuntimeConfig {
     fn default() -> Self {
         Self {
-            model: None,
-            fallbacks: Vec::new(),
-            added: CustomProviders::default(),
-            agents: Vec::new(),
-            agent_files: Vec::new(),
+            models: ModelConfig::default(),
+            agents: AgentConfig::default(),
+            rights: RightsConfig::default(),
             tools: Vec::new(),
-            mode: PermissionMode::default(),
-            confinement: Confinement::default(),
-            inheritance: EnvironmentFilter::default(),
             servers: BTreeMap::new(),
-            memory: None,
-            verifiers: BTreeMap::new(),
-            checkers: BTreeMap::new(),
-            verifier_files: Vec::new(),
-            allow: Vec::new(),
-            ask: Vec::new(),
-            deny: Vec::new(),
             limits: AgentLimits::default(),
-            cassette: None,
-            listeners: CallbackSet::default(),
+            callbacks: CallbackSet::default(),
             clock: Arc::new(SystemClock),
             cwd: None,
-            main: None,
             store: StorageLocation::Temporary,
-            approvals: ApprovalSource::Nobody,
         }
     }
-}
-
-/// The agent that a query begins with, and what is said about it there.
-pub(crate) struct MainAgent {
-    pub(crate) name: String,
-    pub(crate) tools: Scope,
-    pub(crate) verifiers: Vec<String>,
 }
 
 /// Agents at work, and what is needed to open sessions for them.
@@ -119,109 +78,139 @@ impl RuntimeConfig {
             components::require_mcp(&format!("server `{name}` is to be used"))?;
         }
         self.limits.check()?;
-        let secrets = Arc::new(components::known_secrets(&self.added.endpoints));
-        let inheritance = components::inheritance(std::mem::take(&mut self.inheritance), &secrets);
-        let names = components::recording_names(&cwd, &secrets);
-        let tape = self
-            .cassette
-            .as_ref()
-            .map_or_else(|| Ok(RecordingMode::Off), |cassette| cassette.tape(names))?;
-        let around = ModelEnvironment {
-            cwd: &cwd,
-            clock: &self.clock,
-            inheritance: &inheritance,
-            tape,
-        };
-        let models = Arc::new(ModelRegistry::new(
-            std::mem::take(&mut self.added),
-            &around,
-        )?);
-        let entropy = self.clock.clone();
-        let processes = Arc::new(
-            BackgroundProcesses::new(move || entropy.entropy()).inheriting(inheritance.clone()),
-        );
-        let own = std::mem::take(&mut self.tools);
-        let tools = components::with_tools(&processes, own, self.listeners.answerer.is_some())?;
-        let given = std::mem::take(&mut self.verifiers);
-        let verifiers = components::verifiers(given, &self.verifier_files)?;
-        let definitions = self.definitions(&models, &tools)?;
+        let secrets = Arc::new(components::known_secrets(&self.models.added.endpoints));
+        let wished = std::mem::take(&mut self.rights.inheritance);
+        let inheritance = components::inheritance(wished, &secrets);
+        let models = self.model_registry(&cwd, &secrets, &inheritance)?;
+        let sandbox = self.store.confining(self.rights.confinement.clone());
+        let tools = self
+            .tool_parts(&cwd, inheritance)
+            .build(&self.clock, &sandbox)?;
+        let given = std::mem::take(&mut self.agents.verifiers);
+        let verifiers = components::verifiers(given, &self.agents.verifier_files)?;
+        let definitions = self.definitions(&models, &tools.all)?;
         let project_context = ProjectContext {
             verifiers,
             ..ProjectContext::default()
         };
         let needed = components::AvailableComponents {
             project_context: &project_context,
-            checkers: &self.checkers,
-            memory: self.memory.as_ref(),
+            checkers: &self.agents.checkers,
+            memory: self.agents.memory.as_ref(),
         };
         needed.check(&definitions)?;
-        let default_model = self.default_model(&models, &definitions)?;
-        let fallbacks = self
-            .fallbacks
-            .iter()
-            .map(|name| models.resolve(name))
-            .collect::<Result<_, _>>()?;
-        let policy = Policy {
-            mode: self.mode,
-            allow: components::rules(&self.allow)?,
-            ask: components::rules(&self.ask)?,
-            deny: components::rules(&self.deny)?,
-            followed: Vec::new(),
-        };
-        let (workspaces, call_socket) =
-            (self.store.workspaces(), self.store.call_socket_location());
-        let sandbox = self.store.confining(self.confinement.clone());
-        let servers = McpServerPool::new(mcp::McpSetup {
-            directory: cwd.clone(),
-            configured: std::mem::take(&mut self.servers),
-            confining: sandbox.clone(),
-            ..mcp::McpSetup::default()
-        });
+        let model_options = self.model_options(&models, &definitions)?;
+        let policy = self.rights.policy()?;
+        let workspaces = self.store.workspaces();
         let (store, place) = self.store.open()?;
-        self.listeners.is_alone = self.approvals == ApprovalSource::Nobody;
-        let (hooks, line) = self.listeners.connect(inheritance);
-        let is_answered = self.listeners.approver.is_some() || self.listeners.answerer.is_some();
+        self.callbacks.is_alone = self.rights.approvals == ApprovalSource::Nobody;
+        let (hooks, channel) = self.callbacks.connect();
+        let is_answered = self.callbacks.approver.is_some() || self.callbacks.answerer.is_some();
         let approvals = if is_answered {
             ApprovalSource::Client
         } else {
-            self.approvals
+            self.rights.approvals
         };
-        let model_resolver = models.clone();
-        let options = RuntimeOptions {
+        let assembly = Assembly {
             store,
             clock: self.clock.clone(),
-            catalog: models.catalog.clone(),
-            tools,
-            processes,
-            definitions: definitions.clone(),
-            policy,
-            wary: true,
-            sandbox,
-            approvals,
-            default_model,
-            fallbacks,
-            max_turns: self.limits.turns,
-            run_timeout: self.limits.timeout,
-            max_cost_usd: self.limits.cost,
-            depth: self.limits.depth,
-            memory: MemoryDirs { user: self.memory },
-            workspaces,
-            checkers: self.checkers,
-            model_resolver: Arc::new(move |name| model_resolver.resolve(name)),
-            project_context: project_context.into(),
-            hooks,
-            servers: Arc::new(servers),
             secrets,
             mark: rooftree_runtime::MessageMark::random(self.clock.entropy()),
-            call_socket,
+            models: model_options,
+            tools,
+            agents: AgentOptions {
+                definitions: definitions.clone(),
+                project_context: project_context.into(),
+                memory: MemoryDirs {
+                    user: self.agents.memory,
+                },
+                workspaces,
+                checkers: self.agents.checkers,
+                hooks,
+            },
+            rights: RightsOptions {
+                policy,
+                wary: true,
+                sandbox,
+                approvals,
+            },
+            limits: LimitOverrides {
+                max_turns: self.limits.turns,
+                run_timeout: self.limits.timeout,
+                max_cost_usd: self.limits.cost,
+                depth: self.limits.depth,
+            },
+            services: Vec::new(),
         };
-        let runtime = RunningRuntime::start(options, self.listeners, line, place);
         Ok(StartedRuntime {
-            runtime,
+            runtime: RunningRuntime::start(assembly, self.callbacks, channel, place),
             definitions,
             models,
             clock: self.clock,
             cwd,
+        })
+    }
+
+    fn model_registry(
+        &mut self,
+        cwd: &Path,
+        secrets: &Arc<SecretRedactor>,
+        inheritance: &Arc<EnvironmentFilter>,
+    ) -> Result<Arc<ModelRegistry>> {
+        let names = components::recording_names(cwd, secrets);
+        let tape = self
+            .models
+            .cassette
+            .as_ref()
+            .map_or_else(|| Ok(RecordingMode::Off), |cassette| cassette.tape(names))?;
+        let around = ModelEnvironment {
+            cwd,
+            clock: &self.clock,
+            inheritance,
+            tape,
+        };
+        let added = std::mem::take(&mut self.models.added);
+        Ok(Arc::new(ModelRegistry::new(added, &around)?))
+    }
+
+    /// The built-in tools and the program's own, and the servers. No tool asks questions unless the program answers them.
+    fn tool_parts(&mut self, cwd: &Path, environment: Arc<EnvironmentFilter>) -> ToolParts {
+        let people = if self.callbacks.answerer.is_some() {
+            SessionTools::People
+        } else {
+            SessionTools::PeopleWithoutQuestions
+        };
+        ToolParts {
+            base: BaseTools::builtin(BuiltinTools {
+                service: components::search_service(),
+                ..BuiltinTools::default()
+            }),
+            groups: vec![SessionTools::Delegation, SessionTools::Memory, people],
+            own: std::mem::take(&mut self.tools),
+            environment,
+            servers: McpSetup {
+                directory: cwd.to_owned(),
+                configured: std::mem::take(&mut self.servers),
+                ..McpSetup::default()
+            },
+            call_socket: self.store.call_socket_location(),
+        }
+    }
+
+    fn model_options(
+        &self,
+        models: &Arc<ModelRegistry>,
+        definitions: &Definitions,
+    ) -> Result<ModelOptions> {
+        let default = self.default_model(models, definitions)?;
+        let fallbacks = self.models.fallbacks.iter();
+        let fallbacks = fallbacks.map(|name| models.resolve(name));
+        let resolver = models.clone();
+        Ok(ModelOptions {
+            catalog: models.catalog.clone(),
+            default,
+            fallbacks: fallbacks.collect::<Result<_, _>>()?,
+            resolver: Arc::new(move |name| resolver.resolve(name)),
         })
     }
 
@@ -247,17 +236,17 @@ impl RuntimeConfig {
         for ours in Definitions::builtin().all() {
             put(Arc::unwrap_or_clone(ours));
         }
-        for written in agent_files::read(&self.agent_files, models, tools)? {
+        for written in agent_files::read(&self.agents.files, models, tools)? {
             put(written);
         }
-        for agent in std::mem::take(&mut self.agents) {
+        for agent in std::mem::take(&mut self.agents.given) {
             put(agent.into_definition(models, tools)?);
         }
         if let Some(MainAgent {
             name,
             tools: scope,
             verifiers,
-        }) = &self.main
+        }) = &self.agents.main
         {
             let mut main = (*definitions.find(name)?).clone();
             if scope.allow.is_some() {
@@ -276,7 +265,7 @@ impl RuntimeConfig {
         models: &ModelRegistry,
         definitions: &Definitions,
     ) -> Result<Option<ModelChoice>> {
-        if let Some(name) = &self.model {
+        if let Some(name) = &self.models.default {
             return Ok(Some(models.resolve(name)?));
         }
         let has_own = |name: &str| {
@@ -284,7 +273,7 @@ impl RuntimeConfig {
                 .find(name)
                 .is_ok_and(|agent| agent.model.is_some())
         };
-        match (models.default(), &self.main) {
+        match (models.default(), &self.agents.main) {
             (Ok(choice), _) => Ok(Some(choice)),
             (Err(problem), Some(main)) if !has_own(&main.name) => Err(problem.into()),
             (Err(_), _) => Ok(None),

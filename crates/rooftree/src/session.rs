@@ -6,17 +6,18 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{
     CallId, ErrorCode, EventBody, Origin, Outcome, Part, Problem, Session as Row, SessionId,
     ToolCall,
-    command::{Address, Command, Delivery},
+    command::{Address, Command, CommandReply, Delivery, NewSession},
     event::{TaskNote, ToolRecord},
     message::text_of,
 };
 use rooftree_runtime::{Clock, Definitions};
-use rooftree_store::{NewSessionRow, SessionFilter};
+use rooftree_store::SessionFilter;
 use serde_json::{Map, Value};
 
 use crate::{
     error::{Error, Result},
     models::ModelRegistry,
+    principal::owner,
     run::Run,
     running::{AcceptedMessage, SharedRuntime},
 };
@@ -40,17 +41,20 @@ impl SessionFactory {
     ) -> Result<AgentSession> {
         let definition = self.definitions.find(agent)?;
         let model = model.map(|name| self.models.resolve(&name)).transpose()?;
-        let row = NewSessionRow {
-            id: SessionId::from_entropy(self.clock.entropy()),
+        let new = NewSession {
             agent: definition.name.clone(),
-            name,
-            model: model.map(|choice| choice.to_string()),
             cwd: self.cwd.clone(),
-            parent: None,
-            connector_key: None,
-            at: self.clock.now(),
+            name,
+            model,
         };
-        let row = self.runtime.handle().store().open(row).await?;
+        let (who, open) = (owner(), Command::Open(new));
+        let CommandReply::Session(row) = self.runtime.handle().send(&who, open).await? else {
+            return Err(Error::new(
+                ErrorCode::Internal,
+                "opening a session was answered with something else",
+            ));
+        };
+        let row = *row;
         Ok(AgentSession {
             factory: self.clone(),
             row,
@@ -65,7 +69,13 @@ impl SessionFactory {
             limit: 1,
             ..SessionFilter::default()
         };
-        let row = self.runtime.handle().store().sessions(filter).await?.pop();
+        let row = self
+            .runtime
+            .handle()
+            .queries(&owner())
+            .sessions(filter)
+            .await?
+            .pop();
         Ok(row.map(|row| AgentSession {
             factory: self.clone(),
             row,
@@ -126,7 +136,13 @@ impl SessionSelector {
 
     /// Exactly this one, if it is one of this agent's.
     pub async fn id(self, id: &SessionId) -> Result<AgentSession> {
-        let row = self.factory.runtime.handle().store().session(id).await?;
+        let row = self
+            .factory
+            .runtime
+            .handle()
+            .queries(&owner())
+            .session(id)
+            .await?;
         let is_meant =
             |row: &Row| row.deleted_at.is_none() && row.agent.eq_ignore_ascii_case(&self.agent);
         let row = row.filter(is_meant).ok_or_else(|| {
@@ -180,7 +196,7 @@ impl AgentSession {
             key: None,
             delivery: Delivery::Steer,
         };
-        self.factory.runtime.handle().send(post).await?;
+        self.factory.runtime.handle().send(&owner(), post).await?;
         Ok(())
     }
 
@@ -214,7 +230,7 @@ impl AgentSession {
             .factory
             .runtime
             .handle()
-            .store()
+            .queries(&owner())
             .session(&self.row.id)
             .await?;
         Ok(row.map_or(0, |row| row.head))

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rooftree_protocol::{Confinement, ErrorCode, Problem};
-use rooftree_runtime::{exposure, workspace};
+use rooftree_runtime::{WorkspaceConfig, exposure};
 use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::SandboxConfig;
 use tempfile::TempDir;
@@ -44,12 +44,12 @@ impl StorageLocation {
 
     /// Where working copies of children are. Beside a file; never in a directory that is deleted when the
     /// work is done, because a copy may hold work that was not taken over.
-    pub(crate) fn workspaces(&self) -> workspace::WorkspaceConfig {
+    pub(crate) fn workspaces(&self) -> WorkspaceConfig {
         let directory = match self.file() {
             Some(file) => file.with_file_name("workspaces"),
             None => std::env::temp_dir().join("rooftree-workspaces"),
         };
-        workspace::WorkspaceConfig {
+        WorkspaceConfig {
             directory,
             copy_limit_bytes: COPY_BYTES,
             copy_limit_files: COPY_FILES,

@@ -4,6 +4,7 @@
 //! signals or reads its events.
 
 mod act;
+mod actor_state;
 mod ask;
 mod batch;
 mod budget;
@@ -41,92 +42,46 @@ mod verify;
 mod window;
 pub(crate) mod working_directory;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
-use rooftree_protocol::{
-    AgentDefinition, Event, EventBody, Mandate, Problem, RunId, Session, SessionId, Timestamp,
-    event::NoticeLevel,
-};
-use rooftree_providers::{MediaBytes, Model};
-use rooftree_tools::{
-    Policy,
-    mcp::{McpServerLease, Notice},
-    tool::FileViews,
-};
+use rooftree_protocol::{Event, EventBody, Mandate, RunId, Session, SessionId, event::NoticeLevel};
+use rooftree_tools::mcp::Notice;
 
 pub(crate) use self::lifecycle::run_until_idle;
 use self::{
+    actor_state::{AgentInbox, AgentNotices, AgentRights, CallState, ModelState},
     decide::{Verification, WindowRoom},
     history::History,
     journal::{Journal, JournalCommit},
-    window::ContextWindow,
 };
 use crate::{
-    Error, ProjectContext,
-    checks::WorkCheck,
-    inbox::InboxPrefetch,
-    resolved_agent::{ResolvedAgent, SystemPrompt},
+    Error, ProjectContext, checks::WorkCheck, resolved_agent::ResolvedAgent,
     runtime_context::RuntimeContext,
-    signals::SignalQueue,
 };
 
+/// An agent: a session that is awake.
 struct AgentActor {
     context: Arc<RuntimeContext>,
     session: Session,
+    /// Its definition, resolved for the run.
     resolved: Arc<ResolvedAgent>,
     /// What it found around it when the run began.
     project_context: Arc<ProjectContext>,
-    /// What checks its work, by name.
-    verifiers: Arc<[(String, WorkCheck)]>,
-    prompt: Arc<SystemPrompt>,
-    /// What may happen without asking, with the rules people made.
-    policy: Policy,
-    /// What the policy was put together from; none if it is to be put together before the next call.
-    policy_of: Option<rights::PolicyBasis>,
-    /// The definitions that bound its rights: its own, the one that this hides, newer versions since the run began.
-    bounding: Vec<Arc<AgentDefinition>>,
-    /// The edition of the definitions that was looked at last.
-    edition: u64,
-    /// Where the project is whose rules hold: that of the first session above.
-    home: PathBuf,
     /// For whom it works, if another agent asks.
     mandate: Option<Box<Mandate>>,
-    /// Keep the servers it has tools from.
-    leases: Vec<McpServerLease>,
-    /// What people should know about those servers, and have not been told; and what they have.
-    notices: Vec<Notice>,
-    sent_notices: Vec<Notice>,
-    model: Result<Model, Problem>,
-    window: ContextWindow,
+    /// What checks its work, by name.
+    verifiers: Arc<[(String, WorkCheck)]>,
+    rights: AgentRights,
+    model: ModelState,
+    notices: AgentNotices,
     journal: Journal,
-    history: History,
-    views: FileViews,
-    /// The bytes of the images in the conversation.
-    media: MediaBytes,
-    signals: SignalQueue,
-    /// What people were told last that the model does not get.
-    dropped: Vec<String>,
-    /// How often the provider has called the question too long since the last reply.
-    refusals: u32,
     /// What a new journal begins with. It is kept with whatever comes first.
     opening: Option<EventBody>,
-    /// When this agent woke.
-    awake_since: Timestamp,
-    /// What waited when the session was claimed.
-    at_hand: InboxPrefetch,
-    /// Whether the boundary lane may hold something that was not taken in.
-    has_news: bool,
-    clear_asked: bool,
-    /// How the run must end, heard while something else was being done.
-    ending: Option<limits::RunEndReason>,
-    /// What running tools want to know from people.
-    tool_questions: tool_questions::ToolQuestionQueue,
-    /// What commands of running calls want called.
-    inner: nested_calls::NestedCalls,
-    /// Runs that are to be stopped as soon as they begin.
-    unwanted: Vec<RunId>,
+    history: History,
+    inbox: AgentInbox,
+    calls: CallState,
     /// What is to be remembered about hooks.
-    hooked: hook_points::HookState,
+    hook_state: hook_points::HookState,
 }
 
 /// The first event of a journal that has none of its own yet.
@@ -145,7 +100,7 @@ impl AgentActor {
     /// Appends to the journal and to the history, which are never apart.
     fn append(&mut self, commit: JournalCommit) {
         let opening = self.opening.take();
-        let blobs = if self.inner.is_idle() {
+        let blobs = if self.calls.nested.is_idle() {
             Vec::new()
         } else {
             commit.blobs.clone()
@@ -153,7 +108,7 @@ impl AgentActor {
         for event in self.journal.append(JournalCommit { opening, ..commit }) {
             self.observe(&event);
             if let EventBody::ToolCompleted(record) = &event.body {
-                self.inner.tell(record, &blobs);
+                self.calls.nested.tell(record, &blobs);
             }
             self.note_agreement(&event.body);
         }
@@ -177,11 +132,11 @@ impl AgentActor {
 
     /// Tells what people should know about servers, each thing once.
     fn send_notices(&mut self) {
-        for notice in std::mem::take(&mut self.notices) {
-            if self.sent_notices.contains(&notice) {
+        for notice in std::mem::take(&mut self.notices.pending) {
+            if self.notices.sent.contains(&notice) {
                 continue;
             }
-            self.sent_notices.push(notice.clone());
+            self.notices.sent.push(notice.clone());
             let Notice {
                 code,
                 message,
@@ -208,22 +163,25 @@ impl AgentActor {
             event.body,
             EventBody::SessionCleared { .. } | EventBody::ContextCompacted(_)
         ) {
-            self.views.clear();
+            self.calls.file_views.clear();
         }
     }
 
     /// Room in the model's context window for the next request.
     fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
-        let (limits, tokens) = (&self.resolved.limits, self.window.tokens(estimate));
-        match self.refusals {
-            0 if tokens > limits.emergency_context.max(self.window.limit)
+        let (limits, tokens) = (&self.resolved.limits, self.model.window.tokens(estimate));
+        match self.model.refusals {
+            0 if tokens > limits.emergency_context.max(self.model.window.limit)
                 && self.history.shrunk() > 0 =>
             {
                 WindowRoom::None(3)
             }
-            0 if self.window.is_tight(estimate, limits.compact_at_percent)
-                && !self.hooked.is_put_off(self.history.reply_at()) =>
+            0 if self
+                .model
+                .window
+                .is_tight(estimate, limits.compact_at_percent)
+                && !self.hook_state.is_put_off(self.history.reply_at()) =>
             {
                 WindowRoom::Tight
             }
@@ -244,8 +202,10 @@ impl AgentActor {
     /// The provider called the question too long; it may have said how much it takes.
     fn refused_as_too_long(&mut self, limit: Option<u64>) {
         // What was made smaller before the question was asked has not helped either.
-        self.refusals = self.history.shrunk() + 1;
-        self.window.limit = limit.unwrap_or(self.window.limit).min(self.window.limit);
+        self.model.refusals = self.history.shrunk() + 1;
+        self.model.window.limit = limit
+            .unwrap_or(self.model.window.limit)
+            .min(self.model.window.limit);
     }
 
     fn run_id(&self) -> Option<RunId> {
@@ -275,15 +235,16 @@ impl AgentActor {
 
     fn model_name(&self) -> String {
         self.model
+            .chosen
             .as_ref()
             .map_or_else(|_| String::new(), |model| model.choice.to_string())
     }
 
     /// Takes in every signal that is there, without waiting. What must end the run is kept in `ending`.
     fn apply_pending_signals(&mut self) -> Result<(), Error> {
-        while let Some(signal) = self.signals.try_next() {
+        while let Some(signal) = self.inbox.signals.try_next() {
             if let Some(end) = self.apply_signal(signal)? {
-                self.ending = Some(end);
+                self.inbox.end_reason = Some(end);
             }
         }
         Ok(())

@@ -22,14 +22,8 @@ pub(crate) struct Caller {
     pub(crate) resolved: Arc<ResolvedAgent>,
     /// What it found around it when its run began.
     pub(crate) project_context: Arc<ProjectContext>,
-    /// What may happen without asking, as it is now.
-    pub(crate) policy: Policy,
-    /// How the programs it runs are confined, as it is now.
-    pub(crate) confinement: Confinement,
-    /// Whether it has read something from outside.
-    pub(crate) outside: bool,
-    /// Whether it is in a narrower mode because it wanted to.
-    pub(crate) has_entered_plan: bool,
+    /// What it may do, as it is now.
+    pub(crate) rights: CallerRights,
     /// Whether a program asks through it, and has the answer.
     pub(crate) is_directed: bool,
     /// The model it thinks with.
@@ -43,6 +37,18 @@ pub(crate) struct Caller {
     pub(crate) turn: PostTurn,
     /// US dollars it may still spend, if that is bounded.
     pub(crate) money_left: Option<f64>,
+}
+
+/// What an agent that calls a tool may do, as it is now.
+pub(crate) struct CallerRights {
+    /// What may happen without asking.
+    pub(crate) policy: Policy,
+    /// How the programs it runs are confined.
+    pub(crate) confinement: Confinement,
+    /// Whether it has read something from outside.
+    pub(crate) outside: bool,
+    /// Whether it is in a narrower mode because it wanted to.
+    pub(crate) has_entered_plan: bool,
 }
 
 impl Caller {

@@ -46,7 +46,7 @@ pub use self::{
     instructions::Instructions,
     library::{DefinitionDocument, DefinitionLibrary, TrustRecheck},
     loader_context::{LoaderContext, ModelNaming, VariableLookup},
-    names::{READ_ONLY, is_name, nearest},
+    names::{is_name, nearest},
     project_context::ProjectContext,
     resolve::LoadedDefinitions,
     rules::RuleFile,

@@ -284,7 +284,7 @@ fn message(caller: &Caller, context: &ToolContext, mandate: Mandate, words: Stri
     let id = MessageId::derived_from(context.call.as_str());
     let message = Message::new(id, vec![Part::text(words)], origin, caller.context.now());
     Message {
-        outside: caller.outside,
+        outside: caller.rights.outside,
         mandate: Some(Box::new(mandate)),
         ..message
     }
@@ -371,6 +371,8 @@ fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> 
             call: call.clone(),
         }),
         connector_key: Some(format!("call:{call}")),
+        account: caller.session.account.clone(),
+        audit: None,
         at: runtime.now(),
     }
 }

@@ -10,7 +10,7 @@ use rooftree_protocol::{AgentDefinition, Effect, McpServer, PermissionMode, Sess
 use rooftree_store::RuleRow;
 use rooftree_tools::{
     CallReach, Derivation, PermissionRule, Policy, PolicyRequest, PolicyVerdict, SandboxConfig,
-    Tool, Toolset, mcp::McpServerPool,
+    Tool, ToolInfo, Toolset, declarations, mcp::McpServerPool, tool_info::FileUse,
 };
 
 use crate::{
@@ -125,9 +125,25 @@ pub fn wanted(policy: &Policy, rule: &str) -> PolicyVerdict {
     }
 }
 
-/// Tools that change files, as rules that mean these tools alone: a rule for `Edit` would also mean every
-/// command that names such a file, and running a script is not changing it.
-const CHANGING: [&str; 5] = ["Edit*", "Write*", "ApplyDiff", "NotebookEdit", "Delete"];
+/// Names for rules about the tools that change files, each meaning its tool alone: a rule for `Edit` or `Write` would also
+/// mean every command that names such a file, and running a script is not changing it.
+fn changing() -> Vec<String> {
+    let is_group = |info: &ToolInfo| matches!(info.name, "Edit" | "Write");
+    let mut tools: Vec<_> = declarations()
+        .filter(|info| matches!(info.file_use, FileUse::Changes | FileUse::Deletes))
+        .collect();
+    tools.sort_by_key(|info| {
+        (
+            info.file_use == FileUse::Deletes,
+            !is_group(info),
+            info.name,
+        )
+    });
+    tools
+        .iter()
+        .map(|info| format!("{}{}", info.name, if is_group(info) { "*" } else { "" }))
+        .collect()
+}
 
 /// Rules that have a person asked before a tool changes a file that a hook names. What those files hold now
 /// is what they must hold when the hook is run.
@@ -136,12 +152,14 @@ pub fn guarding(hooks: &Hooks, definitions: &Definitions) -> Vec<PermissionRule>
         .iter()
         .flat_map(|definition| resolved_agent::hooks(&definition, None));
     hooks.pin(&own.collect::<Vec<_>>());
+    let tools = changing();
     let rules = |path: &PathBuf| {
         let subject = globset::escape(&path.to_string_lossy());
-        CHANGING.map(|tool| PermissionRule {
-            tool: tool.into(),
+        let rule = |tool: &String| PermissionRule {
+            tool: tool.clone(),
             subject: Some(subject.clone()),
-        })
+        };
+        tools.iter().map(rule).collect::<Vec<_>>()
     };
     hooks.pins.files().iter().flat_map(rules).collect()
 }
@@ -153,6 +171,14 @@ mod tests {
     use rooftree_tools::{BackgroundProcesses, LazyPrivatePlaces, builtin, toolset::ToolLookup};
 
     use super::*;
+
+    #[test]
+    fn a_file_that_a_hook_names_is_guarded_from_every_tool_that_changes_files() {
+        assert_eq!(
+            changing(),
+            ["Edit*", "Write*", "ApplyDiff", "NotebookEdit", "Delete"]
+        );
+    }
 
     #[test]
     fn no_mode_and_no_rule_lets_a_tool_change_what_this_program_keeps() {

@@ -13,71 +13,17 @@ use std::{
 };
 
 use rooftree_protocol::{AgentDefinition, AgentDialect, ToolSpec, definition::ToolExposure};
+use rooftree_stdx::atomic_file;
 use rooftree_tools::{
-    Tool, Toolset,
+    Tool, Toolset, declared,
     mcp::{Notice, PREFIX},
+    tool_info::ExposedAs,
     toolset::is_named,
 };
 use sha2::{Digest, Sha256};
 
 pub use flags::CommandFlag;
 pub(crate) use flags::input;
-
-/// Tools that stay functions: to work on files, to run commands, to plan, to talk with people, to use skills.
-const FUNCTIONS: [&str; 20] = [
-    "Read",
-    "Write",
-    "Edit",
-    "ApplyDiff",
-    "Delete",
-    "NotebookEdit",
-    "List",
-    "Glob",
-    "Grep",
-    "Bash",
-    "BashOutput",
-    "TaskStop",
-    "TodoWrite",
-    "Skill",
-    "ListSkills",
-    "AskUser",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "RequestPermission",
-    "GrantPermission",
-];
-
-/// Families of our own: name, what they are for, tools.
-const FAMILIES: [(&str, &str, &[&str]); 4] = [
-    (
-        "web",
-        "Fetch pages and search the web.",
-        &["WebFetch", "WebSearch"],
-    ),
-    (
-        "agents",
-        "Ask other agents, wait for them, send them messages, take over what they changed.",
-        &[
-            "Task",
-            "TaskOutput",
-            "TaskList",
-            "ListAgents",
-            "SendMessage",
-            "ApplyWorkspace",
-            "DiscardWorkspace",
-        ],
-    ),
-    (
-        "memory",
-        "Remember things from session to session.",
-        &["MemoryRead", "MemoryWrite", "MemorySearch"],
-    ),
-    (
-        "code-search",
-        "Find code by what it is about.",
-        &["SemanticSearch"],
-    ),
-];
 
 /// Directory of the call sockets and skill pages, and the program that commands run to call a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,11 +133,7 @@ impl ExposedTools {
             if fs::read_to_string(&file).is_ok_and(|there| there == text) {
                 continue;
             }
-            fs::create_dir_all(self.directory.join(&group.name))?;
-            // Atomic rename: a concurrent reader never sees a partial file.
-            let new = file.with_extension(format!("{}.new", std::process::id()));
-            fs::write(&new, text)?;
-            fs::rename(&new, &file)?;
+            atomic_file::replace(&file, text.as_bytes())?;
         }
         Ok(())
     }
@@ -222,8 +164,9 @@ pub fn functions(
         .collect()
 }
 
+/// Whether it stays a function: to work on files, to run commands, to plan, to talk with people, to use skills.
 fn is_function(tool: &dyn Tool) -> bool {
-    FUNCTIONS.contains(&tool.spec().name.as_str())
+    declared(&tool.spec().name).exposed_as == ExposedAs::Function
 }
 
 /// The group of a tool: its server, its family, or that of the program around us.
@@ -237,11 +180,18 @@ fn group_of(tool: &str) -> (String, String) {
             format!("Tools of the server {server}."),
         );
     }
-    let family = FAMILIES.iter().find(|(_, _, tools)| tools.contains(&tool));
-    let (name, about) = family.map_or(
-        ("program", "Tools of the program this agent works in."),
-        |(name, about, _)| (*name, *about),
-    );
+    let (name, about) = match declared(tool).exposed_as {
+        ExposedAs::Web => ("web", "Fetch pages and search the web."),
+        ExposedAs::Agents => (
+            "agents",
+            "Ask other agents, wait for them, send them messages, take over what they changed.",
+        ),
+        ExposedAs::Memory => ("memory", "Remember things from session to session."),
+        ExposedAs::CodeSearch => ("code-search", "Find code by what it is about."),
+        ExposedAs::Function | ExposedAs::Program => {
+            ("program", "Tools of the program this agent works in.")
+        }
+    };
     (name.to_owned(), about.to_owned())
 }
 

@@ -1,33 +1,82 @@
-//! The handle of a runtime: commands in, events out.
+//! The handle of a runtime: commands in, events out, queries. The one control surface of every client.
+//!
+//! A handle with agents belongs to an [`AgentRuntime`](crate::AgentRuntime). One without agents needs no model, tool or
+//! definition: it changes what is stored, and leaves to other processes what only an agent can do.
+
+mod clear;
+mod close_run;
+mod files;
+pub mod import;
+mod messages;
+mod queries;
+mod rules;
+mod runs;
+mod sessions;
 
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, EventBody, InquiryResponse, Origin, Part, SessionId, ToolCall,
-    command::{Address, CommandReply, Delivery},
+    BlobId, Command, ErrorCode, InquiryResponse, Principal, Problem, Session, SessionId, Timestamp,
+    command::CommandReply,
 };
-use rooftree_store::{KeyReuse, NewSessionRow, PostReceipt, SessionPatch, Store};
+use rooftree_store::{AuditEntry, Owner, Store};
 
+pub use self::{
+    files::AuditedFileChange,
+    queries::{ListPage, Queries},
+};
 use crate::{
-    Error, EventFilter, Subscription, TreeSubscription,
-    inbox::{self, OutgoingMessage},
-    inquiries,
-    router::{ResolvedSession, Router},
-    runtime_context::RuntimeContext,
-    signals::AgentSignal,
+    Clock, Error, EventFilter, Subscription, TreeSubscription, bus::Bus, router::Router,
+    runtime_context::RuntimeContext, signals::AgentSignal,
 };
 
 /// A client's way to the runtime. Cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) context: Arc<RuntimeContext>,
-    pub(crate) router: Arc<Router>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    owner: Owner,
+    bus: Arc<Bus>,
+    agents: Option<HostedAgents>,
+}
+
+/// The agents of this process.
+#[derive(Clone)]
+struct HostedAgents {
+    context: Arc<RuntimeContext>,
+    router: Arc<Router>,
 }
 
 impl Handle {
-    /// Asks for something. What comes of it is told by events.
-    pub async fn send(&self, command: Command) -> Result<CommandReply, Error> {
-        if self.context.closing.is_cancelled() {
+    pub(crate) fn with_agents(context: Arc<RuntimeContext>, router: Arc<Router>) -> Self {
+        Self {
+            store: context.store().clone(),
+            clock: context.clock().clone(),
+            owner: context.owner.clone(),
+            bus: context.bus.clone(),
+            agents: Some(HostedAgents { context, router }),
+        }
+    }
+
+    /// A handle for a process without agents. It needs only a store.
+    pub fn without_agents(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            clock,
+            owner: Owner::this_process(),
+            bus: Arc::default(),
+            agents: None,
+        }
+    }
+
+    /// Carries out a command. Events tell what comes of it.
+    ///
+    /// Invariant: every change that a client makes goes through here. It names its principal on the event it leads to,
+    /// or in an entry of the audit log that is written in the same transaction.
+    pub async fn send(&self, who: &Principal, command: Command) -> Result<CommandReply, Error> {
+        if let Some(agents) = &self.agents
+            && agents.context.closing.is_cancelled()
+        {
             return Err(Error::Closed);
         }
         match command {
@@ -38,302 +87,132 @@ impl Handle {
                 key,
                 delivery,
             } => {
-                let seen = match &to {
-                    Address::Id { id } => self.router.seen(id, delivery),
-                    _ => None,
-                };
-                let meant = match seen {
-                    Some(session) => ResolvedSession::Seen(session),
-                    None => self.router.resolve(to).await?,
-                };
-                let capacity = self.capacity(&meant)?;
-                let session = meant.id().clone();
-                let message = OutgoingMessage {
-                    session,
+                let content = messages::PostContent {
                     parts,
                     origin,
                     key,
                     delivery,
-                    capacity,
-                    call: None,
                 };
-                self.accept(meant, message).await
+                self.post(who, to, content).await
             }
-            Command::Call { session, call } => self.call(session, call).await,
-            Command::Resume { session } => {
-                let session = self.router.by_id(&session).await?;
-                self.router.wake(&session.id, AgentSignal::Mail);
-                Ok(CommandReply::Session(Box::new(session)))
-            }
+            Command::Call { session, call } => self.call(who, session, call).await,
+            Command::Open(new) => self.open(who, new).await,
+            Command::Resume { session } => self.resume(who, &session).await,
+            Command::Cancel { session, run } => self.cancel(who, &session, run).await,
+            Command::Clear { session } => self.clear(who, &session).await,
+            Command::Rename { session, name } => self.rename(who, &session, name).await,
+            Command::SetModel { session, model } => self.set_model(who, &session, model).await,
+            Command::Delete { session } => self.delete(who, &session).await,
+            Command::Restore { session } => self.restore(who, &session).await,
             Command::Fork {
                 session,
                 at,
                 name,
                 agent,
             } => {
-                let agent = agent
-                    .map(|agent| self.context.options.definitions.find(&agent))
-                    .transpose()?;
-                self.fork(&session, at, name, agent).await
+                let fork = sessions::ForkRequest { at, name, agent };
+                self.fork(who, &session, fork).await
             }
-            Command::Rename { session, name } => {
-                let at = Some(self.context.now());
-                self.patch(
-                    &session,
-                    SessionPatch {
-                        name: Some(name),
-                        at,
-                        ..SessionPatch::default()
-                    },
-                )
-                .await
-            }
-            Command::Delete { session } => {
-                let deleted_at = Some(Some(self.context.now()));
-                self.router.tell(&session, AgentSignal::Cancel(None));
-                self.patch(
-                    &session,
-                    SessionPatch {
-                        deleted_at,
-                        ..SessionPatch::default()
-                    },
-                )
-                .await
-            }
-            Command::Restore { session } => {
-                self.patch(
-                    &session,
-                    SessionPatch {
-                        deleted_at: Some(None),
-                        ..SessionPatch::default()
-                    },
-                )
-                .await
-            }
-            Command::Clear { session } => {
-                let session = self.router.by_id(&session).await?.id;
-                match self.context.store().owner(&session).await? {
-                    Some(owner)
-                        if owner != self.context.owner
-                            && !owner.is_dead_for(&self.context.owner) =>
-                    {
-                        self.forward(&session.clone(), Command::Clear { session })
-                            .await
-                    }
-                    _ => {
-                        self.router.wake(&session, AgentSignal::Clear);
-                        Ok(CommandReply::Done)
-                    }
-                }
-            }
-            Command::Cancel {
-                ref session,
-                ref run,
-            } => {
-                self.tell(session, AgentSignal::Cancel(run.clone()), command.clone())
-                    .await
-            }
+            Command::HandBack { session } => self.hand_back(who, &session).await,
             Command::Permit {
                 permission, answer, ..
             } => {
-                self.answer(permission.as_str(), InquiryResponse::Permission(answer))
-                    .await
+                let response = InquiryResponse::Permission(answer);
+                self.answer(who, permission.as_str(), response).await
             }
             Command::Reply { question, reply } => {
-                self.answer(question.as_str(), InquiryResponse::Question(reply))
-                    .await
+                let response = InquiryResponse::Question(reply);
+                self.answer(who, question.as_str(), response).await
             }
-            Command::StopProcess {
-                ref session,
-                ref process,
-            } => {
-                self.tell(
-                    session,
-                    AgentSignal::StopProcess(process.clone()),
-                    command.clone(),
-                )
-                .await
+            Command::StopProcess { session, process } => {
+                self.stop_process(who, &session, process).await
+            }
+            Command::AddRule { kind, rule, scope } => self.add_rule(who, kind, rule, scope).await,
+            Command::RemoveRule { number } => self.remove_rule(who, number).await,
+            Command::Import { archive, cwd, name } => {
+                import::import(self, who, *archive, import::ImportTarget { cwd, name }).await
             }
         }
     }
 
-    /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
-    async fn call(&self, session: SessionId, call: ToolCall) -> Result<CommandReply, Error> {
-        let meant = self
-            .router
-            .resolve(Address::Id {
-                id: session.clone(),
-            })
-            .await?;
-        let capacity = self.capacity(&meant)?;
-        let message = OutgoingMessage {
-            session,
-            parts: vec![Part::text(format!(
-                "Call {} and say what came of it.",
-                call.tool
-            ))],
-            origin: Origin::User,
-            key: Some(format!("call:{}", call.id)),
-            delivery: Delivery::Queue,
-            capacity,
-            call: Some(Box::new(call)),
-        };
-        self.accept(meant, message).await
+    /// Keeps bytes that a message will name. They are named by their content, so keeping them again changes nothing.
+    pub async fn upload(&self, _who: &Principal, bytes: Vec<u8>) -> Result<BlobId, Error> {
+        Ok(self.store.put_blob(bytes).await?)
     }
 
-    /// Capacity of a lane of a session's inbox, as its agent is defined now.
-    fn capacity(&self, meant: &ResolvedSession) -> Result<u64, Error> {
-        Ok(self
-            .context
-            .options
-            .definitions
-            .find(meant.agent())?
-            .limits
-            .inbox)
-    }
-
-    /// Keeps an answer, if it is the first one, and hurries the one who waits for it.
-    async fn answer(&self, id: &str, response: InquiryResponse) -> Result<CommandReply, Error> {
-        let asked = inquiries::answer(
-            &**self.context.store(),
-            id,
-            response,
-            "user",
-            self.context.now(),
-        )
-        .await?;
-        self.router.wake(&asked.session, AgentSignal::Mail);
-        Ok(CommandReply::Done)
+    /// What this principal may read.
+    pub fn queries(&self, who: &Principal) -> Queries {
+        Queries::new(self.store.clone(), who)
     }
 
     /// Watches a session: first what the journal holds after a number, then what happens.
     pub fn subscribe(&self, filter: EventFilter) -> Subscription {
-        self.context
-            .bus
-            .subscribe(self.context.store().clone(), filter)
+        self.bus.subscribe(self.store.clone(), filter)
     }
 
     /// Subscribes to a session, from its number on, and to all sessions it delegates to.
     pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
-        self.context
-            .bus
-            .subscribe_tree(self.context.store().clone(), filter)
+        self.bus.subscribe_tree(self.store.clone(), filter)
     }
 
-    /// The store, for reading lists.
-    pub fn store(&self) -> &Arc<dyn Store> {
-        self.context.store()
+    fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
-    /// A new session and its message are queued one after the other, so that they share one fsync. The sender is
-    /// answered before the agent begins, and can watch all of it.
-    async fn accept(
+    /// An entry of the audit log about something that is done with it.
+    fn audited(
         &self,
-        meant: ResolvedSession,
-        message: OutgoingMessage,
-    ) -> Result<CommandReply, Error> {
-        let delivery = message.delivery;
-        let post = inbox::post(&self.context, message);
-        let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
-        let opened = meant.open(&**self.context.store());
-        let posted = self.context.store().post_to_living(post);
-        let session = opened.session().await?;
-        let PostReceipt {
-            message,
-            position,
-            repeated,
-        } = match posted.await {
-            // Deleted since it was last looked at: looking again says so, and what to do about it.
-            Err(rooftree_store::Error::NoSession(_)) => {
-                self.router.by_id(&id).await?;
-                return Err(rooftree_store::Error::NoSession(id).into());
-            }
-            other => other?,
-        };
-        if repeated == KeyReuse::Other {
-            return Err(inbox::used(&key).into());
-        }
-        self.context.mention(
-            &session,
-            None,
-            EventBody::InboxQueued {
-                message: message.clone(),
-                lane,
-                position,
-            },
-        );
-        if delivery != Delivery::Silent {
-            self.router.wake(&id, AgentSignal::Mail);
-        }
-        Ok(CommandReply::Accepted {
-            session: id,
-            message,
-            position,
-            repeated: repeated == KeyReuse::Same,
-        })
+        who: &Principal,
+        action: &str,
+        subject: impl ToString,
+    ) -> Option<Box<AuditEntry>> {
+        Some(Box::new(AuditEntry::done(who, self.now(), action, subject)))
     }
 
-    /// A branch of a session, for the same agent or handed over to another one.
-    async fn fork(
-        &self,
-        from: &SessionId,
-        at: Option<u64>,
-        name: Option<String>,
-        agent: Option<Arc<AgentDefinition>>,
-    ) -> Result<CommandReply, Error> {
-        let parent = self.router.by_id(from).await?;
-        let new = NewSessionRow {
-            id: SessionId::from_entropy(self.context.entropy()),
-            model: parent.model.clone().filter(|_| agent.is_none()),
-            agent: agent.map_or_else(|| parent.agent.clone(), |agent| agent.name.clone()),
-            name,
-            cwd: parent.cwd.clone(),
-            parent: None,
-            connector_key: None,
-            at: self.context.now(),
-        };
-        let forked = self
-            .context
-            .store()
-            .fork(from, at.unwrap_or(parent.head), new)
-            .await?;
-        Ok(CommandReply::Session(Box::new(forked)))
-    }
-
-    async fn patch(&self, session: &SessionId, patch: SessionPatch) -> Result<CommandReply, Error> {
-        let session = self.context.store().update(session, patch).await?;
-        let body = EventBody::SessionUpdated {
-            name: session.name.clone(),
-            deleted: session.deleted_at.is_some(),
-        };
-        self.context.mention(&session, None, body);
-        Ok(CommandReply::Session(Box::new(session)))
-    }
-
-    /// Tells the agent if it is awake here, else leaves the command for the process where it is.
-    async fn tell(
-        &self,
-        session: &SessionId,
-        signal: AgentSignal,
-        command: Command,
-    ) -> Result<CommandReply, Error> {
-        if self.router.tell(session, signal) {
-            return Ok(CommandReply::Done);
+    /// A session of this principal's tenant that is not deleted.
+    async fn session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
+        let found = self.store.session(id).await?;
+        let found = found
+            .filter(|found| found.account.tenant == who.tenant)
+            .ok_or_else(|| rooftree_store::Error::NoSession(id.clone()))?;
+        if found.deleted_at.is_some() {
+            return Err(Problem::new(
+                ErrorCode::SessionNotFound,
+                format!("session {id} is deleted"),
+            )
+            .fix(format!("rooftree sessions restore {id}"))
+            .into());
         }
-        self.router.by_id(session).await?;
-        match self.context.store().owner(session).await? {
-            Some(owner) if !owner.is_dead_for(&self.context.owner) => {
-                self.forward(session, command).await
-            }
-            _ => Ok(CommandReply::Stopping { run: None }),
+        Ok(found)
+    }
+
+    /// Wakes the session's agent, where there are agents. Elsewhere its owner finds what is stored.
+    fn wake(&self, session: &SessionId, signal: AgentSignal) {
+        if let Some(agents) = &self.agents {
+            agents.router.wake(session, signal);
         }
     }
 
-    async fn forward(&self, session: &SessionId, command: Command) -> Result<CommandReply, Error> {
-        self.context
-            .store()
-            .put_command(session, command, self.context.now())
-            .await?;
-        Ok(CommandReply::Forwarded)
+    /// Gives a signal to the session's agent, if one is awake here; says whether one was.
+    fn tell(&self, session: &SessionId, signal: AgentSignal) -> bool {
+        self.agents
+            .as_ref()
+            .is_some_and(|agents| agents.router.tell(session, signal))
+    }
+
+    /// The owner of a session, if it is another process that lives.
+    async fn other_owner(&self, session: &SessionId) -> Result<Option<Owner>, Error> {
+        let owner = self.store.owner(session).await?;
+        Ok(owner.filter(|owner| *owner != self.owner && !owner.is_dead_for(&self.owner)))
+    }
+
+    /// The error for what only a process with agents can do.
+    fn needs_agents(what: &str) -> Error {
+        Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("{what} needs a process with agents"),
+        )
+        .fix("rooftree run, or rooftree serve")
+        .into()
     }
 }

@@ -1,12 +1,12 @@
 //! A session's inbox queue: ordered, stored before a message is accepted, read only by its agent.
 
 use rooftree_protocol::{
-    ErrorCode, Lane, Message, MessageId, Origin, Part, Problem, SessionId, ToolCall,
+    ErrorCode, Lane, Message, MessageId, Origin, Part, Principal, Problem, SessionId, ToolCall,
     command::Delivery,
 };
 use rooftree_store::{InboxItem, InboxPost, batch_limit};
 
-use crate::{Error, runtime_context::RuntimeContext};
+use crate::{Clock, Error, runtime_context::RuntimeContext};
 
 /// A message on its way into an inbox.
 pub(crate) struct OutgoingMessage {
@@ -18,11 +18,13 @@ pub(crate) struct OutgoingMessage {
     pub(crate) capacity: u64,
     /// A call to make instead of asking the model what to do.
     pub(crate) call: Option<Box<ToolCall>>,
+    /// Who sends it.
+    pub(crate) who: Option<Box<Principal>>,
 }
 
 /// Converts an outgoing message to a post. Without an explicit key the message's id is the key.
-pub(crate) fn post(context: &RuntimeContext, outgoing: OutgoingMessage) -> InboxPost {
-    let id = MessageId::from_entropy(context.entropy());
+pub(crate) fn post(clock: &dyn Clock, outgoing: OutgoingMessage) -> InboxPost {
+    let id = MessageId::from_entropy(clock.entropy());
     let key = outgoing.key.unwrap_or_else(|| id.to_string());
     let (lane, silent) = match outgoing.delivery {
         Delivery::Queue => (Lane::Mail, false),
@@ -38,7 +40,8 @@ pub(crate) fn post(context: &RuntimeContext, outgoing: OutgoingMessage) -> Inbox
         context: None,
         mandate: None,
         call: outgoing.call,
-        at: context.now(),
+        who: outgoing.who,
+        at: clock.now(),
     };
     InboxPost {
         session: outgoing.session,

@@ -1,7 +1,7 @@
 //! Answers inquiries in the store, where the first answer wins, whichever process it is given in.
 
 use rooftree_protocol::{
-    ErrorCode, EventBody, InquiryResponse, PermissionScope, Problem, Timestamp,
+    ErrorCode, EventBody, InquiryResponse, PermissionScope, Principal, Problem, Timestamp,
 };
 use rooftree_store::{AnswerOutcome, Inquiry, InquiryAnswer, Store};
 
@@ -12,11 +12,10 @@ use crate::Error;
 pub async fn answer(
     store: &dyn Store,
     id: &str,
-    response: InquiryResponse,
-    by: &str,
-    at: Timestamp,
+    answered: InquiryAnswer,
 ) -> Result<Inquiry, Error> {
-    let shown = if let InquiryResponse::Permission(answer) = &response {
+    let (response, at) = (&answered.response, answered.at);
+    let shown = if let InquiryResponse::Permission(answer) = response {
         answer.digest.clone()
     } else {
         None
@@ -32,7 +31,7 @@ pub async fn answer(
         .into());
     }
     let is_fitting = matches!(
-        (&response, asked.id.starts_with("per_")),
+        (response, asked.id.starts_with("per_")),
         (InquiryResponse::Permission(_), true) | (InquiryResponse::Question(_), false)
     );
     if !is_fitting {
@@ -44,7 +43,7 @@ pub async fn answer(
         .into());
     }
     if let (InquiryResponse::Permission(answer), EventBody::PermissionRequested { scopes, .. }) =
-        (&response, &asked.asked)
+        (response, &asked.asked)
         && answer.scope != PermissionScope::Once
         && !scopes.contains(&answer.scope)
     {
@@ -56,16 +55,27 @@ pub async fn answer(
         .fix("answer for this call alone")
         .into());
     }
-    let answered = InquiryAnswer {
-        response,
-        by: by.into(),
-        at,
-    };
     match store.answer(&asked.id, answered).await? {
         AnswerOutcome::Taken(inquiry) => Ok(*inquiry),
         AnswerOutcome::Late(inquiry) => Err(late(&inquiry, at).into()),
         AnswerOutcome::Unknown => Err(unknown(id).into()),
     }
+}
+
+/// The answer of a person.
+pub fn by_person(response: InquiryResponse, who: &Principal, at: Timestamp) -> InquiryAnswer {
+    InquiryAnswer {
+        response,
+        by: signature(who),
+        who: Some(Box::new(who.clone())),
+        at,
+    }
+}
+
+/// Who answers or makes a rule, as others are told.
+pub fn signature(who: &Principal) -> String {
+    let named = who.on_behalf_of.clone();
+    named.unwrap_or_else(|| "user".into())
 }
 
 fn unknown(id: &str) -> Problem {

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod agent;
+pub mod assembly;
 mod bus;
 mod cached_answers;
 pub mod call_socket;
@@ -18,7 +19,7 @@ mod delegation_registry;
 pub mod effective_rights;
 mod error;
 pub mod exposure;
-mod handle;
+pub mod handle;
 pub mod hooks;
 mod inbox;
 pub mod inquiries;
@@ -30,33 +31,40 @@ mod message_mark;
 pub mod people_tools;
 mod post_turn;
 mod rate_limiter;
+pub mod redacting_store;
 mod resolved_agent;
 mod rights;
 mod router;
 mod runtime;
 mod runtime_context;
+mod runtime_options;
 pub mod saved_rules;
-pub mod secrets;
+mod services;
 mod signals;
 pub mod skill_tools;
 mod tasks;
 mod unfinished_sessions;
-pub mod workspace;
 
 pub use agent::{
     history::History,
     message_text::user_parts as worded,
     prompt::{PromptSections, peers},
 };
+pub use assembly::{Assembly, ToolParts};
 pub use bus::{EventFilter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
-pub use handle::Handle;
+pub use handle::{AuditedFileChange, Handle, ListPage, Queries};
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
+pub use rooftree_secrets::SecretRedactor;
+pub use rooftree_workspace::WorkspaceConfig;
 pub use runtime::AgentRuntime;
-pub use runtime_context::{ApprovalSource, ModelResolver, RuntimeOptions};
-pub use secrets::SecretRedactor;
+pub use runtime_options::{
+    AgentOptions, ApprovalSource, LimitOverrides, ModelOptions, ModelResolver, RightsOptions,
+    RuntimeTools,
+};
+pub use services::{Service, StopService};
 pub use tasks::settle_orphaned_programs;
 pub use unfinished_sessions::UnfinishedSession;

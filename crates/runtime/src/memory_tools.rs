@@ -3,10 +3,12 @@
 use std::{fs, path::Path, sync::Arc};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
+use rooftree_stdx::atomic_file;
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput, Toolset,
+    Tool, ToolContext, ToolInfo, ToolOutput, Toolset,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::{MEMORY_READ, MEMORY_SEARCH, MEMORY_WRITE},
 };
 use serde_json::Value;
 
@@ -35,6 +37,16 @@ enum MemoryAction {
     Read,
     Write,
     Search,
+}
+
+impl MemoryAction {
+    fn info(self) -> &'static ToolInfo {
+        match self {
+            Self::Read => &MEMORY_READ,
+            Self::Write => &MEMORY_WRITE,
+            Self::Search => &MEMORY_SEARCH,
+        }
+    }
 }
 
 const READ: [ToolArgument; 1] = [ToolArgument::new(
@@ -72,18 +84,20 @@ impl MemoryTool {
     fn new(action: MemoryAction) -> Self {
         let spec = match action {
             MemoryAction::Read => arguments::spec(
-                "MemoryRead",
+                MEMORY_READ.name,
                 "Read what you remember from earlier sessions.",
                 &READ,
             ),
             MemoryAction::Write => arguments::spec(
-                "MemoryWrite",
+                MEMORY_WRITE.name,
                 "Remember something for later sessions: what is true of this project or person beyond this task.",
                 &WRITE,
             ),
-            MemoryAction::Search => {
-                arguments::spec("MemorySearch", "Find lines in all you remember.", &SEARCH)
-            }
+            MemoryAction::Search => arguments::spec(
+                MEMORY_SEARCH.name,
+                "Find lines in all you remember.",
+                &SEARCH,
+            ),
         };
         Self { action, spec }
     }
@@ -98,36 +112,16 @@ impl MemoryTool {
 }
 
 impl Tool for MemoryTool {
+    fn info(&self) -> &ToolInfo {
+        self.action.info()
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        match self.action {
-            MemoryAction::Read => &["memory_get", "memory_read"],
-            MemoryAction::Write => &["remember", "memory_write"],
-            MemoryAction::Search => &["memory_search"],
-        }
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(&self.spec.name, self.arguments(), input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        if self.action == MemoryAction::Write {
-            Effect::LocalMutation
-        } else {
-            Effect::ReadOnly
-        }
     }
 
     fn title(&self, input: &Value) -> String {
@@ -155,7 +149,7 @@ impl Tool for MemoryTool {
                 );
             };
             let done = tokio::task::spawn_blocking(move || {
-                let memory_dirs = &caller.context.options.memory;
+                let memory_dirs = &caller.context.options.agents.memory;
                 let place = directory(
                     &caller.resolved.definition,
                     memory_dirs,
@@ -204,7 +198,7 @@ fn read(place: &Path, name: &str) -> Result<String, String> {
     }
 }
 
-/// Written to a temporary file and renamed, so that a reader never sees half of it.
+/// Replaces the file atomically: a reader never sees half of it.
 fn write(place: &Path, input: &Value) -> Result<String, String> {
     let path = file(place, name_in(input))?;
     let failed = |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
@@ -225,10 +219,7 @@ fn write(place: &Path, input: &Value) -> Result<String, String> {
             whole.len()
         ));
     }
-    fs::create_dir_all(place).map_err(failed)?;
-    let beside = path.with_extension("md.new");
-    fs::write(&beside, &whole).map_err(failed)?;
-    fs::rename(&beside, &path).map_err(failed)?;
+    atomic_file::replace(&path, whole.as_bytes()).map_err(failed)?;
     Ok(format!("Remembered in {}.", path.display()))
 }
 

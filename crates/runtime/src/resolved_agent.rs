@@ -10,7 +10,7 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec,
     definition::ToolExposure, event::RunMode,
 };
-use rooftree_tools::{Toolset, mcp::Notice};
+use rooftree_tools::{Toolset, declarations, mcp::Notice, tool_info::ToolOffer};
 
 use crate::{
     ProjectContext,
@@ -18,24 +18,12 @@ use crate::{
     hooks::{self, ConfiguredHook, HookPoint},
 };
 
-/// Tools that an agent at the end of a chain of delegations does not have.
-pub(crate) const ONLY_ABOVE: [&str; 6] = [
-    "Task",
-    "ListAgents",
-    "TaskOutput",
-    "TaskList",
-    "ApplyWorkspace",
-    "DiscardWorkspace",
-];
-/// Tools that only an agent with a memory has.
-const MEMORY: [&str; 3] = ["MemoryRead", "MemoryWrite", "MemorySearch"];
-/// Tools that only help where there is a skill to load.
-const SKILLS: [&str; 2] = ["Skill", "ListSkills"];
-/// Tools that talk to a person, which only the first agent of a chain does.
-pub(crate) const ONLY_FIRST: [&str; 1] = ["AskUser"];
-
-/// Tools that only those have who ask for them: to all others they would be words to read.
-pub(crate) const ON_WISH: [&str; 2] = ["RequestPermission", "GrantPermission"];
+/// Names of the tools that only such agents have.
+fn offered(offer: ToolOffer) -> impl Iterator<Item = String> {
+    declarations()
+        .filter(move |info| info.offer == offer)
+        .map(|info| info.name.to_owned())
+}
 
 /// A definition, ready to be worked with.
 pub(crate) struct ResolvedAgent {
@@ -181,7 +169,7 @@ impl ResolvedAgent {
 /// These tools without those that can do nothing with what is around: they would only be read.
 pub(crate) fn useful(tools: &Toolset, project_context: &ProjectContext) -> Toolset {
     let idle = if project_context.skills.is_empty() {
-        SKILLS.map(str::to_owned).to_vec()
+        offered(ToolOffer::WithSkills).collect()
     } else {
         Vec::new()
     };
@@ -227,22 +215,18 @@ pub(crate) fn hooks(
 pub(crate) fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
     let mut scope = definition.tools.clone();
     if definition.memory.is_none() {
-        scope.deny.extend(MEMORY.map(str::to_owned));
+        scope.deny.extend(offered(ToolOffer::WithMemory));
     }
-    scope.deny.extend(
-        ON_WISH
-            .iter()
-            .filter(|name| !asks_for(definition, name))
-            .map(|name| (*name).to_owned()),
-    );
+    let unnamed = offered(ToolOffer::WhenNamed).filter(|name| !asks_for(definition, name));
+    scope.deny.extend(unnamed);
     tools.scoped(&scope).capable(&definition.capabilities)
 }
 
 fn mandated(own: &Toolset, mandate: &Mandate, limits: &Limits) -> Toolset {
     let mut scope = Scope::only(mandate.tools.iter().cloned());
-    scope.deny.extend(ONLY_FIRST.map(str::to_owned));
+    scope.deny.extend(offered(ToolOffer::FirstAgent));
     if mandate.depth() >= limits.depth {
-        scope.deny.extend(ONLY_ABOVE.map(str::to_owned));
+        scope.deny.extend(offered(ToolOffer::AboveDepthLimit));
     }
     own.scoped(&scope)
 }

@@ -113,7 +113,7 @@ pub(crate) fn limits_of_both(limits: &Limits, other: &AgentDefinition) -> Limits
 impl RuntimeContext {
     /// The definitions that bound an agent: its own and, if that is a project's, the one it hides.
     pub(crate) fn bounding(&self, definition: &Arc<AgentDefinition>) -> Vec<Arc<AgentDefinition>> {
-        let hidden = self.options.definitions.hidden_by(definition);
+        let hidden = self.options.agents.definitions.hidden_by(definition);
         [definition.clone()].into_iter().chain(hidden).collect()
     }
 
@@ -123,13 +123,13 @@ impl RuntimeContext {
         applicable: &ApplicableRules<'_>,
         bounds: RightsBounds<'_>,
     ) -> Policy {
-        narrowed(self.options.policy.clone(), applicable, bounds)
+        narrowed(self.options.rights.policy.clone(), applicable, bounds)
     }
 
     /// Confinement (sandbox) of the programs of a run: as strict as the process, the mandate, every definition and the
     /// bounds the run began with require.
     pub(crate) fn confinement(&self, bounds: RightsBounds<'_>) -> Confinement {
-        let mut confinement = self.options.sandbox.confinement.clone();
+        let mut confinement = self.options.rights.sandbox.confinement.clone();
         if let Some(mandated) = bounds.mandate.and_then(|mandate| mandate.sandbox.as_ref()) {
             confinement = confinement.narrowed(mandated);
         }
@@ -156,7 +156,7 @@ impl RuntimeContext {
         agent: &str,
         mandate: Option<&Mandate>,
     ) -> Result<(Option<&CallSocketConfig>, Option<Notice>), Problem> {
-        let definition = self.options.definitions.find(agent)?;
+        let definition = self.options.agents.definitions.find(agent)?;
         if definition.exposure == ToolExposure::Tools {
             return Ok((None, None));
         }
@@ -192,7 +192,7 @@ impl RuntimeContext {
         agent: &str,
         mandate: Option<&Mandate>,
     ) -> Result<Arc<ResolvedAgent>, Problem> {
-        let project_context = self.options.project_context.current();
+        let project_context = self.options.agents.project_context.current();
         self.resolved_with(
             agent,
             (mandate, None),
@@ -210,7 +210,7 @@ impl RuntimeContext {
         offered: &McpAgentTools,
         (project_context, place): (&ProjectContext, Option<&CallSocketConfig>),
     ) -> Result<Arc<ResolvedAgent>, Problem> {
-        let definition = self.options.definitions.find(agent)?;
+        let definition = self.options.agents.definitions.find(agent)?;
         let definitions = self.bounding(&definition);
         let mut key = resolved_key(&definition, mandate, offered);
         if place.is_some() {
@@ -221,13 +221,13 @@ impl RuntimeContext {
         }
         if definitions.len() > 1 {
             // The hidden one may change too.
-            key = format!("{key} within {}", self.options.definitions.edition());
+            key = format!("{key} within {}", self.options.agents.definitions.edition());
         }
         let make = |ceiling: Option<&RunBounds>| {
             let limits = self.limits(&definitions, mandate);
             let limits = ceiling.map_or_else(|| limits.clone(), |ceiling| ceiling.limit(&limits));
             // Those of servers come last: what a provider has read of the others stays good.
-            let tools = Toolset::new(self.options.tools.iter().chain(&offered.tools).cloned());
+            let tools = Toolset::new(self.options.tools.all.iter().chain(&offered.tools).cloned());
             let tools = within(
                 &resolved_agent::useful(&tools, project_context),
                 definitions.get(1..),
@@ -241,9 +241,10 @@ impl RuntimeContext {
                 place,
             ))
         };
-        let resolved = self.resolved_agents.of(&key, || make(None))?;
+        let resolved = self.caches.resolved_agents.of(&key, || make(None))?;
         match ceiling.filter(|ceiling| !resolved.is_within(ceiling)) {
             Some(ceiling) => self
+                .caches
                 .resolved_agents
                 .of(&format!("{key} {ceiling:?}"), || make(Some(ceiling))),
             None => Ok(resolved),
@@ -260,10 +261,11 @@ impl RuntimeContext {
         match mandate {
             None => {
                 limits.max_turns = options
+                    .limits
                     .max_turns
                     .or(definition.max_turns)
                     .unwrap_or(limits.max_turns);
-                limits.max_cost_usd = options.max_cost_usd.or(limits.max_cost_usd);
+                limits.max_cost_usd = options.limits.max_cost_usd.or(limits.max_cost_usd);
             }
             Some(mandate) => {
                 let turns = mandate.max_turns.or(definition.max_turns);
@@ -272,13 +274,13 @@ impl RuntimeContext {
                 limits.max_cost_usd = costs.into_iter().flatten().reduce(f64::min);
             }
         }
-        if let Some(limit) = options.run_timeout {
+        if let Some(limit) = options.limits.run_timeout {
             limits.run_timeout_secs = limit.as_secs().max(1);
         }
         limits = hidden
             .iter()
             .fold(limits, |limits, hidden| limits_of_both(&limits, hidden));
-        limits.depth = options.depth.unwrap_or(limits.depth);
+        limits.depth = options.limits.depth.unwrap_or(limits.depth);
         limits
     }
 }

@@ -6,10 +6,10 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Command, ErrorCode, Problem, RunId, Session, SessionId,
+    Account, Command, ErrorCode, Principal, Problem, RunId, Session, SessionId,
     command::{Address, Delivery, NewSession},
 };
-use rooftree_store::{NewSessionRow, Pending, SessionFilter, Store};
+use rooftree_store::{CommandRow, NewSessionRow, Pending, SessionFilter, Store};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -41,6 +41,14 @@ impl ResolvedSession {
         match self {
             Self::Known(session) | Self::Seen(session) => &session.agent,
             Self::New(row) => &row.agent,
+        }
+    }
+
+    /// The tenant and person it belongs to.
+    pub(crate) fn account(&self) -> &Account {
+        match self {
+            Self::Known(session) | Self::Seen(session) => &session.account,
+            Self::New(row) => &row.account,
         }
     }
 
@@ -94,20 +102,24 @@ impl Router {
     }
 
     /// The session an address means.
-    pub(crate) async fn resolve(&self, address: Address) -> Result<ResolvedSession, Error> {
+    pub(crate) async fn resolve(
+        &self,
+        address: Address,
+        who: &Principal,
+    ) -> Result<ResolvedSession, Error> {
         let known = match address {
             Address::Id { id } => self.by_id(&id).await?,
-            Address::Latest { agent } => self.latest(&agent).await?.ok_or_else(|| {
+            Address::Latest { agent } => self.latest(&agent, who).await?.ok_or_else(|| {
                 Problem::new(
                     ErrorCode::SessionNotFound,
                     format!("agent `{agent}` has no session yet"),
                 )
                 .fix("leave out --continue to open one")
             })?,
-            Address::Create(new) => return self.new_session(new, None),
-            Address::LatestOrCreate(new) => match self.latest(&new.agent).await? {
+            Address::Create(new) => return self.new_session(new, None, who),
+            Address::LatestOrCreate(new) => match self.latest(&new.agent, who).await? {
                 Some(session) => session,
-                None => return self.new_session(new, None),
+                None => return self.new_session(new, None, who),
             },
             Address::Connector { key, new } => {
                 match self.context.store().session_by_key(&key).await? {
@@ -115,7 +127,7 @@ impl Router {
                     // Another process may be opening it: then that session is meant, under another id.
                     None => {
                         let opening = self
-                            .new_session(new, Some(key))?
+                            .new_session(new, Some(key), who)?
                             .open(&**self.context.store());
                         return Ok(ResolvedSession::Known(opening.session().await?));
                     }
@@ -163,8 +175,9 @@ impl Router {
             .cloned()
     }
 
-    async fn latest(&self, agent: &str) -> Result<Option<Session>, Error> {
+    async fn latest(&self, agent: &str, who: &Principal) -> Result<Option<Session>, Error> {
         let filter = SessionFilter {
+            tenant: Some(who.tenant.clone()),
             agent: Some(agent.into()),
             top_level: Some(true),
             limit: 1,
@@ -177,9 +190,21 @@ impl Router {
         &self,
         new: NewSession,
         connector_key: Option<String>,
+        who: &Principal,
     ) -> Result<ResolvedSession, Error> {
-        let definition = self.context.options.definitions.find(&new.agent)?;
-        Ok(ResolvedSession::New(Box::new(NewSessionRow {
+        let row = self.row(new, connector_key, who)?;
+        Ok(ResolvedSession::New(Box::new(row)))
+    }
+
+    /// The row of a session that this principal opens.
+    pub(crate) fn row(
+        &self,
+        new: NewSession,
+        connector_key: Option<String>,
+        who: &Principal,
+    ) -> Result<NewSessionRow, Error> {
+        let definition = self.context.definitions().find(&new.agent)?;
+        Ok(NewSessionRow {
             id: SessionId::from_entropy(self.context.entropy()),
             agent: definition.name.clone(),
             name: new.name,
@@ -187,8 +212,10 @@ impl Router {
             cwd: new.cwd,
             parent: None,
             connector_key,
+            account: who.account(),
+            audit: None,
             at: self.context.now(),
-        })))
+        })
     }
 
     /// Wakes the session's agent unless one is awake here; says whether it did. What was queued
@@ -276,7 +303,7 @@ impl Router {
 
     /// Stops a run, here or in the process that works on it.
     async fn cancel(&self, session: SessionId, run: RunId) {
-        if self.tell(&session, AgentSignal::Cancel(Some(run.clone()))) {
+        if self.tell(&session, AgentSignal::Cancel(Some(run.clone()), None)) {
             return;
         }
         let command = Command::Cancel {
@@ -285,7 +312,7 @@ impl Router {
         };
         self.context
             .store()
-            .put_command(&session, command, self.context.now())
+            .put_command(&session, CommandRow::new(command, self.context.now()))
             .detach();
     }
 

@@ -1,107 +1,35 @@
 //! Context shared by all agents of one runtime: store, models, tools, clock.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session,
-    SessionId, Timestamp, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, Problem, RunId, Session, SessionId,
+    Timestamp, event,
 };
-use rooftree_providers::{Model, ModelCatalog};
+use rooftree_providers::Model;
 use rooftree_store::{Owner, Store};
-use rooftree_tools::{
-    BackgroundProcesses, Policy, SandboxConfig, Toolset,
-    mcp::{McpAgentTools, McpServerPool},
-};
+use rooftree_tools::mcp::McpAgentTools;
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, ContextWatcher, Definitions, Hooks, MessageMark, SecretRedactor, bus::Bus,
-    cached_answers::AnswerCache, call_socket::CallSocket, checks::VerifierFunction,
-    delegation_registry::DelegationRegistry, exposure::CallSocketConfig, hooks::SessionTracker,
-    mcp_scope, memory::MemoryDirs, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
-    saved_rules::SavedRules, signals::AwakeSessions, workspace,
+    Clock, Definitions, SecretRedactor, bus::Bus, cached_answers::AnswerCache,
+    call_socket::CallSocket, delegation_registry::DelegationRegistry, hooks::SessionTracker,
+    mcp_scope, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
+    runtime_options::RuntimeOptions, saved_rules::SavedRules, signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
 
-/// Whether there is a client to ask for permission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalSource {
-    /// A client watches and answers with `Command::Permit`.
-    Client,
-    /// There is none: a call that needs approval is denied.
-    Nobody,
-}
-
-/// All parts of a runtime. Plain data: the caller has read all settings.
-pub struct RuntimeOptions {
-    /// Where everything is kept.
-    pub store: Arc<dyn Store>,
-    /// Time and chance.
-    pub clock: Arc<dyn Clock>,
-    /// The models there are.
-    pub catalog: ModelCatalog,
-    /// The tools there are, before any agent's scope.
-    pub tools: Toolset,
-    /// The background processes those tools start.
-    pub processes: Arc<BackgroundProcesses>,
-    /// The MCP servers; their tools are listed when an agent may use them.
-    pub servers: Arc<McpServerPool>,
-    /// The agents there are.
-    pub definitions: Definitions,
-    /// What agents find around them: rules, skills, instructions, verifiers. Looked at when a run begins.
-    pub project_context: ContextWatcher,
-    /// What may happen without asking.
-    pub policy: Policy,
-    /// Whether an agent that has read something from outside is trusted less in mode `auto`.
-    pub wary: bool,
-    /// How what agents run is confined.
-    pub sandbox: SandboxConfig,
-    /// Whether there is a client to ask.
-    pub approvals: ApprovalSource,
-    /// The model for agents and sessions that name none.
-    pub default_model: Option<ModelChoice>,
-    /// Models to turn to, for one turn, when the chosen one cannot be had.
-    pub fallbacks: Vec<ModelChoice>,
-    /// Turns per run, instead of what definitions say.
-    pub max_turns: Option<u32>,
-    /// Time per run, instead of what definitions say.
-    pub run_timeout: Option<Duration>,
-    /// US dollars per run, instead of what definitions say.
-    pub max_cost_usd: Option<f64>,
-    /// How deep delegation goes, instead of what definitions say.
-    pub depth: Option<u32>,
-    /// Where agents remember what does not belong to a project.
-    pub memory: MemoryDirs,
-    /// Where working copies of children are kept.
-    pub workspaces: workspace::WorkspaceConfig,
-    /// Functions of the program around that can check work, by name.
-    pub checkers: BTreeMap<String, VerifierFunction>,
-    /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
-    pub model_resolver: ModelResolver,
-    /// What the program around it wants to be asked and told.
-    pub hooks: Hooks,
-    /// What must never be kept or told.
-    pub secrets: Arc<SecretRedactor>,
-    /// What messages of the runtime are marked with, the same in all processes on one store.
-    pub mark: MessageMark,
-    /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
-    pub call_socket: Option<CallSocketConfig>,
-}
-
-/// Says which model a name means.
-pub type ModelResolver = Arc<dyn Fn(&str) -> Result<ModelChoice, Problem> + Send + Sync>;
-
 pub(crate) struct RuntimeContext {
     pub(crate) options: RuntimeOptions,
-    pub(crate) bus: Bus,
-    pub(crate) resolved_agents: ResolvedAgentCache,
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) caches: RuntimeCaches,
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) owner: Owner,
     /// Fires when the runtime stops; every agent's work hangs below it.
@@ -110,12 +38,8 @@ pub(crate) struct RuntimeContext {
     pub(crate) task_tracker: TaskTracker,
     /// Who waits for which delegated run.
     pub(crate) delegations: DelegationRegistry,
-    /// The rules people made.
-    pub(crate) saved_rules: SavedRules,
     /// The sessions whose beginning hooks were told of.
     pub(crate) session_tracker: SessionTracker,
-    /// Answers that may be given again.
-    pub(crate) answer_cache: AnswerCache,
     /// The way back from commands to the agents that run them.
     pub(crate) call_socket: CallSocket,
     /// The sessions that are awake here.
@@ -126,6 +50,44 @@ pub(crate) struct RuntimeContext {
     pub(crate) takes_all: AtomicBool,
     /// What agents want done with other sessions than their own.
     pub(crate) session_actions: mpsc::UnboundedSender<SessionAction>,
+}
+
+/// What all agents of a runtime cache together.
+#[derive(Default)]
+pub(crate) struct RuntimeCaches {
+    /// Definitions with their tools, limits and hooks.
+    pub(crate) resolved_agents: ResolvedAgentCache,
+    /// The rules people made.
+    pub(crate) saved_rules: SavedRules,
+    /// Answers that may be given again.
+    pub(crate) answers: AnswerCache,
+}
+
+impl RuntimeContext {
+    /// The context of a new runtime, in which no session is awake, and what agents want done with other sessions.
+    pub(crate) fn new(
+        options: RuntimeOptions,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<SessionAction>) {
+        let (session_actions, requested) = mpsc::unbounded_channel();
+        let call_socket = CallSocket::new(options.tools.call_socket.clone());
+        let context = Self {
+            options,
+            bus: Arc::default(),
+            caches: RuntimeCaches::default(),
+            rate_limiter: RateLimiter::default(),
+            owner: Owner::this_process(),
+            closing: CancellationToken::new(),
+            task_tracker: TaskTracker::new(),
+            delegations: DelegationRegistry::default(),
+            session_tracker: SessionTracker::default(),
+            call_socket,
+            awake: AwakeSessions::default(),
+            mode_changes: Mutex::default(),
+            takes_all: AtomicBool::new(false),
+            session_actions,
+        };
+        (Arc::new(context), requested)
+    }
 }
 
 /// Something an agent wants done with another session.
@@ -144,6 +106,14 @@ impl RuntimeContext {
         &self.options.store
     }
 
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.options.clock
+    }
+
+    pub(crate) fn definitions(&self) -> &Definitions {
+        &self.options.agents.definitions
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.options.clock.now()
     }
@@ -159,12 +129,21 @@ impl RuntimeContext {
         mandate: Option<&Mandate>,
     ) -> Result<McpAgentTools, Problem> {
         let options = &self.options;
-        let definition = options.definitions.find(agent)?;
-        let mut wanted =
-            mcp_scope::wanted(&options.servers, &options.definitions, &definition, mandate);
-        if let Some(hidden) = options.definitions.hidden_by(&definition) {
-            let most =
-                mcp_scope::wanted(&options.servers, &options.definitions, &hidden, mandate).servers;
+        let definition = options.agents.definitions.find(agent)?;
+        let mut wanted = mcp_scope::wanted(
+            &options.tools.servers,
+            &options.agents.definitions,
+            &definition,
+            mandate,
+        );
+        if let Some(hidden) = options.agents.definitions.hidden_by(&definition) {
+            let most = mcp_scope::wanted(
+                &options.tools.servers,
+                &options.agents.definitions,
+                &hidden,
+                mandate,
+            )
+            .servers;
             wanted
                 .servers
                 .retain(|name, server| most.get(name) == Some(server));
@@ -173,7 +152,7 @@ impl RuntimeContext {
         if !wanted.servers.is_empty() {
             tokio::select! {
                 () = self.closing.cancelled() => {}
-                found = options.servers.offer(&wanted.servers) => offered = found,
+                found = options.tools.servers.offer(&wanted.servers) => offered = found,
             }
         }
         offered.notices.extend(wanted.notices);
@@ -193,7 +172,7 @@ impl RuntimeContext {
             Some(choice) => Some(choice),
             None => own
                 .or_else(|| definition.model.clone())
-                .or_else(|| self.options.default_model.clone()),
+                .or_else(|| self.options.models.default.clone()),
         };
         let choice = choice.ok_or_else(|| {
             Problem::new(
@@ -205,7 +184,7 @@ impl RuntimeContext {
                 "rooftree run -m provider/model …, or set ROOFTREE_MODEL; rooftree demo needs none",
             )
         })?;
-        self.options.catalog.open(&choice)
+        self.options.models.catalog.open(&choice)
     }
 
     /// Tells watchers something that is not kept.
@@ -221,7 +200,7 @@ impl RuntimeContext {
     /// The same for a transient event that was said when the journal had `head` events: a subscriber that has read
     /// further does not get it.
     pub(crate) fn publish_after(&self, head: u64, event: Arc<Event>) {
-        self.options.hooks.tell(&event);
+        self.options.agents.hooks.tell(&event);
         self.bus.publish(head, event);
     }
 
@@ -242,6 +221,11 @@ impl RuntimeContext {
     ) -> Event {
         self.secrets().clean_event(&mut body);
         let parent_run = session.parent.as_ref().map(|parent| parent.run.clone());
+        // A message knows its sender while it waits; its event has that in the envelope.
+        let who = match &mut body {
+            EventBody::MessageUser { message, .. } => message.who.take(),
+            _ => None,
+        };
         Event {
             v: event::VERSION,
             id: None,
@@ -250,6 +234,7 @@ impl RuntimeContext {
             run,
             parent_run,
             agent: session.agent.clone(),
+            who,
             body,
         }
     }

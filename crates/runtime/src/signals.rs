@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::{Command, ProcessId, RunId, SessionId};
-use rooftree_store::Error;
+use rooftree_protocol::{Command, Principal, ProcessId, RunId, SessionId, Timestamp};
+use rooftree_store::{CommandRow, Error};
 use tokio::sync::Notify;
 
 /// Something an agent should know.
@@ -17,25 +17,40 @@ use tokio::sync::Notify;
 pub(crate) enum AgentSignal {
     /// The inbox may hold something new.
     Mail,
-    /// Stop the run; only this one, if it is named.
-    Cancel(Option<RunId>),
+    /// Stop the run; only this one, if it is named. With the person who wants it, if one does.
+    Cancel(Option<RunId>, Sender),
     /// Stop the run, then start the context anew.
-    Clear,
+    Clear(Sender),
     /// Stop a background process.
     StopProcess(ProcessId),
     /// The journal could not be written; stop.
     Broken(Error),
 }
 
+/// The principal who sent the command for a signal; none if an agent did.
+pub(crate) type Sender = Option<Box<Principal>>;
+
 impl AgentSignal {
-    /// The same wish for an agent in another process, if it is one.
-    pub(crate) fn command(self, session: &SessionId) -> Option<Command> {
+    /// The same command for an agent in another process, if it is one.
+    pub(crate) fn command(self, session: &SessionId, at: Timestamp) -> Option<CommandRow> {
         let session = session.clone();
-        match self {
-            Self::Cancel(run) => Some(Command::Cancel { session, run }),
-            Self::Clear => Some(Command::Clear { session }),
-            Self::StopProcess(process) => Some(Command::StopProcess { session, process }),
-            Self::Mail | Self::Broken(_) => None,
+        let (command, who) = match self {
+            Self::Cancel(run, who) => (Command::Cancel { session, run }, who),
+            Self::Clear(who) => (Command::Clear { session }, who),
+            Self::StopProcess(process) => (Command::StopProcess { session, process }, None),
+            Self::Mail | Self::Broken(_) => return None,
+        };
+        Some(CommandRow { command, who, at })
+    }
+
+    /// The signal for a command that was left in the store.
+    pub(crate) fn of(row: CommandRow) -> Self {
+        match row.command {
+            Command::Cancel { run, .. } => Self::Cancel(run, row.who),
+            Command::Delete { .. } => Self::Cancel(None, row.who),
+            Command::Clear { .. } => Self::Clear(row.who),
+            Command::StopProcess { process, .. } => Self::StopProcess(process),
+            _ => Self::Mail,
         }
     }
 }

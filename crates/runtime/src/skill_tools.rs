@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{DefinitionLevel, Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{DefinitionLevel, ErrorCode, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput, Toolset,
+    Tool, ToolContext, ToolInfo, ToolOutput, Toolset,
     arguments::{self, ArgumentKind, ToolArgument},
+    session_tools::{LIST_SKILLS, SKILL},
 };
 use serde_json::Value;
 
@@ -49,11 +50,11 @@ fn all() -> [Arc<dyn Tool>; 2] {
     let list = "List the skills there are, with what they are for.";
     [
         Arc::new(SkillTool {
-            spec: arguments::spec("Skill", load, &LOAD),
+            spec: arguments::spec(SKILL.name, load, &LOAD),
             action: SkillAction::Load,
         }),
         Arc::new(SkillTool {
-            spec: arguments::spec("ListSkills", list, &[]),
+            spec: arguments::spec(LIST_SKILLS.name, list, &[]),
             action: SkillAction::List,
         }),
     ]
@@ -71,23 +72,15 @@ struct SkillTool {
 }
 
 impl Tool for SkillTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
+    fn info(&self) -> &ToolInfo {
         match self.action {
-            SkillAction::Load => &["ActivateSkill", "activate_skill"],
-            SkillAction::List => &["list_skills"],
+            SkillAction::Load => &SKILL,
+            SkillAction::List => &LIST_SKILLS,
         }
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
@@ -97,18 +90,6 @@ impl Tool for SkillTool {
             &[]
         };
         arguments::normalise(&self.spec.name, known, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        arguments::text(input, "name").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        (self.action == SkillAction::Load).then(|| arguments::text(input, "name").to_owned())
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -125,13 +106,13 @@ impl Tool for SkillTool {
                 &caller.project_context.skills,
                 &caller.resolved.definition.skills,
             );
-            let now = caller.context.options.project_context.afresh();
+            let now = caller.context.options.agents.project_context.afresh();
             skills.retain(|skill| {
                 skill.level != DefinitionLevel::Project || now.skill(&skill.name).is_some()
             });
             match action {
                 SkillAction::List => listed(&skills),
-                SkillAction::Load => loaded(&skills, &input, &caller.context.options.tools),
+                SkillAction::Load => loaded(&skills, &input, &caller.context.options.tools.all),
             }
         })
     }

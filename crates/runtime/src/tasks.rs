@@ -11,6 +11,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rooftree_process::{ExitReason, ProcessIdentity, kill_leftovers};
 use rooftree_protocol::SessionId;
+use rooftree_secrets::StreamRedactor;
 use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
 use rooftree_tools::ProcessEvent;
 use tokio::{
@@ -23,7 +24,6 @@ pub use self::orphaned::settle_orphaned_programs;
 use crate::{
     Error,
     runtime_context::{RuntimeContext, SessionAction},
-    secrets::StreamRedactor,
 };
 
 /// How often it is written down what processes wrote.
@@ -127,6 +127,7 @@ impl RunningProcess {
     fn write_down(&mut self, context: &RuntimeContext) {
         let news = context
             .options
+            .tools
             .processes
             .take_unrecorded_output(&self.task.session, &self.task.id);
         if !news.is_empty() {
@@ -152,7 +153,10 @@ impl RunningProcess {
 /// list and to the agent.
 pub(crate) async fn clean_up(context: &RuntimeContext, session: &SessionId) -> Result<(), Error> {
     let _ = tokio::task::spawn_blocking(kill_leftovers).await;
-    let tasks = context.store().tasks(Some(session)).await?;
+    let tasks = context
+        .store()
+        .tasks(rooftree_store::TaskFilter::of(session))
+        .await?;
     for task in tasks
         .into_iter()
         .filter(|task| task.status == TaskStatus::Running && task.kind == "process")

@@ -26,12 +26,12 @@ pub(crate) async fn list(context: &RuntimeContext) -> Result<Vec<UnfinishedSessi
         };
         let run = interrupted_runs::open_run(context, &session).await?;
         let (title, began) = run.map(|run| interrupted_runs::described(&run)).unzip();
-        let definition = context.options.definitions.find(&session.agent);
+        let definition = context.options.agents.definitions.find(&session.agent);
         let defined = definition
             .as_ref()
             .ok()
             .and_then(|definition| definition.permission_mode);
-        let modes = [Some(context.options.policy.mode), began, defined];
+        let modes = [Some(context.options.rights.policy.mode), began, defined];
         let mode = modes.into_iter().flatten().min().unwrap_or_default();
         list.push(UnfinishedSession {
             session,

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use rooftree_protocol::AgentDefinition;
+use rooftree_protocol::{AgentDefinition, Principal, Surface};
 use rooftree_runtime::{Clock, Definitions, Handle, definitions::is_name};
 
 /// Prefix of an agent's name where models are named.
@@ -24,6 +24,11 @@ pub struct ExposedAgents {
     pub heartbeat: Duration,
     /// Maximum number of concurrent requests.
     pub at_once: usize,
+}
+
+/// The principal of requests: all present the one token of the server, which is its owner's.
+pub(crate) fn principal() -> Principal {
+    Principal::local_owner(Surface::Http)
 }
 
 impl ExposedAgents {

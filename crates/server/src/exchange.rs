@@ -10,6 +10,7 @@ use rooftree_protocol::{
     ErrorCode, Event, EventBody, Problem, RunId, RunStatus, SessionId, Usage, event::RunEnd,
 };
 use rooftree_runtime::{EventFilter, TreeSubscription};
+use rooftree_view::OpenInquiry;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,8 @@ pub(crate) use self::agent_request::{AgentRequest, RequestedSession};
 use self::client_guard::ClientGuard;
 use crate::{
     agents::ExposedAgents,
-    answer_stream::{AnswerDetail, AnswerFold, AnswerPiece, PendingInquiry},
+    agents::principal,
+    answer_stream::{AnswerDetail, AnswerFold, AnswerPiece},
     openai::errors::ApiError,
 };
 
@@ -44,7 +46,7 @@ pub(crate) enum ExchangeEnd {
     /// The run got somewhere: to its end, or to a limit of its own. And whether its work was verified.
     Answered(RunStatus, Option<bool>),
     /// A permission request or question must be answered first; the run waits for that, not for the client.
-    Held(PendingInquiry),
+    Held(Box<OpenInquiry>),
     Failed(ApiError),
 }
 
@@ -108,10 +110,20 @@ impl AgentExchange {
         };
         let events = agents.handle.subscribe_tree(filter);
         let mut telling = AnswerFold::new(posted.session.clone(), posted.run, seat.detail);
-        let open = agents.handle.store().inquiries(Some(&posted.session)).await;
+        let open = agents
+            .handle
+            .queries(&principal())
+            .inquiries(Some(&posted.session))
+            .await;
         // An earlier run of the session may be held up, and this one behind it.
         for inquiry in open.map_err(|error| ApiError::refused(&error.problem()))? {
-            telling.note_question(&inquiry.session, &inquiry.asked);
+            telling.add_inquiry(OpenInquiry {
+                session: inquiry.session,
+                run: inquiry.run,
+                agent: inquiry.agent,
+                asked_at: inquiry.asked_at,
+                asked: inquiry.asked,
+            });
         }
         let ResponseSlot {
             hearing,
@@ -219,7 +231,7 @@ impl AgentExchange {
         if self.is_leaving {
             return;
         }
-        let held = self.telling.blocking_inquiry().map(|held| held.id.as_str());
+        let held = self.telling.blocking_inquiry().map(OpenInquiry::id);
         if held == self.patience.as_ref().map(|(id, _)| id.as_str()) {
             return;
         }
@@ -235,7 +247,7 @@ impl AgentExchange {
         self.patience = None;
         let held = self.telling.blocking_inquiry()?.clone();
         self.presence.retain_session();
-        Some(ExchangeStep::Ended(ExchangeEnd::Held(held)))
+        Some(ExchangeStep::Ended(ExchangeEnd::Held(Box::new(held))))
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "a check says that it failed by panicking"
 )]
 
+mod audit;
 mod claims;
 mod fixture;
 mod forks;
@@ -47,6 +48,7 @@ use list;
 pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
     let all = [
         sessions::CHECKS,
+        audit::CHECKS,
         inbox::CHECKS,
         claims::CHECKS,
         journal::CHECKS,

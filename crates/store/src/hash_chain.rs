@@ -3,8 +3,14 @@
 use rooftree_protocol::BlobId;
 use sha2::{Digest, Sha256};
 
-/// The hash of an event: of the hash before it, its number, its type and its data.
-pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8> {
+/// The hash of an event: of the hash before it, its number, its type, its data, and who sent the command for it.
+pub(crate) fn link(
+    previous: &[u8],
+    seq: u64,
+    name: &str,
+    data: &str,
+    who: Option<&str>,
+) -> Vec<u8> {
     let mut hash = Sha256::new();
     hash.update(previous);
     hash.update(seq.to_be_bytes());
@@ -12,6 +18,11 @@ pub(crate) fn link(previous: &[u8], seq: u64, name: &str, data: &str) -> Vec<u8>
     // A type never holds a zero byte, so type and data cannot be shifted into each other.
     hash.update([0]);
     hash.update(data);
+    // Neither does data. Events of earlier versions name no sender, and their hash is as it was.
+    if let Some(who) = who {
+        hash.update([0]);
+        hash.update(who);
+    }
     hash.finalize().to_vec()
 }
 
@@ -26,12 +37,14 @@ mod tests {
 
     #[test]
     fn every_part_of_an_event_changes_its_hash() {
-        let first = link(b"", 1, "notice", "{}");
+        let first = link(b"", 1, "notice", "{}", None);
         for other in [
-            link(b"x", 1, "notice", "{}"),
-            link(b"", 2, "notice", "{}"),
-            link(b"", 1, "notic", "e{}"),
-            link(b"", 1, "notice", "{ }"),
+            link(b"x", 1, "notice", "{}", None),
+            link(b"", 2, "notice", "{}", None),
+            link(b"", 1, "notic", "e{}", None),
+            link(b"", 1, "notice", "{ }", None),
+            link(b"", 1, "notice", "{}", Some("")),
+            link(b"", 1, "notice", "{}", Some("x")),
         ] {
             assert_ne!(first, other);
         }

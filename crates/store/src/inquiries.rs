@@ -1,9 +1,9 @@
 //! Inquiries (questions to people) and saved permission rules: separate rows, because not only the session's owner
 //! writes them.
 
-use std::path::PathBuf;
-
-use rooftree_protocol::{EventBody, InquiryResponse, RunId, SessionId, Timestamp};
+use rooftree_protocol::{
+    EventBody, InquiryResponse, Principal, RuleKind, RuleScope, RunId, SessionId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// Something a person is asked, kept from the commit that asks until after it is settled.
@@ -40,6 +40,9 @@ pub struct InquiryAnswer {
     pub response: InquiryResponse,
     /// Who said it.
     pub by: String,
+    /// The principal who said it; none for what an earlier version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<Box<Principal>>,
     /// When.
     pub at: Timestamp,
 }
@@ -70,30 +73,6 @@ pub struct RuleRow {
     pub by: String,
     /// When.
     pub at: Timestamp,
-}
-
-/// What a rule does with a call it matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleKind {
-    /// Lets it happen.
-    Allow,
-    /// Has a person asked.
-    Ask,
-    /// Refuses it.
-    Deny,
-}
-
-/// Where a rule holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "scope", content = "place", rename_all = "snake_case")]
-pub enum RuleScope {
-    /// In a conversation and the sessions it delegates to.
-    Session(SessionId),
-    /// Below a directory.
-    Project(PathBuf),
-    /// Everywhere.
-    Always,
 }
 
 /// Tells whether rules have changed: how many there are, and the highest number.

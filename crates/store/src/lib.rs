@@ -3,12 +3,13 @@
 //! [`Store`] says what any store must do; `conformance` is the suite that proves it;
 //! `sqlite` is the default implementation. Only this crate knows SQL.
 
+pub mod audit;
 pub mod claim;
 pub mod conformance;
 pub mod error;
-pub mod failpoint;
 mod hash_chain;
 pub mod inquiries;
+mod journal_pages;
 mod owner;
 pub mod pending;
 pub mod records;
@@ -16,18 +17,20 @@ pub mod sqlite;
 pub mod store;
 pub mod verify;
 
+pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
 pub use hash_chain::blob_id;
-pub use inquiries::{
-    AnswerOutcome, Inquiry, InquiryAnswer, RuleKind, RuleRow, RuleScope, RuleVersion,
-};
+pub use inquiries::{AnswerOutcome, Inquiry, InquiryAnswer, RuleRow, RuleVersion};
+pub use journal_pages::JournalPages;
 pub use pending::Pending;
 pub use records::{
     AppendBatch, CommandRow, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece,
-    PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, TaskRow, TaskStatus,
-    batch_limit,
+    PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch,
+    TaskFilter, TaskRow, TaskStatus, batch_limit,
 };
+pub use rooftree_protocol::{RuleKind, RuleScope};
+pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
 pub use store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
 

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use rooftree_protocol::{
-    Command, Event, Lane, Message, ParentCall, RunId, Session, SessionId, Timestamp,
+    Account, Command, Event, Lane, Message, ParentCall, Principal, RunId, Session, SessionId,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Inquiry, RuleRow};
+use crate::{AuditEntry, Inquiry, RuleRow};
 
 /// A session to be opened.
 #[derive(Clone, Debug)]
@@ -27,6 +28,10 @@ pub struct NewSessionRow {
     pub parent: Option<ParentCall>,
     /// What outside identity maps to it.
     pub connector_key: Option<String>,
+    /// The tenant and person it belongs to.
+    pub account: Account,
+    /// Who opened it, where no message tells.
+    pub audit: Option<Box<AuditEntry>>,
     /// Now.
     pub at: Timestamp,
 }
@@ -46,6 +51,8 @@ pub struct SessionPatch {
     pub attributes: Map<String, Value>,
     /// When it changed, if lists should show it as updated then; never moves the time back.
     pub at: Option<Timestamp>,
+    /// Who changes it.
+    pub audit: Option<Box<AuditEntry>>,
 }
 
 /// Which sessions to list.
@@ -66,8 +73,30 @@ pub struct SessionFilter {
     pub foreground: bool,
     /// Deleted ones instead of live ones.
     pub deleted: bool,
+    /// Only of this tenant.
+    pub tenant: Option<String>,
+    /// Only those listed after this place; not for `foreground`.
+    pub after: Option<SessionListCursor>,
     /// At most this many; zero for all.
     pub limit: usize,
+}
+
+/// A place in a list of sessions: the last one of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionListCursor {
+    /// When it was updated, as it was listed.
+    pub updated_at: Timestamp,
+    /// Which one.
+    pub id: SessionId,
+}
+
+impl From<&Session> for SessionListCursor {
+    fn from(session: &Session) -> Self {
+        Self {
+            updated_at: session.updated_at,
+            id: session.id.clone(),
+        }
+    }
 }
 
 /// A message to be put into an inbox.
@@ -160,8 +189,18 @@ pub struct AppendBatch {
 pub struct CommandRow {
     /// What is wanted.
     pub command: Command,
+    /// Who wants it; none if an agent does.
+    pub who: Option<Box<Principal>>,
     /// Since when.
     pub at: Timestamp,
+}
+
+impl CommandRow {
+    /// A command that no person sent.
+    pub fn new(command: Command, at: Timestamp) -> Self {
+        let who = None;
+        Self { command, who, at }
+    }
 }
 
 /// A background process or run, as it is listed.
@@ -191,6 +230,31 @@ pub struct TaskRow {
     /// Whatever else its owner keeps about it.
     #[serde(default)]
     pub data: Map<String, Value>,
+}
+
+/// Which tasks to list.
+#[derive(Clone, Debug, Default)]
+pub struct TaskFilter {
+    /// Only of this session.
+    pub session: Option<SessionId>,
+    /// Only of sessions of this tenant.
+    pub tenant: Option<String>,
+    /// Only those whose id ends so.
+    pub ending: Option<String>,
+    /// Only those listed after this one: the last one of a page.
+    pub after: Option<String>,
+    /// At most this many; zero for all.
+    pub limit: usize,
+}
+
+impl TaskFilter {
+    /// All tasks of a session.
+    pub fn of(session: &SessionId) -> Self {
+        Self {
+            session: Some(session.clone()),
+            ..Self::default()
+        }
+    }
 }
 
 /// A piece of what a background process wrote.
@@ -236,6 +300,10 @@ pub struct RunFilter {
     pub session: Option<SessionId>,
     /// Only top-level runs: those that were not delegated.
     pub roots: bool,
+    /// Only of sessions of this tenant.
+    pub tenant: Option<String>,
+    /// Only those that began before this one: the last one of a page.
+    pub before: Option<RunId>,
     /// At most this many; zero for all.
     pub limit: usize,
 }

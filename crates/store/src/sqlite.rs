@@ -4,6 +4,7 @@
 //! (`sqlite/reader_pool.rs`). Each file below holds the SQL of one kind of row.
 
 mod append;
+mod audit;
 mod blobs;
 mod change_poller;
 mod claim_check;

@@ -23,7 +23,9 @@ pub mod fuzz;
 pub mod model_server;
 pub mod probe_tool;
 pub mod process_marks;
+pub mod recorded_story;
 pub mod secret_canaries;
+pub mod stories;
 pub mod test_runtime;
 pub mod transcript;
 
@@ -31,4 +33,4 @@ pub use probe_tool::ProbeTool;
 pub use rooftree_providers::scripted;
 pub use rooftree_runtime::clock::VirtualClock;
 pub use rooftree_tools::Toolset;
-pub use test_runtime::{TestRuntime, TestRuntimeBuilder};
+pub use test_runtime::{TestRuntime, TestRuntimeBuilder, owner};

@@ -7,14 +7,14 @@ use std::sync::{
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
-use rooftree_tools::{Tool, ToolContext, ToolOutput};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, tool_info::ToolSubject};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 /// A tool whose calls wait at a gate, if it has one.
 pub struct ProbeTool {
     spec: ToolSpec,
-    effect: Effect,
+    info: ToolInfo,
     gate: Option<Arc<Semaphore>>,
     started: Arc<AtomicU32>,
 }
@@ -68,7 +68,10 @@ impl ProbeTool {
         (
             Arc::new(Self {
                 spec,
-                effect,
+                info: ToolInfo {
+                    subject: ToolSubject::Agent("say"),
+                    ..ToolInfo::at_run_time(ToolKind::Other, effect)
+                },
                 gate,
                 started,
             }),
@@ -78,12 +81,12 @@ impl ProbeTool {
 }
 
 impl Tool for ProbeTool {
-    fn spec(&self) -> &ToolSpec {
-        &self.spec
+    fn info(&self) -> &ToolInfo {
+        &self.info
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
@@ -92,22 +95,6 @@ impl Tool for ProbeTool {
         } else {
             Err("input must be an object".into())
         }
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        self.effect
-    }
-
-    fn title(&self, input: &Value) -> String {
-        input
-            .get("say")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        input.get("say").and_then(Value::as_str).map(str::to_owned)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

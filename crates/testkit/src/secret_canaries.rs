@@ -16,6 +16,16 @@ impl SecretCanary {
     pub fn value(&self) -> String {
         self.secret.join("\n")
     }
+
+    /// What of it can be read in a text.
+    pub fn read_in(&self, text: &str) -> Option<&str> {
+        // A few letters of a long secret say nothing; half of it does.
+        let telling = |piece: &&str| piece.len() >= 10 && text.contains(*piece);
+        let pieces = self.secret.iter().filter(|piece| piece.len() >= 10);
+        pieces
+            .flat_map(|piece| [piece.as_str(), &piece[piece.len() - 10..]])
+            .find(telling)
+    }
 }
 
 /// One canary for every line of a corpus; another seed gives other secrets.

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Command, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, SessionId,
+    Command, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, Principal, SessionId,
+    Surface,
     command::{Address, CommandReply, Delivery, NewSession},
     event::RunEnd,
 };
@@ -13,11 +14,13 @@ use rooftree_providers::{
     scripted::{ScriptEntry, ScriptedModel},
 };
 use rooftree_runtime::{
-    AgentRuntime, ApprovalSource, Clock, ContextWatcher, Definitions, EventFilter, Handle,
-    RuntimeOptions, checks::VerifierFunction,
+    AgentOptions, AgentRuntime, ApprovalSource, Assembly, Clock, ContextWatcher, Definitions,
+    EventFilter, Handle, LimitOverrides, MessageMark, ModelOptions, RightsOptions, Service,
+    ToolParts, WorkspaceConfig, assembly::BaseTools, checks::VerifierFunction,
+    exposure::CallSocketConfig, memory::MemoryDirs, redacting_store::RedactingStore,
 };
 use rooftree_store::{SqliteStore, Store};
-use rooftree_tools::{BackgroundProcesses, Policy, SandboxConfig, Toolset, mcp::McpServerPool};
+use rooftree_tools::{Toolset, mcp::McpSetup};
 use tempfile::TempDir;
 
 use crate::{VirtualClock, transcript};
@@ -34,30 +37,16 @@ pub struct TestRuntimeBuilder {
     pub entries: Vec<ScriptEntry>,
     /// The tools.
     pub tools: Toolset,
-    /// The permission policy.
-    pub policy: Policy,
-    /// The sandbox of the programs agents run; off by default.
-    pub sandbox: SandboxConfig,
-    /// Whether there is a client that can approve calls.
-    pub approvals: ApprovalSource,
+    /// The permission policy, the sandbox of programs (off by default), and whether a client can approve calls.
+    pub rights: RightsOptions,
     /// Context window of the model in tokens.
     pub window: Option<u64>,
     /// A provider that replaces the script.
     pub provider: Option<MakeProviderFn>,
-    /// Additional providers, each with its own models.
-    pub catalog: ModelCatalog,
-    /// Default model of sessions; the script if absent.
-    pub default_model: Option<ModelChoice>,
-    /// Fallback models.
-    pub fallbacks: Vec<ModelChoice>,
-    /// Maximum turns per run.
-    pub max_turns: Option<u32>,
-    /// Time limit per run.
-    pub run_timeout: Option<Duration>,
-    /// Cost limit per run in US dollars.
-    pub max_cost_usd: Option<f64>,
-    /// Maximum delegation depth.
-    pub depth: Option<u32>,
+    /// Additional providers, each with its own models; the default model, if it is not the script; fallbacks.
+    pub models: ModelOptions,
+    /// Limits per run.
+    pub limits: LimitOverrides,
     /// The price of the model.
     pub price: Option<ModelPrice>,
     /// The agent definitions.
@@ -65,11 +54,13 @@ pub struct TestRuntimeBuilder {
     /// Rules, skills and instructions.
     pub project_context: ContextWatcher,
     /// The MCP servers.
-    pub servers: McpServerPool,
+    pub servers: McpSetup,
     /// The hooks.
     pub hooks: rooftree_runtime::Hooks,
     /// Verifier functions, by name.
     pub checkers: BTreeMap<String, VerifierFunction>,
+    /// Services besides those of the runtime.
+    pub services: Vec<Service>,
 }
 
 impl TestRuntimeBuilder {
@@ -78,27 +69,18 @@ impl TestRuntimeBuilder {
         Self {
             entries: entries.into_iter().collect(),
             tools: Toolset::default(),
-            policy: Policy {
-                mode: PermissionMode::Bypass,
-                ..Policy::default()
-            },
-            sandbox: SandboxConfig::off(),
-            approvals: ApprovalSource::Nobody,
+            rights: RightsOptions::unrestricted(),
             window: None,
             provider: None,
-            catalog: ModelCatalog::default(),
-            default_model: None,
-            fallbacks: Vec::new(),
-            max_turns: None,
-            run_timeout: None,
-            max_cost_usd: None,
+            models: ModelOptions::new(ModelCatalog::default()),
+            limits: LimitOverrides::default(),
             price: None,
-            depth: None,
             definitions: Definitions::builtin(),
             project_context: ContextWatcher::default(),
-            servers: McpServerPool::default(),
+            servers: McpSetup::default(),
             hooks: rooftree_runtime::Hooks::default(),
             checkers: BTreeMap::new(),
+            services: Vec::new(),
         }
     }
 
@@ -122,14 +104,14 @@ impl TestRuntimeBuilder {
 
     /// Sets the permission mode, with a client that can be asked.
     pub fn asking(mut self, mode: PermissionMode) -> Self {
-        self.policy.mode = mode;
-        self.approvals = ApprovalSource::Client;
+        self.rights.policy.mode = mode;
+        self.rights.approvals = ApprovalSource::Client;
         self
     }
 
     /// Sets the maximum number of turns.
     pub fn max_turns(mut self, turns: u32) -> Self {
-        self.max_turns = Some(turns);
+        self.limits.max_turns = Some(turns);
         self
     }
 
@@ -150,58 +132,62 @@ impl TestRuntimeBuilder {
             Some(make) => make(clock.clone()),
             None => Arc::new(model.clone()),
         };
-        let catalog = self.catalog.with(
-            "scripted",
-            Arc::new(move |choice| {
-                let price = price.clone();
-                Ok(Model {
-                    window,
-                    price,
-                    ..Model::new(choice, answering.clone())
-                })
-            }),
-        );
+        let opener = Arc::new(move |choice: &ModelChoice| {
+            let price = price.clone();
+            Ok(Model {
+                window,
+                price,
+                ..Model::new(choice, answering.clone())
+            })
+        });
         let story = || "scripted/story".parse().expect("a model name");
-        let default_model = self.default_model.unwrap_or_else(story);
-        let drawing = clock.clone();
-        let runtime = AgentRuntime::start(RuntimeOptions {
-            store,
-            clock: clock.clone(),
-            catalog,
-            tools: self.tools,
-            processes: Arc::new(BackgroundProcesses::new(move || drawing.entropy())),
-            definitions: self.definitions,
-            project_context: self.project_context,
-            policy: self.policy,
-            wary: true,
-            sandbox: self.sandbox,
-            approvals: self.approvals,
-            default_model: Some(default_model),
-            fallbacks: self.fallbacks,
-            max_turns: self.max_turns,
-            run_timeout: self.run_timeout,
-            max_cost_usd: self.max_cost_usd,
-            depth: self.depth,
-            workspaces: rooftree_runtime::workspace::WorkspaceConfig {
-                directory: directory.path().join("workspaces"),
-                copy_limit_bytes: 10_000_000,
-                copy_limit_files: 1_000,
-            },
-            memory: rooftree_runtime::memory::MemoryDirs {
-                user: Some(directory.path().join("memory")),
-            },
-            checkers: self.checkers,
-            model_resolver: Arc::new(|name| name.parse()),
-            hooks: self.hooks,
-            servers: Arc::new(self.servers),
-            secrets: Arc::default(),
-            mark: rooftree_runtime::MessageMark::derived(b"testkit"),
-            call_socket: Some(rooftree_runtime::exposure::CallSocketConfig {
+        let time: Arc<dyn Clock> = clock.clone();
+        let parts = ToolParts {
+            base: BaseTools::Given(self.tools),
+            groups: Vec::new(),
+            environment: self.hooks.inheritance.clone(),
+            servers: self.servers,
+            call_socket: Some(CallSocketConfig {
                 directory: directory.path().join("calls"),
                 program: None,
             }),
-        });
+            ..ToolParts::default()
+        };
+        let tools = parts.build(&time, &self.rights.sandbox);
+        let assembly = Assembly {
+            store,
+            tools: tools.expect("no tool hides another"),
+            clock: time,
+            secrets: Arc::default(),
+            mark: MessageMark::derived(b"testkit"),
+            models: ModelOptions {
+                catalog: self.models.catalog.with("scripted", opener),
+                default: self.models.default.or_else(|| Some(story())),
+                ..self.models
+            },
+            agents: AgentOptions {
+                definitions: self.definitions,
+                project_context: self.project_context,
+                memory: MemoryDirs {
+                    user: Some(directory.path().join("memory")),
+                },
+                workspaces: WorkspaceConfig {
+                    directory: directory.path().join("workspaces"),
+                    copy_limit_bytes: 10_000_000,
+                    copy_limit_files: 1_000,
+                },
+                checkers: self.checkers,
+                hooks: self.hooks,
+            },
+            rights: self.rights,
+            limits: self.limits,
+            services: self.services,
+        };
+        let secrets = assembly.secrets.clone();
+        let redacting = RedactingStore::new(assembly.store.clone(), secrets);
+        let runtime = assembly.start();
         TestRuntime {
+            store: Arc::new(redacting),
             handle: runtime.handle(),
             runtime,
             directory,
@@ -219,14 +205,25 @@ pub struct TestRuntime {
     pub clock: Arc<VirtualClock>,
     /// The scripted model, which records its requests.
     pub model: ScriptedModel,
+    store: Arc<dyn Store>,
     directory: Arc<TempDir>,
     runtime: AgentRuntime,
+}
+
+/// The local owner of the library, who sends the commands of tests.
+pub fn owner() -> Principal {
+    Principal::local_owner(Surface::Library)
 }
 
 impl TestRuntime {
     /// The temporary directory; sessions work in it.
     pub fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// The store, as agents see it: with secrets redacted.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     /// Posts to a new session of the lead agent.
@@ -290,7 +287,12 @@ impl TestRuntime {
             key: None,
             delivery,
         };
-        match self.handle.send(post).await.expect("the post is accepted") {
+        match self
+            .handle
+            .send(&owner(), post)
+            .await
+            .expect("the post is accepted")
+        {
             CommandReply::Accepted { session, .. } => session,
             other => panic!("a post was answered with {other:?}"),
         }
@@ -299,7 +301,7 @@ impl TestRuntime {
     /// Sends any command.
     pub async fn command(&self, command: Command) -> CommandReply {
         self.handle
-            .send(command)
+            .send(&owner(), command)
             .await
             .expect("the command is accepted")
     }
@@ -363,8 +365,7 @@ impl TestRuntime {
 
     /// All events of a session's journal.
     pub async fn events(&self, session: &SessionId) -> Vec<Event> {
-        self.handle
-            .store()
+        self.store()
             .events(session, 0, 100_000)
             .await
             .expect("the journal can be read")
@@ -377,7 +378,6 @@ impl TestRuntime {
             ..Default::default()
         };
         let mut children = self
-            .handle
             .store()
             .sessions(filter)
             .await
@@ -395,7 +395,6 @@ impl TestRuntime {
     /// Asserts that the database satisfies all invariants.
     pub async fn verify(&self) {
         let report = self
-            .handle
             .store()
             .verify()
             .await
@@ -431,6 +430,11 @@ impl TestRuntime {
             .await
             .expect("the store can be read")
             .len()
+    }
+
+    /// The services of the runtime, in the order of their start.
+    pub fn services(&self) -> Vec<&'static str> {
+        self.runtime.services()
     }
 
     /// Stops the runtime.

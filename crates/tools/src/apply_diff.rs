@@ -1,7 +1,7 @@
 //! ApplyDiff: SEARCH/REPLACE blocks for a file that was read; all of them or none.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
@@ -13,6 +13,12 @@ use crate::{
         replace::{MatchMode, TextReplacement},
     },
     file_change::{self, FileChange},
+    tool_info::ToolInfo,
+};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["apply_diff"],
+    ..ToolInfo::changes_files("ApplyDiff")
 };
 
 const DESCRIPTION: &str = "Edit a file that was read with SEARCH/REPLACE blocks. \
@@ -31,39 +37,23 @@ pub(crate) struct ApplyDiffTool(ToolSpec);
 
 impl ApplyDiffTool {
     pub fn new() -> Self {
-        Self(arguments::spec("ApplyDiff", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for ApplyDiffTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["apply_diff"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("ApplyDiff", &ARGUMENTS, input).map(Value::Object)?;
+        let input = arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)?;
         blocks(text(&input, "diff")).map_err(|words| format!("ApplyDiff: {words}"))?;
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "file_path").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
     }
 
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {

@@ -4,6 +4,7 @@
 //! the normaliser that renames aliases, forgives harmless mistakes and names the others.
 
 use rooftree_protocol::ToolSpec;
+use rooftree_stdx::shorten::shorten;
 use serde_json::{Map, Value, json};
 
 /// One argument of a tool.
@@ -113,7 +114,7 @@ pub fn normalise(
             format!(
                 "{tool}: `{name}` must be {}, not {}.",
                 words_for(&argument.kind),
-                brief(&shown)
+                shorten(&shown, 60)
             )
         })?;
         if canonical
@@ -286,15 +287,6 @@ fn words_for(kind: &ArgumentKind) -> String {
         ArgumentKind::Choice(words) => format!("one of {}", words.join(", ")),
         ArgumentKind::Texts => "a list of texts".to_owned(),
         ArgumentKind::Objects(_) => "a list of objects".to_owned(),
-    }
-}
-
-fn brief(shown: &str) -> String {
-    let short: String = shown.chars().take(60).collect();
-    if short.len() < shown.len() {
-        format!("{short}…")
-    } else {
-        short
     }
 }
 

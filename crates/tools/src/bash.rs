@@ -10,12 +10,13 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use rooftree_process::{ExitReason, FinishedProcess, ProcessBounds};
 use rooftree_protocol::{Effect, ErrorCode, Part, Repeat, ToolKind, ToolSpec};
+use rooftree_shell as shell;
 use serde_json::{Value, json};
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, number, text},
-    shell,
+    tool_info::{ExposedAs, ToolInfo, ToolSubject},
     web::guard::NetworkGuard,
 };
 use background_processes::{BackgroundProcesses, BackgroundRequest};
@@ -27,6 +28,22 @@ const MAX_SECS: u64 = 600;
 
 /// Maximum bytes of a command's output in memory. The caller truncates further for the model.
 const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    name: "Bash",
+    aliases: &[
+        "exec",
+        "execute_command",
+        "shell",
+        "run_command",
+        "run_shell_command",
+    ],
+    kind: ToolKind::Execute,
+    subject: ToolSubject::Command("command"),
+    capabilities: &["shell"],
+    exposed_as: ExposedAs::Function,
+    ..ToolInfo::UNDECLARED
+};
 
 const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \
     Whatever it started ends with it, unless run_in_background: then use BashOutput and TaskStop. \
@@ -68,7 +85,7 @@ pub(crate) struct BashTool {
 impl BashTool {
     pub fn new(processes: Arc<BackgroundProcesses>, guard: NetworkGuard) -> Self {
         Self {
-            spec: arguments::spec("Bash", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS),
             processes,
             guard,
         }
@@ -76,26 +93,16 @@ impl BashTool {
 }
 
 impl Tool for BashTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "exec",
-            "execute_command",
-            "shell",
-            "run_command",
-            "run_shell_command",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let mut input = arguments::normalise("Bash", &ARGUMENTS, input)?;
+        let mut input = arguments::normalise(INFO.name, &ARGUMENTS, input)?;
         let millis = input.remove("timeout").and_then(|millis| millis.as_u64());
         let secs = input
             .get("timeout_secs")
@@ -144,10 +151,6 @@ impl Tool for BashTool {
             Some((first, _)) => format!("{first} …"),
             None => command.to_owned(),
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "command").to_owned())
     }
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {

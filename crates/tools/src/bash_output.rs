@@ -11,6 +11,20 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
     bash::background_processes::BackgroundProcesses,
+    tool_info::{ExposedAs, SkillExemption, ToolInfo, ToolSubject},
+};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    name: "BashOutput",
+    aliases: &["exec_poll", "bash_output"],
+    kind: ToolKind::Execute,
+    effect: Effect::ReadOnly,
+    subject: ToolSubject::Name("task_id"),
+    capabilities: &["process"],
+    needs_working_copy: false,
+    skill_exemption: SkillExemption::AllowList,
+    exposed_as: ExposedAs::Function,
+    ..ToolInfo::UNDECLARED
 };
 
 const DESCRIPTION: &str =
@@ -30,39 +44,23 @@ pub(crate) struct BashOutputTool {
 impl BashOutputTool {
     pub fn new(processes: Arc<BackgroundProcesses>) -> Self {
         Self {
-            spec: arguments::spec("BashOutput", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS),
             processes,
         }
     }
 }
 
 impl Tool for BashOutputTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["exec_poll", "bash_output"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("BashOutput", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "task_id").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "task_id").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -11,6 +11,15 @@ use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
+    tool_info::{FileUse, ToolInfo},
+};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["delete_file", "remove_file", "rm"],
+    kind: ToolKind::Delete,
+    effect: Effect::Destructive,
+    file_use: FileUse::Deletes,
+    ..ToolInfo::changes_files("Delete")
 };
 
 const DESCRIPTION: &str =
@@ -32,37 +41,21 @@ pub(crate) struct DeleteTool(ToolSpec);
 
 impl DeleteTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Delete", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for DeleteTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["delete_file", "remove_file", "rm"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delete
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("Delete", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::Destructive
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "file_path").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

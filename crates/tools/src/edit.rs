@@ -3,7 +3,7 @@
 pub(crate) mod replace;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -13,8 +13,15 @@ use crate::{
     file_change::{self, FileChange},
     line_numbers,
     text_file::TextFile,
+    tool_info::ToolInfo,
 };
 use replace::{MatchMode, TextReplacement};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["edit_file", "file_edit"],
+    definition_aliases: &["MultiEdit", "multi_edit"],
+    ..ToolInfo::changes_files("Edit")
+};
 
 const DESCRIPTION: &str = "Replace exact text in a file that was read. Each old_string must occur exactly once, \
     unless replace_all. All edits are made, in order, or none.";
@@ -41,37 +48,21 @@ pub(crate) struct EditTool(ToolSpec);
 
 impl EditTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Edit", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for EditTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["edit_file", "file_edit"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("Edit", &ARGUMENTS, listed(input)).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "file_path").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, listed(input)).map(Value::Object)
     }
 
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {

@@ -9,7 +9,7 @@ use std::{
 use futures::future::BoxFuture;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkState};
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
 use serde_json::Value;
 
 use crate::{
@@ -17,10 +17,16 @@ use crate::{
     arguments::{self, ArgumentKind, ToolArgument, number, text},
     blocking,
     reach::DirectoryStatCache,
+    tool_info::{ToolInfo, ToolSubject},
     walk::{self, WalkExclusion},
 };
 
 const DEFAULT_FILES: u64 = 200;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["glob_search"],
+    ..ToolInfo::reads_files("Glob", ToolSubject::SearchPath("path"))
+};
 
 const DESCRIPTION: &str =
     "Find files by name, newest first, e.g. `src/**/*.rs`. Ignored files are left out.";
@@ -46,29 +52,21 @@ pub(crate) struct GlobTool(ToolSpec);
 
 impl GlobTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Glob", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for GlobTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["glob_search"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("Glob", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn title(&self, input: &Value) -> String {

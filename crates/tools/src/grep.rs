@@ -5,15 +5,21 @@ mod search;
 mod sink;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
     blocking,
+    tool_info::{ToolInfo, ToolSubject},
 };
 use query::GrepQuery;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["grep_search", "ripgrep", "rg"],
+    ..ToolInfo::reads_files("Grep", ToolSubject::SearchPath("path"))
+};
 
 const DESCRIPTION: &str = "Search file contents with a regular expression (Rust syntax). Ignored and binary files \
     are left out. Shows `path:line:text`.";
@@ -66,29 +72,21 @@ pub(crate) struct GrepTool(ToolSpec);
 
 impl GrepTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Grep", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for GrepTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["grep_search", "ripgrep", "rg"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("Grep", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn title(&self, input: &Value) -> String {
@@ -96,15 +94,6 @@ impl Tool for GrepTool {
             "" => text(input, "pattern").to_owned(),
             path => format!("{} in {path}", text(input, "pattern")),
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        let path = text(input, "path");
-        Some(if path.is_empty() {
-            ".".to_owned()
-        } else {
-            path.to_owned()
-        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -4,21 +4,27 @@ use std::{cmp::Reverse, path::Path};
 
 use futures::future::BoxFuture;
 use ignore::DirEntry;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
-    arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    arguments::{self, ArgumentKind, ToolArgument, flag},
     blocking,
-    lexical_path::normalize_lexically,
     reach::{OpenDirectory, is_directory},
     resolved_path,
+    resolved_path::normalize_lexically,
+    tool_info::{ToolInfo, ToolSubject},
     walk::{self, WalkExclusion},
 };
 
 /// Entries shown of one directory.
 const SHOWN: usize = 500;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["ls", "list_files", "list_directory", "files_workspace_list"],
+    ..ToolInfo::reads_files("List", ToolSubject::SearchPath("path"))
+};
 
 const DESCRIPTION: &str = "List a directory: directories first, files with their size.";
 
@@ -33,40 +39,21 @@ pub(crate) struct ListTool(ToolSpec);
 
 impl ListTool {
     pub fn new() -> Self {
-        Self(arguments::spec("List", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for ListTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["ls", "list_files", "list_directory", "files_workspace_list"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("List", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        match text(input, "path") {
-            "" => ".".to_owned(),
-            path => path.to_owned(),
-        }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(self.title(input))
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -5,7 +5,6 @@
 //! remote. Everything a server sends is untrusted data: it is limited and sanitized.
 
 mod argument_check;
-mod atomic_file;
 mod bounded_reader;
 mod client;
 mod config_file;
@@ -27,6 +26,7 @@ mod notice_texts;
 mod package_fetch;
 mod pending_notices;
 mod pins;
+mod private_json;
 mod prompts;
 mod remote_tool;
 mod resources;

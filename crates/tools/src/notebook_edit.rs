@@ -3,7 +3,7 @@
 mod notebook;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
@@ -12,8 +12,14 @@ use crate::{
     blocking,
     file_change::{self, FileChange},
     text_file::TextFile,
+    tool_info::ToolInfo,
 };
 use notebook::CellEdit;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["notebook_edit"],
+    ..ToolInfo::changes_files("NotebookEdit")
+};
 
 const DESCRIPTION: &str = "Replace, insert or delete a cell of a Jupyter notebook that was read. A new cell goes \
     after cell_id, or to the beginning without one.";
@@ -42,39 +48,23 @@ pub(crate) struct NotebookEditTool(ToolSpec);
 
 impl NotebookEditTool {
     pub fn new() -> Self {
-        Self(arguments::spec("NotebookEdit", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for NotebookEditTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["notebook_edit"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("NotebookEdit", &ARGUMENTS, input).map(Value::Object)?;
+        let input = arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)?;
         wish(&input)?;
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "file_path").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
     }
 
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {

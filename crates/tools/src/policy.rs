@@ -22,8 +22,9 @@ use rooftree_protocol::{Effect, PermissionMode};
 
 use crate::{
     CallReach, file_scope::FileScope, resolved_path::ResolvedPath, sensitive_paths::SensitivePath,
+    tool_info::SubjectKind,
 };
-use call::{EffectEscalation, PolicyCallFacts, RuleMatch, SubjectKind, family};
+use call::{EffectEscalation, PolicyCallFacts, RuleMatch, family};
 use command_line::{CommandLine, RuleCoverage, UncoveredPart};
 use wording::{name_of, weakest_mode_for, words_for};
 

@@ -6,7 +6,7 @@ use std::io::{BufReader, Read as _};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Effect, ErrorCode, ToolKind, ToolSpec,
+    ErrorCode, ToolKind, ToolSpec,
     tool_call::{FileAction, FileNote},
 };
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use crate::{
     resolved_path,
     text_file::{WHOLE_BYTES, hash},
     tool::ToolMedia,
+    tool_info::{ToolInfo, ToolSubject},
     truncate,
 };
 use page::LineRange;
@@ -27,6 +28,12 @@ const DEFAULT_LINES: u64 = 2000;
 
 /// Pictures larger than this are not shown.
 const PICTURE_BYTES: u64 = 5 * 1024 * 1024;
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["read_file", "readfile", "file_read"],
+    kind: ToolKind::Read,
+    ..ToolInfo::reads_files("Read", ToolSubject::Path("file_path"))
+};
 
 const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; the number and arrow are not part of \
     the file. Shows 2000 lines unless limit says otherwise. Pictures are shown as pictures. `blob:…` pages \
@@ -51,25 +58,21 @@ pub(crate) struct ReadTool(ToolSpec);
 
 impl ReadTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Read", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for ReadTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["read_file", "readfile", "file_read"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let mut input = arguments::normalise("Read", &ARGUMENTS, input)?;
+        let mut input = arguments::normalise(INFO.name, &ARGUMENTS, input)?;
         let end = input.remove("end_line").and_then(|line| line.as_u64());
         if let Some(start) = input.remove("start_line") {
             input.entry("offset").or_insert(start);
@@ -93,10 +96,6 @@ impl Tool for ReadTool {
         Ok(Value::Object(input))
     }
 
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
     fn title(&self, input: &Value) -> String {
         let path = text(input, "file_path");
         match (number(input, "offset"), number(input, "limit")) {
@@ -107,10 +106,6 @@ impl Tool for ReadTool {
                 format!("{path}:{first}-{}", first.saturating_add(limit) - 1)
             }
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

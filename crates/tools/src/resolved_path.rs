@@ -8,8 +8,6 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::lexical_path::normalize_lexically;
-
 /// No system call takes a longer path, so there is nothing to follow in one.
 const PATH_BYTES: usize = 4096;
 
@@ -169,6 +167,21 @@ pub(crate) fn one_line(name: &str) -> String {
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A path without `.` and `..`, as written: links are not followed.
+pub(crate) fn normalize_lexically(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

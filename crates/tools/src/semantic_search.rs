@@ -1,46 +1,37 @@
 //! SemanticSearch: finds chunks of code and text by topic, offline.
 //!
-//! The words of a query are looked up in an index of the working directory: identifiers are split, words are stemmed,
-//! chunks are ranked by BM25 (`rank.rs`) and reranked (`rerank.rs`). With an [`Embedder`], a second ranking by
-//! embeddings is fused in (`embeddings.rs`).
-//!
-//! There is one index per root. The root is the working directory, or, for a path outside it, that path: only files
-//! that the policy has judged are read. Every search refreshes the index.
+//! The search itself is the crate `rooftree_search`. The root of an index is the working directory, or, for a path
+//! outside it, that path: only files that the policy has judged are read.
 
-mod answer;
-mod chunk;
-mod definition;
-mod embedder;
-mod embeddings;
-mod file_scan;
-mod index;
-mod index_cache;
-mod index_file;
-mod indexed_file;
-mod postings;
-mod prior;
-mod query;
-mod rank;
 mod request;
-mod rerank;
-mod search;
-mod stem;
-mod synonyms;
-mod tokenizer;
-mod vectors;
 
 use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec};
+use rooftree_search::{Embedder, FileSource, SearchError, SemanticSearcher};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    reach,
+    tool_info::{ExposedAs, ToolInfo, ToolSubject},
+    walk::{self, WalkExclusion},
 };
-pub use embedder::Embedder;
-use search::SemanticSearcher;
+
+/// Files as other search tools find, open and show them.
+const FILES: FileSource = FileSource {
+    walk: |root| walk::walk(root, WalkExclusion::Ignored),
+    open: reach::read,
+    shown: walk::shown,
+};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["semantic_search"],
+    exposed_as: ExposedAs::CodeSearch,
+    ..ToolInfo::reads_files("SemanticSearch", ToolSubject::SearchPath("path"))
+};
 
 const DESCRIPTION: &str = "Find code and text by what it is about, in plain words or identifiers: \
     `where are retries handled`. Shows the best places with a few lines each. Grep is better for exact text.";
@@ -75,45 +66,41 @@ pub struct SemanticSearchTool {
 impl SemanticSearchTool {
     /// A search that keeps its indexes in a directory of their own; none: only in memory.
     pub fn new(cache_directory: Option<PathBuf>) -> Self {
-        let spec = arguments::spec("SemanticSearch", DESCRIPTION, &ARGUMENTS);
+        let spec = arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS);
         Self {
             spec,
-            search: Arc::new(SemanticSearcher::new(cache_directory, None)),
+            search: Arc::new(SemanticSearcher::new(FILES, cache_directory, None)),
         }
     }
 
     /// A search that knows meanings too.
     pub fn with_embedder(cache_directory: Option<PathBuf>, embedder: Arc<dyn Embedder>) -> Self {
         Self {
-            search: Arc::new(SemanticSearcher::new(cache_directory, Some(embedder))),
+            search: Arc::new(SemanticSearcher::new(
+                FILES,
+                cache_directory,
+                Some(embedder),
+            )),
             ..Self::new(None)
         }
     }
 }
 
 impl Tool for SemanticSearchTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["semantic_search"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Search
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("SemanticSearch", &ARGUMENTS, input).map(Value::Object)?;
+        let input = arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)?;
         if text(&input, "query").trim().is_empty() {
             return Err("SemanticSearch: `query` is empty.".to_owned());
         }
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, input: &Value) -> String {
@@ -121,15 +108,6 @@ impl Tool for SemanticSearchTool {
             "" => text(input, "query").to_owned(),
             path => format!("{} in {path}", text(input, "query")),
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        let path = text(input, "path");
-        Some(if path.is_empty() {
-            ".".to_owned()
-        } else {
-            path.to_owned()
-        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -140,15 +118,30 @@ impl Tool for SemanticSearchTool {
                 biased;
                 // What runs on another thread sees it too, and ends.
                 () = cancel.cancelled() => ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"),
-                output = search.run(input, context) => output,
+                output = run(search, input, context) => output,
             }
         })
     }
 }
 
-/// The words of a text, as a search compares them.
-pub(crate) fn terms(text: &str) -> Vec<u32> {
-    let mut terms = Vec::new();
-    tokenizer::WordSplitter::default().each(text, |term, _| terms.push(term));
-    terms
+async fn run(search: Arc<SemanticSearcher>, input: Value, context: ToolContext) -> ToolOutput {
+    let reach = context.reach.clone();
+    let parsing = tokio::task::spawn_blocking(move || request::parse(&input, context));
+    let request = match parsing.await {
+        Ok(Ok(request)) => request,
+        Ok(Err(words)) => return ToolOutput::failed(ErrorCode::ToolFailed, words),
+        Err(error) => return broken(&error.to_string()),
+    };
+    match search.search(request).await {
+        Ok(mut text) => {
+            text.extend(reach.notice().map(|notice| format!("\n{notice}")));
+            ToolOutput::done(text)
+        }
+        Err(SearchError::Failed(words)) => ToolOutput::failed(ErrorCode::ToolFailed, words),
+        Err(SearchError::Broken(why)) => broken(&why),
+    }
+}
+
+fn broken(why: &str) -> ToolOutput {
+    ToolOutput::failed(ErrorCode::Internal, format!("The tool broke: {why}."))
 }

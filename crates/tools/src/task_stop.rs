@@ -12,6 +12,23 @@ use crate::{
     arguments::{self, ArgumentKind, ToolArgument, text},
     bash::background_processes::BackgroundProcesses,
     bash_output::{not_found, words_for},
+    tool_info::{ExposedAs, SkillExemption, ToolInfo, ToolSubject},
+};
+
+/// The runtime replaces this tool by one of the same name that also stops agents.
+pub const INFO: ToolInfo = ToolInfo {
+    name: "TaskStop",
+    aliases: &["exec_kill", "kill_task", "CancelTask", "shutdown_teammate"],
+    definition_aliases: &["KillShell", "KillBash"],
+    kind: ToolKind::Execute,
+    effect: Effect::LocalMutation,
+    repeat: Some(Repeat::Idempotent),
+    subject: ToolSubject::Name("task_id"),
+    capabilities: &["process"],
+    needs_working_copy: false,
+    skill_exemption: SkillExemption::AllowList,
+    exposed_as: ExposedAs::Function,
+    ..ToolInfo::UNDECLARED
 };
 
 const DESCRIPTION: &str = "Stop a background Bash task and everything it started.";
@@ -30,43 +47,23 @@ pub(crate) struct TaskStopTool {
 impl TaskStopTool {
     pub fn new(processes: Arc<BackgroundProcesses>) -> Self {
         Self {
-            spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS),
             processes,
         }
     }
 }
 
 impl Tool for TaskStopTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["exec_kill", "kill_task", "CancelTask", "shutdown_teammate"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("TaskStop", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "task_id").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "task_id").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

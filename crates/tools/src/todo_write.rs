@@ -9,6 +9,27 @@ use serde_json::{Map, Value, json};
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument},
+    tool_info::{CallConcurrency, ExposedAs, SkillExemption, ToolInfo},
+};
+
+/// The list is part of the session, not of the world. Each change builds on the list that the one before it left.
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    name: "TodoWrite",
+    aliases: &[
+        "todo_write",
+        "update_todos",
+        "write_todo",
+        "update_todo_list",
+    ],
+    kind: ToolKind::Think,
+    effect: Effect::ReadOnly,
+    concurrency: CallConcurrency::Never,
+    capabilities: &["session"],
+    is_cacheable: true,
+    needs_working_copy: false,
+    skill_exemption: SkillExemption::AllowList,
+    exposed_as: ExposedAs::Function,
+    ..ToolInfo::UNDECLARED
 };
 
 const DESCRIPTION: &str = "Replace the todo list of this session. Use it for work of three or more steps. At most \
@@ -51,26 +72,17 @@ pub(crate) struct TodoWriteTool(ToolSpec);
 
 impl TodoWriteTool {
     pub fn new() -> Self {
-        Self(arguments::spec("TodoWrite", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for TodoWriteTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "todo_write",
-            "update_todos",
-            "write_todo",
-            "update_todo_list",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
     }
 
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
@@ -79,21 +91,11 @@ impl Tool for TodoWriteTool {
             "update_todo_list" => incremental(input, "update"),
             _ => input,
         };
-        let canonical = arguments::normalise("TodoWrite", &ARGUMENTS, written)?;
+        let canonical = arguments::normalise(INFO.name, &ARGUMENTS, written)?;
         if canonical.is_empty() {
             return Err("TodoWrite needs `todos`.".to_owned());
         }
         Ok(Value::Object(canonical))
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        // Each change builds on the list the one before it left.
-        false
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        // The list is part of the session, not of the world.
-        Effect::ReadOnly
     }
 
     fn title(&self, input: &Value) -> String {

@@ -14,12 +14,18 @@ use rooftree_protocol::{
     event::{SkillNote, TaskNote},
     tool_call::FileNote,
 };
+use rooftree_shell as shell;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    CallReach, SandboxConfig, call_socket_env::CallSocketEnv, lexical_path::normalize_lexically,
-    notice::Notice, reach::FileTarget, shell, walk,
+    CallReach, SandboxConfig,
+    call_socket_env::CallSocketEnv,
+    notice::Notice,
+    reach::FileTarget,
+    resolved_path::normalize_lexically,
+    tool_info::{CallConcurrency, ToolInfo},
+    walk,
 };
 
 /// Something an agent can do.
@@ -30,7 +36,12 @@ use crate::{
 /// `run` never panics and never returns an error type: what went wrong is content for the
 /// model, with [`ToolOutput::failed`]. When `context.cancel` fires, `run` stops whatever it
 /// started and returns soon with what it has.
+///
+/// Methods that the declaration answers have a default; a tool overrides those where its arguments matter.
 pub trait Tool: Send + Sync {
+    /// Its declaration.
+    fn info(&self) -> &ToolInfo;
+
     /// What the model is told. Stable for the life of the tool: it is part of a cached prompt.
     fn spec(&self) -> &ToolSpec;
 
@@ -42,21 +53,23 @@ pub trait Tool: Send + Sync {
 
     /// Other names it answers to, compared without case.
     fn aliases(&self) -> &'static [&'static str] {
-        &[]
+        self.info().aliases
     }
 
     /// Its family.
-    fn kind(&self) -> ToolKind;
+    fn kind(&self) -> ToolKind {
+        self.info().kind
+    }
 
     /// Its capabilities, which definitions allow or deny: `file.read`, `net`. An empty list counts as `unknown`,
-    /// which an allow list must name. The built-in tools are in a table.
+    /// which an allow list must name.
     fn capabilities(&self) -> &'static [&'static str] {
-        &[]
+        self.info().capabilities
     }
 
     /// Whether it must know who calls; only tools of the runtime can tell.
     fn needs_caller(&self) -> bool {
-        self.kind() == ToolKind::Delegate
+        self.info().needs_caller
     }
 
     /// Turns what a model wrote, under the name it used, into canonical arguments;
@@ -64,20 +77,27 @@ pub trait Tool: Send + Sync {
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String>;
 
     /// What this call does to the world.
-    fn effect(&self, input: &Value) -> Effect;
+    fn effect(&self, input: &Value) -> Effect {
+        let _ = input;
+        self.info().effect
+    }
 
     /// What may be done if its result is lost.
     fn repeat(&self, input: &Value) -> Repeat {
-        if self.effect(input) == Effect::ReadOnly {
-            Repeat::Pure
-        } else {
-            Repeat::AtMostOnce
+        match (self.info().repeat, self.effect(input)) {
+            (Some(repeat), _) => repeat,
+            (None, Effect::ReadOnly) => Repeat::Pure,
+            (None, _) => Repeat::AtMostOnce,
         }
     }
 
     /// Whether it may run beside other calls of the same reply.
     fn is_concurrent(&self, input: &Value) -> bool {
-        self.effect(input) == Effect::ReadOnly
+        match self.info().concurrency {
+            CallConcurrency::ReadOnlyCalls => self.effect(input) == Effect::ReadOnly,
+            CallConcurrency::Always => true,
+            CallConcurrency::Never => false,
+        }
     }
 
     /// Whether it may reach what another call of the same reply reaches too, so that they take effect in the order of
@@ -88,7 +108,9 @@ pub trait Tool: Send + Sync {
     }
 
     /// This call in a few words for people: the path, the command.
-    fn title(&self, input: &Value) -> String;
+    fn title(&self, input: &Value) -> String {
+        self.info().subject.of(input).unwrap_or_default()
+    }
 
     /// The name that rules and hooks know a call by. It is the tool's own, unless the call belongs to another subject
     /// of rules: the MCP server whose resource is read.
@@ -99,8 +121,7 @@ pub trait Tool: Send + Sync {
 
     /// What a rule `Tool(…)` is compared with: the path, the command. None: only `Tool` matches.
     fn subject(&self, input: &Value) -> Option<String> {
-        let _ = input;
-        None
+        self.info().subject.of(input)
     }
 
     /// The rule a call asks for, if asking is all it does: then a person is asked whatever else is

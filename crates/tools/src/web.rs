@@ -16,8 +16,26 @@ pub(crate) mod untrusted_text;
 use std::{io, net::IpAddr, sync::Arc, time::Duration};
 
 use futures::{FutureExt, future::BoxFuture};
+use rooftree_protocol::{Effect, Repeat, ToolKind};
+
+use crate::tool_info::{CallConcurrency, ExposedAs, ToolInfo, ToolSubject};
 
 pub use private_host::PrivateHost;
+
+/// Declaration of WebFetch. It stands here because rules and definitions may name the tool in a build without it.
+pub(crate) const WEB_FETCH: ToolInfo = ToolInfo {
+    name: "WebFetch",
+    aliases: &["web_fetch", "url_fetch_fetch", "http_get", "fetch"],
+    kind: ToolKind::Fetch,
+    effect: Effect::RemoteAction,
+    repeat: Some(Repeat::Idempotent),
+    concurrency: CallConcurrency::Always,
+    subject: ToolSubject::Url("url"),
+    capabilities: &["net"],
+    needs_working_copy: false,
+    exposed_as: ExposedAs::Web,
+    ..ToolInfo::UNDECLARED
+};
 
 /// Finds the addresses of a host. What it says is checked, and connected to without asking again.
 pub type HostResolver =

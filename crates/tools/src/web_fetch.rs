@@ -16,15 +16,16 @@ mod sanitize_html;
 use std::{fmt::Write, sync::Arc};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{CallId, Effect, ErrorCode, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::{CallId, ErrorCode, ToolSpec};
 use serde_json::Value;
 
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, number, text},
     resolved_path,
+    tool_info::ToolInfo,
     web::{
-        WebConfig,
+        WEB_FETCH, WebConfig,
         guard::WebError,
         target::UrlTarget,
         untrusted_text::{line, marked},
@@ -66,7 +67,7 @@ pub(crate) struct WebFetchTool {
 
 impl WebFetchTool {
     pub fn new(web: &WebConfig) -> Self {
-        let spec = arguments::spec("WebFetch", DESCRIPTION, &ARGUMENTS);
+        let spec = arguments::spec(WEB_FETCH.name, DESCRIPTION, &ARGUMENTS);
         Self {
             spec,
             fetcher: Arc::new(PageFetcher::new(web)),
@@ -75,22 +76,18 @@ impl WebFetchTool {
 }
 
 impl Tool for WebFetchTool {
+    fn info(&self) -> &ToolInfo {
+        &WEB_FETCH
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        &["web_fetch", "url_fetch_fetch", "http_get", "fetch"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
     }
 
     /// The URL is normalized, so that the user who is asked for permission sees where it leads; a URL that is never
     /// allowed is refused before the user is asked.
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let mut input = arguments::normalise("WebFetch", &ARGUMENTS, input)?;
+        let mut input = arguments::normalise(WEB_FETCH.name, &ARGUMENTS, input)?;
         let written = input.get("url").and_then(Value::as_str).unwrap_or_default();
         let target = self
             .fetcher
@@ -99,22 +96,6 @@ impl Tool for WebFetchTool {
             .map_err(|refusal| format!("WebFetch: {refusal}"))?;
         input.insert("url".to_owned(), Value::String(target.url().to_string()));
         Ok(Value::Object(input))
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::RemoteAction
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        true
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "url").to_owned()
     }
 
     /// `domain:host`, in the one spelling that a host has.

@@ -22,12 +22,27 @@ use serde_json::Value;
 use crate::{
     Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, number, text},
+    tool_info::{CallConcurrency, ExposedAs, ToolInfo},
     web::{WebConfig, guard::WebError},
 };
 pub use backend::SearchBackend;
 pub use service::{KeyLookup, SearchService, UsagePricer};
 
 use service::WebSearchResults;
+
+/// A query tells a third party what the user works on.
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    name: "WebSearch",
+    aliases: &["web_search", "search_web"],
+    kind: ToolKind::Fetch,
+    effect: Effect::RemoteAction,
+    repeat: Some(Repeat::Idempotent),
+    concurrency: CallConcurrency::Always,
+    capabilities: &["net"],
+    needs_working_copy: false,
+    exposed_as: ExposedAs::Web,
+    ..ToolInfo::UNDECLARED
+};
 
 const DESCRIPTION: &str = "Search the web: titles, URLs and a few lines each.";
 
@@ -108,7 +123,7 @@ pub(crate) struct WebSearchTool {
 impl WebSearchTool {
     /// A search by this service; without one it says what to set up.
     pub fn new(web: &WebConfig, service: Option<SearchService>) -> Self {
-        let spec = arguments::spec("WebSearch", DESCRIPTION, &ARGUMENTS);
+        let spec = arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS);
         Self {
             spec,
             web: Arc::new(web.clone()),
@@ -118,38 +133,21 @@ impl WebSearchTool {
 }
 
 impl Tool for WebSearchTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["web_search", "search_web"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("WebSearch", &ARGUMENTS, input).map(Value::Object)?;
+        let input = arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)?;
         if text(&input, "query").trim().is_empty() {
             return Err("WebSearch: `query` is empty.".to_owned());
         }
         domains::of(&input, "allowed_domains").and(domains::of(&input, "blocked_domains"))?;
         Ok(input)
-    }
-
-    /// A query tells a third party what the user works on.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::RemoteAction
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        true
     }
 
     fn title(&self, input: &Value) -> String {

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
@@ -14,6 +14,12 @@ use crate::{
     line_numbers,
     reach::FileTarget,
     resolved_path, text_file,
+    tool_info::ToolInfo,
+};
+
+pub(crate) const INFO: ToolInfo = ToolInfo {
+    aliases: &["write_file", "write_to_file", "create_file", "file_write"],
+    ..ToolInfo::changes_files("Write")
 };
 
 const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
@@ -39,37 +45,21 @@ pub(crate) struct WriteTool(ToolSpec);
 
 impl WriteTool {
     pub fn new() -> Self {
-        Self(arguments::spec("Write", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for WriteTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["write_file", "write_to_file", "create_file", "file_write"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("Write", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "file_path").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "file_path").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn preflight(&self, input: &Value, context: &ToolContext) -> Result<(), String> {

@@ -12,7 +12,9 @@ use crate::{finding::Finding, repository::Repository};
 const ORDERS: &[(&str, &[&[&str]])] = &[(
     "runtime",
     &[
+        &["assembly"],
         &["runtime"],
+        &["services"],
         &["handle"],
         &["router"],
         &["delegation", "people_tools", "memory_tools", "skill_tools"],
@@ -22,6 +24,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["runtime_context"],
         &["effective_rights"],
         &[
+            "runtime_options",
             "cached_answers",
             "resolved_agent",
             "post_turn",
@@ -36,9 +39,8 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "bus",
             "rate_limiter",
             "inquiries",
-            "secrets",
+            "redacting_store",
             "saved_rules",
-            "workspace",
         ],
         &["exposure", "hooks"],
         &["checks", "clock", "error", "message_mark"],

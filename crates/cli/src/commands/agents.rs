@@ -16,7 +16,6 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, Problem, UseAs};
 
-pub use self::effective::tools;
 use crate::{
     configured_models::ConfiguredModels, environment::Environment, exit::Exit,
     project_agents::ProjectAgents, settings, settings::Settings,
@@ -57,12 +56,28 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     match arguments.action {
         Action::List(arguments) => list::execute(arguments, environment).await,
         Action::Show(arguments) => show::execute(&arguments, environment),
-        Action::New(arguments) => new::execute(&arguments, environment),
-        Action::Edit(arguments) => edit::execute(&arguments, environment),
+        Action::New(arguments) => {
+            let work = async { new::execute(&arguments, environment) };
+            let name = &arguments.name;
+            environment.change_files("agent.write", name, work).await
+        }
+        Action::Edit(arguments) => {
+            let work = async { edit::execute(&arguments, environment) };
+            let name = &arguments.name;
+            environment.change_files("agent.edit", name, work).await
+        }
         Action::Validate(arguments) => validate::execute(&arguments, environment),
         Action::Test(arguments) => test_agent::execute(arguments, environment).await,
-        Action::Import(arguments) => import::execute(&arguments, environment),
-        Action::Rm(arguments) => remove::execute(&arguments, environment),
+        Action::Import(arguments) => {
+            let work = async { import::execute(&arguments, environment) };
+            let path = arguments.path.display();
+            environment.change_files("agent.import", path, work).await
+        }
+        Action::Rm(arguments) => {
+            let work = async { remove::execute(&arguments, environment) };
+            let name = &arguments.name;
+            environment.change_files("agent.remove", name, work).await
+        }
     }
 }
 

@@ -78,7 +78,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 None if io::stdin().is_terminal() => typed(&account, environment).await?,
                 None => from_input()?,
             };
-            keep(&models, &account, key, environment)?;
+            let work = async { keep(&models, &account, key, environment) };
+            let name = &account.stored_as;
+            environment.change_files("key.store", name, work).await?;
         }
         Action::Login { provider } => {
             let account = key_account::find(&models, &provider)?;
@@ -88,13 +90,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             } else {
                 from_input()?
             };
-            keep(&models, &account, key, environment)?;
+            let work = async { keep(&models, &account, key, environment) };
+            let name = &account.stored_as;
+            environment.change_files("key.store", name, work).await?;
         }
-        Action::Logout { provider } => forget(
-            &models,
-            &key_account::find(&models, &provider)?,
-            environment,
-        )?,
+        Action::Logout { provider } => {
+            let account = key_account::find(&models, &provider)?;
+            let work = async { forget(&models, &account, environment) };
+            let name = &account.stored_as;
+            environment.change_files("key.remove", name, work).await?;
+        }
     }
     Ok(Exit::DONE)
 }

@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::{definitions::Skill, effective_rights};
+use rooftree_runtime::{assembly::known_tools, definitions::Skill, effective_rights};
 use rooftree_tools::{PermissionRule, Policy, SkillRestriction};
 use serde_json::json;
 
 use crate::{
     assemble::CliOverrides,
     commands::{
-        agents::tools,
         run::{known, permission_mode},
-        sessions::{
-            find::{self, LookupScope},
-            open_read_only,
-        },
+        sessions::find::{self, LookupScope},
     },
     configured_models::ConfiguredModels,
     environment::Environment,
@@ -69,19 +65,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let project = ProjectAgents::find(environment, &settings, &models, None)?;
     let definition = project.definitions.find(&arguments.agent)?;
     let (mut rules, mut sessions) = (Vec::new(), Vec::new());
-    if let Some(store) = open_read_only(environment)? {
-        (_, rules) = store.rules().await.map_err(|error| error.problem())?;
+    if let Some(store) = environment.queries()? {
+        rules = store.rules().await.map_err(|error| error.problem())?;
         if let Some(session) = &arguments.session {
-            sessions.push(
-                find::session(store.as_ref(), session, LookupScope::Live)
-                    .await?
-                    .id,
-            );
+            sessions.push(find::session(&store, session, LookupScope::Live).await?.id);
         }
     }
     let guarding = effective_rights::guarding(&project.hooks, &project.definitions);
     let followed = match &arguments.skill {
-        Some(name) => vec![SkillRestriction::of(&skill(&project, name)?.note(&tools()))],
+        Some(name) => vec![SkillRestriction::of(
+            &skill(&project, name)?.note(&known_tools()),
+        )],
         None => Vec::new(),
     };
     let gathered = mcp_servers::gather(
@@ -102,15 +96,31 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::print_note(environment, remark);
     }
     let base = Policy {
-        mode: overrides.mode.or(settings.mode).unwrap_or_default(),
-        allow: overrides.allow.into_iter().chain(settings.allow).collect(),
-        ask: settings.ask.into_iter().chain(guarding).collect(),
-        deny: overrides.deny.into_iter().chain(settings.deny).collect(),
+        mode: overrides
+            .mode
+            .or(settings.permission.mode)
+            .unwrap_or_default(),
+        allow: overrides
+            .allow
+            .into_iter()
+            .chain(settings.permission.allow)
+            .collect(),
+        ask: settings
+            .permission
+            .ask
+            .into_iter()
+            .chain(guarding)
+            .collect(),
+        deny: overrides
+            .deny
+            .into_iter()
+            .chain(settings.permission.deny)
+            .collect(),
         followed,
     };
     let policy = effective_rights::policy(base, &definition, &rules, &sessions, &environment.cwd);
     let known = KnownTools::of(
-        &tools(),
+        &known_tools(),
         &gathered.servers(environment),
         &project.definitions,
         &definition,

@@ -84,7 +84,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 .map(|setting| format!("{}\n", setting.plain()));
             output::print(&lines.collect::<String>())?;
         }
-        Action::Set(arguments) => set::set(&arguments, &layers, environment)?,
+        Action::Set(arguments) => {
+            let work = async { set::set(&arguments, &layers, environment) };
+            let key = &arguments.key;
+            environment.change_files("settings.set", key, work).await?;
+        }
         Action::Path => {
             let places = [
                 environment.system.join("config.toml"),

@@ -1,12 +1,16 @@
 //! Shows the engine at work without a key: real tools, real store, a model that reads from a script.
 
-mod directory_size;
-
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
-use rooftree_runtime::{ApprovalSource, Definitions};
+use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
 use super::run::{
@@ -16,9 +20,10 @@ use super::run::{
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     configured_models::ConfiguredModels,
-    demo_models::{DemoScenario, PROVIDER},
+    demo_models::{DemoExtent, DemoScenario, PROVIDER},
     environment::Environment,
     exit::Exit,
+    project_agents::ProjectAgents,
     secrets,
     settings::Settings,
     terminal::{
@@ -41,7 +46,7 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let scenario = arguments.scenario;
     let mut view = select_view::view(environment, select_view::detail(environment));
-    let message = scenario.message(directory_size::extent(&environment.cwd));
+    let message = scenario.message(extent(&environment.cwd));
     view.conclude(&before(environment, message));
     let model = ModelChoice {
         provider: PROVIDER.into(),
@@ -57,8 +62,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let runtime = RuntimePlan {
         store: environment.store()?,
         models: ConfiguredModels::of(environment, &Settings::default())?.into(),
-        definitions: Definitions::builtin(),
-        project_context: Default::default(),
+        project: ProjectAgents::builtin(),
         // A demo ignores the user's settings and is read-only (plan mode).
         settings: Settings::default(),
         overrides: CliOverrides {
@@ -69,16 +73,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         online: WebAccess::default(),
         approvals: ApprovalSource::Nobody,
         memory: Default::default(),
-        private: environment.private(),
-        workspaces: environment.workspaces(),
-        call_socket: environment.calls(),
-        mark: crate::external_agents::mark(environment),
         servers: Default::default(),
-        hooks: Default::default(),
-        widest_mode: None,
         secrets: Arc::new(secrets::known(environment)),
     }
-    .start();
+    .start(environment)?;
     let job = RunJob {
         request: CliRequest::Post(vec![Part::text(message)]),
         target: SessionTarget::New(new),
@@ -168,4 +166,34 @@ fn after(session: &SessionId, run: Option<&RunId>) -> Vec<StyledLine> {
 /// Prose is not wider than this, however wide the terminal is.
 fn columns() -> usize {
     terminal::width().clamp(10, 100)
+}
+
+/// Maximum number of entries that can be scanned without a noticeable delay.
+const MANY: usize = 20_000;
+/// Timeout of the scan that counts them.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Whether a directory holds generated files: tools skip it, as ignore files say.
+fn is_made(directory: &Path) -> bool {
+    let name = directory.file_name().unwrap_or_default();
+    name == ".git" || name == "node_modules" || directory.join("CACHEDIR.TAG").is_file()
+}
+
+/// Estimates whether a directory is small enough to scan quickly: counts entries until the limit or the timeout. Unreadable ones do not count: no tool will read them either.
+fn extent(directory: &Path) -> DemoExtent {
+    let since = Instant::now();
+    let mut count = 0;
+    let mut rest = VecDeque::from([directory.to_owned()]);
+    while let Some(place) = rest.pop_front() {
+        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+            count += 1;
+            if count > MANY || since.elapsed() > PATIENCE {
+                return DemoExtent::Top;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_made(&entry.path()) {
+                rest.push_back(entry.path());
+            }
+        }
+    }
+    DemoExtent::All
 }

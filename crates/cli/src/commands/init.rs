@@ -2,11 +2,12 @@
 
 mod config_template;
 
-use std::{fs, fs::OpenOptions, io::Write};
+use std::{fs, io::Write};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{catalog::ModelTier, openai_compatible::LocalServer};
+use rooftree_stdx::atomic_file::AtomicFile;
 
 use super::doctor::local_servers;
 use crate::{
@@ -43,7 +44,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return Ok(Exit::DONE);
     }
     let file = place(&environment.settings);
-    match write(environment, &text)? {
+    let work = async { write(environment, &text) };
+    match environment
+        .change_files("settings.write", &file, work)
+        .await?
+    {
         ConfigFileStatus::New => output::print_note(environment, &format!("wrote {file}")),
         ConfigFileStatus::Kept => {
             output::print_note(
@@ -135,14 +140,13 @@ fn write(environment: &Environment, text: &str) -> Result<ConfigFileStatus, Prob
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(cannot)?;
     }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => file
-            .write_all(text.as_bytes())
-            .map(|()| ConfigFileStatus::New)
-            .map_err(cannot),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            Ok(ConfigFileStatus::Kept)
-        }
-        Err(error) => Err(cannot(error)),
+    let write = || {
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(text.as_bytes())?;
+        file.commit_new()
+    };
+    match write().map_err(cannot)? {
+        true => Ok(ConfigFileStatus::New),
+        false => Ok(ConfigFileStatus::Kept),
     }
 }

@@ -54,12 +54,24 @@ enum Action {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {
         Action::List(arguments) => list::execute(arguments, environment).await,
-        Action::Add(arguments) => add::execute(&arguments, environment),
-        Action::Rm(arguments) => remove::execute(&arguments, environment),
+        Action::Add(arguments) => {
+            let work = async { add::execute(&arguments, environment) };
+            let name = &arguments.name;
+            environment.change_files("mcp.add", name, work).await
+        }
+        Action::Rm(arguments) => {
+            let work = async { remove::execute(&arguments, environment) };
+            let name = &arguments.name;
+            environment.change_files("mcp.remove", name, work).await
+        }
         Action::Test(arguments) => inspect::test(&arguments, environment).await,
         Action::Tools(arguments) => inspect::tools(&arguments, environment).await,
         Action::Prompts(arguments) => inspect::prompts(&arguments, environment).await,
-        Action::Accept(arguments) => accept::execute(&arguments, environment).await,
+        Action::Accept(arguments) => {
+            let work = accept::execute(&arguments, environment);
+            let name = &arguments.name;
+            environment.change_files("mcp.accept", name, work).await
+        }
         Action::Login(arguments) => login::execute(&arguments, environment).await,
     }
 }

@@ -9,7 +9,6 @@ mod follow;
 mod follower_events;
 mod input_lines;
 mod mcp_prompt;
-mod partial_result;
 mod prompt_queue;
 mod report;
 mod result_json;
@@ -22,7 +21,7 @@ use std::{ffi::OsString, io::IsTerminal, path::PathBuf, sync::Arc, time::Duratio
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
-use rooftree_runtime::{ApprovalSource, Definitions};
+use rooftree_runtime::{ApprovalSource, Definitions, Handle, SystemClock};
 use rooftree_tools::PermissionRule;
 
 use self::user_input::UserInput;
@@ -38,6 +37,7 @@ use crate::{
     assemble::{CliOverrides, RuntimePlan},
     commands::sandbox_flags::SandboxFlags,
     configured_models::ConfiguredModels,
+    control::owner,
     embeddings,
     environment::Environment,
     exit::Exit,
@@ -179,7 +179,7 @@ async fn attempt(
         &settings,
         &arguments.mcp_config,
     )?;
-    let definitions = project.definitions;
+    let definitions = project.definitions.clone();
     let said = user_input::read_user_input(
         arguments,
         environment,
@@ -187,12 +187,14 @@ async fn attempt(
     )?;
     let said = mcp_prompt::expand_prompt(said, &gathered, environment).await?;
     let store = environment.store()?;
-    let target = session_target::find(arguments, environment, &definitions, &*store).await?;
+    let handle = Handle::without_agents(store.clone(), Arc::new(SystemClock));
+    let queries = handle.queries(&owner());
+    let target = session_target::find(arguments, environment, &definitions, &queries).await?;
     let chosen = select_model::choose(arguments, &settings, &models, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = select_model::unpriced(
         &models.catalog.open(&model)?,
-        overrides.max_cost.or(settings.max_cost),
+        overrides.max_cost.or(settings.limits.max_cost),
     );
     let remarks = settings
         .remarks
@@ -215,7 +217,7 @@ async fn attempt(
             &definitions,
             chosen.named,
             overrides.model.as_ref(),
-            &*store,
+            &handle,
         )
         .await?;
     let request = match said {
@@ -223,7 +225,7 @@ async fn attempt(
             CliRequest::Lines
         }
         UserInput::Nothing => CliRequest::Resume,
-        UserInput::Message(message) => CliRequest::Post(message.parts(&*store).await?),
+        UserInput::Message(message) => CliRequest::Post(message.parts(&handle).await?),
     };
     let secrets = Arc::new(secrets::known_besides(
         environment,
@@ -234,23 +236,16 @@ async fn attempt(
         secrets,
         store,
         models,
-        definitions,
-        project_context: project.project_context,
+        project,
         settings,
         overrides,
         search,
         online,
         approvals: answerer.in_runtime(),
         memory: environment.memory(),
-        private: environment.private(),
-        workspaces: environment.workspaces(),
-        call_socket: environment.calls(),
-        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
-        hooks: project.hooks,
-        widest_mode: project.widest_mode,
     };
-    let runtime = plan.start();
+    let runtime = plan.start(environment)?;
     let policy = match arguments.wait {
         _ if arguments.no_wait => BackgroundPolicy::Leave,
         Some(most) => BackgroundPolicy::WaitForAll(most),

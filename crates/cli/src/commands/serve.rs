@@ -148,8 +148,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         secrets,
         store,
         models,
-        definitions: project.definitions,
-        project_context: project.project_context,
+        project,
         settings,
         overrides,
         search,
@@ -157,15 +156,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         // `rooftree permissions` can answer.
         approvals: ApprovalSource::Client,
         memory: environment.memory(),
-        private: environment.private(),
-        workspaces: environment.workspaces(),
-        call_socket: environment.calls(),
-        mark: crate::external_agents::mark(environment),
         servers: gathered.setup(environment),
-        hooks: project.hooks,
-        widest_mode: project.widest_mode,
     };
-    let runtime = plan.start();
+    let runtime = plan.start(environment)?;
     let server = server.with_agents(ExposedAgents {
         handle: runtime.handle(),
         definitions,
@@ -327,6 +320,7 @@ fn default_models(models: &ConfiguredModels, settings: &Settings) -> Result<CliO
             .map(choice)
             .transpose()?,
         fallbacks: settings
+            .models
             .fallbacks
             .iter()
             .map(choice)

@@ -1,12 +1,11 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
-mod atomic_file;
 mod back;
 mod clear;
-mod close_run;
 mod events;
 mod export;
+mod export_file;
 pub mod find;
 mod fork;
 mod import;
@@ -21,11 +20,9 @@ mod show;
 mod switch;
 mod transcript;
 
-use std::sync::Arc;
-
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_store::{SqliteStore, Store};
+use rooftree_runtime::{Handle, Queries};
 
 use crate::{environment::Environment, exit::Exit};
 
@@ -88,32 +85,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
 }
 
-/// The database to look at, if there is one. Looking never makes one, and works on a medium
-/// that cannot be written to.
-pub fn open_read_only(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
-    if !environment.database.exists() {
-        return Ok(None);
-    }
-    match SqliteStore::open_read_only(&environment.database) {
-        Ok(store) if store.integrity_problems().is_empty() => Ok(Some(Arc::new(store))),
-        // A list that lacks something must not look whole.
-        Ok(store) => Err(in_words(rooftree_store::Error::Damaged(
-            store.integrity_problems().join("; "),
-        ))),
-        // An older database must be brought up to date first, and that is writing.
-        Err(_) => environment.store().map(Some),
-    }
+/// The sessions to look at one of.
+fn existing(environment: &Environment) -> Result<Queries, Problem> {
+    environment.queries()?.ok_or_else(none_yet)
 }
 
-/// The database to look at one session of.
-fn open_existing(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
-    open_read_only(environment)?.ok_or_else(none_yet)
-}
-
-/// The database to change one session of.
-fn open_writable(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+/// The way to change one of the sessions there are.
+fn control(environment: &Environment) -> Result<Handle, Problem> {
     if environment.database.exists() {
-        environment.store()
+        environment.control()
     } else {
         Err(none_yet())
     }

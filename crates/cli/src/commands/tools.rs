@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{Effect, ErrorCode, Problem, ToolKind};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_tools::{BackgroundProcesses, SemanticSearchTool, Tool, Toolset, toolset::ToolLookup};
+use rooftree_runtime::assembly::known_tools;
+use rooftree_tools::{Tool, Toolset, toolset::ToolLookup};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    assemble,
     configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
@@ -20,7 +19,6 @@ use crate::{
     project_agents::ProjectAgents,
     settings,
     table::{ColumnShrink, TableStyle, TextTable},
-    web::WebAccess,
 };
 
 /// Options of `tools`.
@@ -89,12 +87,7 @@ impl Row {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(
-        &processes,
-        SemanticSearchTool::new(None),
-        WebAccess::default(),
-    );
+    let tools = known_tools();
     match arguments.action {
         Action::List { agent, output } => {
             list(&tools, agent.as_deref(), output.format, environment)?

@@ -61,7 +61,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return show(&places, environment, arguments.json);
     }
     if arguments.remove {
-        trust::withdraw(environment, root)?;
+        trust::withdraw(environment, root).await?;
         output::print_note(
             environment,
             &format!("{} is no longer trusted", place(root)),
@@ -69,7 +69,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return Ok(Exit::DONE);
     }
     let content = content(&places)?;
-    trust::give(environment, root, &content)?;
+    trust::give(environment, root, &content).await?;
     output::print_note(
         environment,
         &format!("{} is trusted as it is now", place(root)),

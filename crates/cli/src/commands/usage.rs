@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Event, EventBody, Problem, Session, Usage};
-use rooftree_store::{SessionFilter, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::SessionFilter;
 use serde::Serialize;
 
-use super::sessions::open_read_only;
 use crate::{
     environment::Environment,
     exit::Exit,
@@ -19,9 +19,6 @@ use crate::{
     table::{ColumnShrink, TextTable},
     terminal::run_text::{model, money},
 };
-
-/// Events read at a time.
-const PAGE: usize = 2_000;
 
 /// Options of `usage`.
 #[derive(Args, Debug)]
@@ -62,7 +59,7 @@ impl ListItem for Row {
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let mut tally = UsageTotals::default();
-    if let Some(store) = open_read_only(environment)? {
+    if let Some(store) = environment.queries()? {
         for deleted in [false, true] {
             let filter = SessionFilter {
                 deleted,
@@ -73,7 +70,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 .await
                 .map_err(|error| error.problem())?
             {
-                add(&mut tally, arguments.by, &session, store.as_ref()).await?;
+                add(&mut tally, arguments.by, &session, &store).await?;
             }
         }
     }
@@ -97,22 +94,15 @@ async fn add(
     tally: &mut UsageTotals,
     by: UsageGrouping,
     session: &Session,
-    store: &dyn Store,
+    store: &Queries,
 ) -> Result<(), Problem> {
-    let mut after = 0;
-    loop {
-        let page = store
-            .events(&session.id, after, PAGE)
-            .await
-            .map_err(|error| error.problem())?;
+    let mut pages = store.journal_pages(session);
+    while let Some(page) = pages.next().await.map_err(|error| error.problem())? {
         page.iter()
             .filter(|event| event.session == session.id)
             .for_each(|event| tally.take(by, session, event));
-        match page.last().and_then(|event| event.id) {
-            Some(last) if page.len() == PAGE => after = last,
-            _ => return Ok(()),
-        }
     }
+    Ok(())
 }
 
 /// The sums so far, by name.

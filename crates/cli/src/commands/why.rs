@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Outcome, PermissionDecision, Problem, Session};
-use rooftree_runtime::{Clock, SystemClock};
+use rooftree_runtime::{Clock, SystemClock, assembly::known_tools};
 use rooftree_tools::{Policy, SandboxConfig, mcp::McpServerPool};
 use serde::Serialize;
 
 use self::past_call::PastCall;
 use crate::{
-    commands::{agents::tools, sessions::open_read_only},
     configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
@@ -63,13 +62,10 @@ struct DecisionReport {
 
 /// Tells it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_read_only(environment)?.ok_or_else(|| find::nothing(&arguments.event))?;
-    let found = find::calls(
-        store.as_ref(),
-        &arguments.event,
-        arguments.session.as_deref(),
-    )
-    .await?;
+    let store = environment
+        .queries()?
+        .ok_or_else(|| find::nothing(&arguments.event))?;
+    let found = find::calls(&store, &arguments.event, arguments.session.as_deref()).await?;
     let here = WhyContext::look(environment)?;
     let told = found
         .calls
@@ -143,7 +139,7 @@ impl WhyContext {
             .unwrap_or_default();
         // Whether the agent had it was decided then, and the journal tells.
         let known = KnownTools::of(
-            &tools(),
+            &known_tools(),
             &self.servers,
             &self.project.definitions,
             &definition,

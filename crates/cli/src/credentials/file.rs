@@ -2,13 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Read, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    fs::{DirBuilder, File},
+    io::{self, ErrorKind, Read},
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::Path,
 };
 
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::atomic_file;
 use serde::{Deserialize, Serialize};
 
 use super::ApiKey;
@@ -90,25 +91,9 @@ pub fn change<T>(
     let changed = change(&mut keys);
     let text = toml::to_string(&Content { keys })
         .map_err(|_| Problem::new(ErrorCode::Internal, "cannot spell the keys as TOML"))?;
-    replace(path, &format!("{HEADER}{text}")).map_err(|error| failed(&error))?;
+    atomic_file::replace_private(path, format!("{HEADER}{text}").as_bytes())
+        .map_err(|error| failed(&error))?;
     Ok(changed)
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("toml.new");
-    // What a crash left behind may have another mode.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
 }
 
 fn cannot(what: &str, path: &Path, error: &io::Error) -> Problem {
@@ -121,6 +106,8 @@ fn cannot(what: &str, path: &Path, error: &io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn key(text: &str) -> ApiKey {
@@ -169,7 +156,7 @@ mod tests {
             "[keys]\nopenai = sk-secret-secret\n",
             "[keys]\n[keys.openai]\na = 'sk-secret-secret'\n",
         ] {
-            replace(&path, text).unwrap();
+            atomic_file::replace_private(&path, text.as_bytes()).unwrap();
             let problem = read(&path).unwrap_err();
             assert!(
                 problem.message.contains("line ") && !format!("{problem:?}").contains("secret-s"),

@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
     Model,
-    anthropic::{self, KeyScheme},
+    anthropic::KeyScheme,
     catalog::{KnownModels, ModelOpener, ModelPrice},
-    gemini,
     http::{HttpClient, HttpTimeouts, Secret},
-    openai::{OpenAiEndpoint, chat, responses},
+    vendor_opener::{self, VendorAccess},
     vendors::key_scheme,
 };
 
-use super::{KeyNeed, ProviderProfile, VendorWire};
+use super::{KeyNeed, ProviderProfile};
 use crate::{
     credentials::{Credentials, KeySource},
     human_format::place,
@@ -64,26 +63,15 @@ pub fn opener(
             _ => KeyScheme::ApiKey,
         };
         let client = connections.client(profile.waits)?;
-        let (key, base_url) = (secret(&profile, &credentials), profile.base_url.clone());
-        let endpoint = |key| OpenAiEndpoint {
-            key,
-            ..OpenAiEndpoint::new(&profile.name, &profile.base_url)
+        let access = VendorAccess {
+            provider: profile.name.clone(),
+            wire: profile.wire,
+            base_url: profile.base_url.clone(),
+            key: secret(&profile, &credentials),
+            scheme,
+            required: None,
         };
-        let open = match profile.wire {
-            VendorWire::Anthropic => {
-                let usual = anthropic::AnthropicOptions {
-                    base_url,
-                    ..anthropic::AnthropicOptions::new(client, key)
-                };
-                anthropic::opener(anthropic::AnthropicOptions { scheme, ..usual })
-            }
-            VendorWire::Gemini => gemini::opener(gemini::GeminiOptions {
-                base_url,
-                ..gemini::GeminiOptions::new(client, key)
-            }),
-            VendorWire::Responses => responses::opener(client, endpoint(key), known.clone()),
-            VendorWire::Chat(dialect) => chat::opener(client, endpoint(key), dialect),
-        };
+        let open = vendor_opener::opener(access, client, known.clone());
         let model = open(choice)?;
         Ok(match profile.need {
             KeyNeed::Nothing => Model {

@@ -96,12 +96,21 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(
-            (settings.model.as_deref(), settings.max_turns),
+            (
+                settings.models.default.as_deref(),
+                settings.limits.max_turns
+            ),
             (Some("openai/gpt-x"), Some(7))
         );
-        assert_eq!(settings.timeout, Some(std::time::Duration::from_secs(600)));
         assert_eq!(
-            (settings.deny.len(), settings.aliases["mine/x"].as_str()),
+            settings.limits.timeout,
+            Some(std::time::Duration::from_secs(600))
+        );
+        assert_eq!(
+            (
+                settings.permission.deny.len(),
+                settings.models.aliases["mine/x"].as_str()
+            ),
             (1, "openai/y=z")
         );
     }

@@ -126,17 +126,22 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(
-            (settings.model.as_deref(), settings.mode),
+            (settings.models.default.as_deref(), settings.permission.mode),
             (Some("c/c"), Some(PermissionMode::Auto))
         );
         assert_eq!(
-            settings.max_turns,
+            settings.limits.max_turns,
             Some(50),
             "what is typed goes before the project"
         );
-        let denied: Vec<String> = settings.deny.iter().map(ToString::to_string).collect();
+        let denied: Vec<String> = settings
+            .permission
+            .deny
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(denied, ["Bash(rm *)", "Write"]);
-        let provider = &settings.providers["x"];
+        let provider = &settings.models.providers["x"];
         assert_eq!(
             (provider.base_url.as_deref(), provider.key_env.as_deref()),
             (Some("http://two"), Some("K"))
@@ -161,15 +166,15 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(
-            (settings.mode, settings.model.as_deref()),
+            (settings.permission.mode, settings.models.default.as_deref()),
             (Some(PermissionMode::Ask), Some("c/c"))
         );
         let words = |rules: &[rooftree_tools::PermissionRule]| {
             rules.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
-        assert_eq!(words(&settings.allow), ["Read"]);
+        assert_eq!(words(&settings.permission.allow), ["Read"]);
         assert_eq!(
-            words(&settings.deny),
+            words(&settings.permission.deny),
             ["Write", "WebFetch"],
             "more may be denied"
         );

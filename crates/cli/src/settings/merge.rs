@@ -1,8 +1,8 @@
 //! Merges a stronger settings layer over a weaker one, key by key; permission rules are concatenated.
 
 use super::{
-    ProviderSettings, Settings, WebSettings, flatten::flatten, layer::SettingsLayer,
-    providers::ProviderTimeouts,
+    LimitSettings, ModelSettings, PermissionSettings, ProviderSettings, SandboxSettings, Settings,
+    WebSettings, flatten::flatten, layer::SettingsLayer, providers::ProviderTimeouts,
 };
 
 /// Keys whose values add up instead of replacing each other.
@@ -17,38 +17,19 @@ pub const ADDING_UP: [&str; 5] = [
 impl Settings {
     /// Merges a layer on top that may set any key.
     pub(super) fn overlaid(mut self, said: Self) -> Self {
-        self.allow.extend(said.allow);
-        self.ask.extend(said.ask);
-        self.deny.extend(said.deny);
-        self.writable.extend(said.writable);
-        self.readable.extend(said.readable);
-        self.aliases.extend(said.aliases);
+        self.permission = self.permission.overlaid(said.permission);
+        self.sandbox = self.sandbox.overlaid(said.sandbox);
+        self.limits = said.limits.or(self.limits);
+        self.models = self.models.overlaid(said.models);
         self.external.extend(said.external);
         self.servers.extend(said.servers);
         self.agents.extend(said.agents);
         self.hooks.extend(said.hooks);
         self.environment.keep.extend(said.environment.keep);
         self.environment.only_listed |= said.environment.only_listed;
-        for (name, provider) in said.providers {
-            let known = self.providers.remove(&name).unwrap_or_default();
-            self.providers.insert(name, known.overlaid(provider));
-        }
         self.remarks.extend(said.remarks);
         self.pinned.extend(said.pinned);
         Self {
-            model: said.model.or(self.model),
-            fallbacks: if said.fallbacks.is_empty() {
-                self.fallbacks
-            } else {
-                said.fallbacks
-            },
-            mode: said.mode.or(self.mode),
-            wary: said.wary.or(self.wary),
-            sandbox: said.sandbox.or(self.sandbox),
-            network: said.network.or(self.network),
-            max_turns: said.max_turns.or(self.max_turns),
-            timeout: said.timeout.or(self.timeout),
-            max_cost: said.max_cost.or(self.max_cost),
             confined: said.confined.or(self.confined),
             embeddings: said.embeddings.or(self.embeddings),
             web: self.web.overlaid(said.web),
@@ -65,13 +46,13 @@ impl Settings {
         let has = |key: &str| pinned.iter().any(|known| known == key);
         // For a pinned key, drop what other layers grant.
         if has("permission.allow") {
-            self.allow.clear();
+            self.permission.allow.clear();
         }
         if has("sandbox.writable") {
-            self.writable.clear();
+            self.sandbox.writable.clear();
         }
         if has("sandbox.readable") {
-            self.readable.clear();
+            self.sandbox.readable.clear();
         }
         let here = layer.path.display();
         let ignored = self.typed.iter().filter(|key| has(key) && !is_denial(key));
@@ -92,6 +73,58 @@ impl Settings {
 
 fn is_denial(key: &str) -> bool {
     matches!(key, "permission.deny" | "permission.ask")
+}
+
+impl PermissionSettings {
+    fn overlaid(mut self, said: Self) -> Self {
+        self.allow.extend(said.allow);
+        self.ask.extend(said.ask);
+        self.deny.extend(said.deny);
+        Self {
+            mode: said.mode.or(self.mode),
+            wary: said.wary.or(self.wary),
+            ..self
+        }
+    }
+}
+
+impl SandboxSettings {
+    fn overlaid(mut self, said: Self) -> Self {
+        self.writable.extend(said.writable);
+        self.readable.extend(said.readable);
+        Self {
+            mode: said.mode.or(self.mode),
+            network: said.network.or(self.network),
+            ..self
+        }
+    }
+}
+
+impl LimitSettings {
+    fn or(self, weaker: Self) -> Self {
+        Self {
+            max_turns: self.max_turns.or(weaker.max_turns),
+            timeout: self.timeout.or(weaker.timeout),
+            max_cost: self.max_cost.or(weaker.max_cost),
+        }
+    }
+}
+
+impl ModelSettings {
+    fn overlaid(mut self, said: Self) -> Self {
+        self.aliases.extend(said.aliases);
+        for (name, provider) in said.providers {
+            let known = self.providers.remove(&name).unwrap_or_default();
+            self.providers.insert(name, known.overlaid(provider));
+        }
+        if !said.fallbacks.is_empty() {
+            self.fallbacks = said.fallbacks;
+        }
+        Self {
+            default: said.default.or(self.default),
+            ..self
+        }
+    }
 }
 
 impl ProviderSettings {

@@ -177,11 +177,11 @@ mod tests {
             |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
         let keys = format!("Read({}/keys/**)", folder.path().display());
         assert_eq!(
-            words(&settings.deny),
+            words(&settings.permission.deny),
             ["Read(**/.env)", "Bash(curl:*)", keys.as_str(), "WebFetch"]
         );
-        assert_eq!(words(&settings.ask), ["Bash(git push:*)"]);
-        assert!(settings.allow.is_empty() && settings.mode.is_none());
+        assert_eq!(words(&settings.permission.ask), ["Bash(git push:*)"]);
+        assert!(settings.permission.allow.is_empty() && settings.permission.mode.is_none());
         assert_eq!(
             unused(&folder.path().join(".claude/settings.json")),
             ["env", "permissions.allow"]

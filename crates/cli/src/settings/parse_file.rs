@@ -11,7 +11,8 @@ use rooftree_runtime::{
 use toml::Table;
 
 use super::{
-    EnvironmentSettings, HookTable, Settings, external_agents,
+    EnvironmentSettings, HookTable, LimitSettings, ModelSettings, PermissionSettings,
+    SandboxSettings, Settings, external_agents,
     parse_value::{SettingsReader, refuse_all_but, wrong},
     providers, web,
 };
@@ -76,22 +77,30 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
     let search = reader.table(table, "search", SEARCH)?;
     let sandbox = reader.table(table, "sandbox", SANDBOX)?;
     Ok(Settings {
-        model: reader.value::<String>(table, "model")?,
-        fallbacks: reader.value(table, "fallbacks")?.unwrap_or_default(),
-        aliases: reader.value(table, "aliases")?.unwrap_or_default(),
-        providers: providers::read(&reader, table)?,
-        mode: reader.value::<PermissionMode>(&permission, "mode")?,
-        wary: reader.value(&permission, "wary")?,
-        allow: reader.rules(&permission, "allow")?,
-        ask: reader.rules(&permission, "ask")?,
-        deny: reader.rules(&permission, "deny")?,
-        max_turns: reader.value::<u32>(&limits, "max_turns")?,
-        timeout: reader.duration(&limits, "timeout")?,
-        max_cost: reader.dollars(&limits, "max_cost")?,
-        sandbox: reader.value::<SandboxMode>(&sandbox, "mode")?,
-        network: reader.value::<Network>(&sandbox, "network")?,
-        writable: reader.paths(&sandbox, "writable")?,
-        readable: reader.paths(&sandbox, "readable")?,
+        models: ModelSettings {
+            default: reader.value::<String>(table, "model")?,
+            fallbacks: reader.value(table, "fallbacks")?.unwrap_or_default(),
+            aliases: reader.value(table, "aliases")?.unwrap_or_default(),
+            providers: providers::read(&reader, table)?,
+        },
+        permission: PermissionSettings {
+            mode: reader.value::<PermissionMode>(&permission, "mode")?,
+            wary: reader.value(&permission, "wary")?,
+            allow: reader.rules(&permission, "allow")?,
+            ask: reader.rules(&permission, "ask")?,
+            deny: reader.rules(&permission, "deny")?,
+        },
+        limits: LimitSettings {
+            max_turns: reader.value::<u32>(&limits, "max_turns")?,
+            timeout: reader.duration(&limits, "timeout")?,
+            max_cost: reader.dollars(&limits, "max_cost")?,
+        },
+        sandbox: SandboxSettings {
+            mode: reader.value::<SandboxMode>(&sandbox, "mode")?,
+            network: reader.value::<Network>(&sandbox, "network")?,
+            writable: reader.paths(&sandbox, "writable")?,
+            readable: reader.paths(&sandbox, "readable")?,
+        },
         external: external_agents::read(table, path)?,
         servers: servers(&reader, table)?,
         agents: agents(table, content, path),
@@ -289,7 +298,7 @@ mod tests {
         let content = "[providers.mine]\nbase_url = 'http://h/v1'\nwire = 'responses'\n\
                     [providers.mine.timeouts]\nfirst_byte = '10s'";
         let settings = text(content, Path::new("c.toml")).unwrap();
-        let mine = &settings.providers["mine"];
+        let mine = &settings.models.providers["mine"];
         assert_eq!(
             (mine.base_url.as_deref(), mine.wire),
             (Some("http://h/v1"), Some(super::super::WireName::Responses))

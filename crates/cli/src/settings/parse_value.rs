@@ -7,11 +7,11 @@ use std::{
 };
 
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::edit_distance;
 use rooftree_tools::PermissionRule;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::suggest::suggestion;
 use crate::rules;
 
 /// Reads values of one file.
@@ -137,4 +137,24 @@ pub(super) fn wrong(path: &Path, what: String) -> Problem {
         ErrorCode::InvalidConfig,
         format!("{}: {what}", path.display()),
     )
+}
+
+/// Suggests the known word nearest to a misspelt one, if any is near (edit distance).
+fn suggestion<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let most = written.chars().count().div_ceil(3);
+    edit_distance::nearest(written, known.iter().copied(), most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_understood_and_a_different_word_is_not() {
+        let known = ["model", "permission", "limits"];
+        assert_eq!(suggestion("modle", &known), Some("model"));
+        assert_eq!(suggestion("permision", &known), Some("permission"));
+        assert_eq!(suggestion("limit", &known), Some("limits"));
+        assert_eq!(suggestion("theme", &known), None);
+    }
 }

@@ -1,11 +1,13 @@
 //! Draws delegated agents: a tree while they work, one line each when they begin and end. Pure.
 
-use rooftree_protocol::{CallId, RunStatus, Timestamp, event::RunMode};
+use rooftree_protocol::{
+    CallId, RunStatus, Timestamp,
+    event::{RunMode, WaitReason},
+};
+use rooftree_view::{RunActivity, RunPhase, RunTreeView, TreeRun};
 use unicode_width::UnicodeWidthStr;
 
 use super::{
-    delegated_run::{DelegatedRun, DelegatedRunState},
-    delegated_run_list::DelegatedRunList,
     line::{StyledLine, TextStyle, prefix},
     run_text,
     sanitize::clean_line,
@@ -28,16 +30,18 @@ pub struct TreeLayout {
 struct Row<'a> {
     /// The lines that lead to it.
     stem: String,
-    agent: &'a DelegatedRun,
+    agent: &'a TreeRun,
 }
 
 /// Those some calls delegated to, and those below them.
 pub fn of_calls<'a>(
-    agents: &DelegatedRunList,
+    agents: &RunTreeView,
     calls: impl Iterator<Item = &'a CallId>,
     canvas: TreeLayout,
 ) -> Vec<StyledLine> {
-    let asked: Vec<&DelegatedRun> = calls.flat_map(|call| agents.of_call(call)).collect();
+    let asked: Vec<&TreeRun> = calls
+        .flat_map(|call| agents.started_by_call(call))
+        .collect();
     let mut rows = Vec::new();
     grow(agents, asked, "  ", &mut rows);
     draw(&rows, canvas)
@@ -45,7 +49,7 @@ pub fn of_calls<'a>(
 
 /// Some agents side by side, for background agents that no run waits for.
 pub fn beside<'a>(
-    agents: impl Iterator<Item = &'a DelegatedRun>,
+    agents: impl Iterator<Item = &'a TreeRun>,
     canvas: TreeLayout,
 ) -> Vec<StyledLine> {
     let rows: Vec<Row<'_>> = agents
@@ -58,8 +62,8 @@ pub fn beside<'a>(
 }
 
 fn grow<'a>(
-    agents: &'a DelegatedRunList,
-    siblings: Vec<&'a DelegatedRun>,
+    agents: &'a RunTreeView,
+    siblings: Vec<&'a TreeRun>,
     stem: &str,
     rows: &mut Vec<Row<'a>>,
 ) {
@@ -76,7 +80,7 @@ fn grow<'a>(
         });
         grow(
             agents,
-            agents.below(&agent.run).collect(),
+            agents.started_by_run(&agent.run).collect(),
             &format!("{stem}{below}"),
             rows,
         );
@@ -147,28 +151,57 @@ fn padded(text: &str, columns: usize) -> String {
     }
 }
 
-fn activity(agent: &DelegatedRun) -> String {
-    let what = match (&agent.state, agent.doing.is_empty()) {
-        (DelegatedRunState::Ended(status), true) => status.to_string(),
-        (_, true) => agent.title.clone(),
-        (_, false) => agent.doing.clone(),
+fn activity(agent: &TreeRun) -> String {
+    let doing = doing(agent);
+    let what = match (agent.status(), doing.is_empty()) {
+        (Some(status), true) => status.to_string(),
+        (None, true) => agent.title.clone(),
+        (_, false) => doing,
     };
-    if agent.mode == RunMode::Background && !agent.has_ended() {
+    if agent.mode() == RunMode::Background && !agent.has_ended() {
         format!("bg · {what}")
     } else {
         what
     }
 }
 
+/// The last tool it used, or what else it does; after its end, what came of it. Empty if nothing is known.
+fn doing(agent: &TreeRun) -> String {
+    if let Some(end) = &agent.end {
+        return match &end.error {
+            Some(problem) => problem.message.clone(),
+            None if end.is_refuted() => end.refutation(),
+            None => end.text.trim().lines().next().unwrap_or_default().into(),
+        };
+    }
+    match &agent.activity {
+        RunActivity::Starting => String::new(),
+        RunActivity::Thinking => "thinking".into(),
+        RunActivity::Answering => "answering".into(),
+        RunActivity::Calling { tool, title } => format!("{tool} {title}"),
+        RunActivity::Asking { tool, title } => format!("wants {tool} {title}"),
+        RunActivity::Waiting { detail } => detail.clone(),
+    }
+}
+
+/// How long it has taken up to now.
+fn milliseconds(agent: &TreeRun, now: Timestamp) -> u64 {
+    let so_far = now.since(agent.started_at).as_millis();
+    agent
+        .duration_ms()
+        .unwrap_or_else(|| u64::try_from(so_far).unwrap_or(u64::MAX))
+}
+
 /// How long, how many tokens, how much money.
-fn facts(agent: &DelegatedRun, now: Timestamp) -> [String; 3] {
-    let milliseconds = agent.milliseconds(now);
+fn facts(agent: &TreeRun, now: Timestamp) -> [String; 3] {
+    let milliseconds = milliseconds(agent, now);
     let time = if agent.has_ended() {
         milliseconds
     } else {
         milliseconds / 100 * 100
     };
-    let used = agent.usage.total();
+    let usage = agent.own_usage();
+    let used = usage.total();
     [
         run_text::duration(time),
         if used > 0 {
@@ -176,8 +209,8 @@ fn facts(agent: &DelegatedRun, now: Timestamp) -> [String; 3] {
         } else {
             String::new()
         },
-        if agent.usage.cost_usd > 0.0 {
-            run_text::money(&agent.usage)
+        if usage.cost_usd > 0.0 {
+            run_text::money(&usage)
         } else {
             String::new()
         },
@@ -205,28 +238,32 @@ fn in_columns(rows: &[[String; 3]]) -> Vec<String> {
         .collect()
 }
 
-fn icon(agent: &DelegatedRun, spinner: &'static str) -> (&'static str, TextStyle) {
-    match agent.state {
-        DelegatedRunState::Working => (spinner, TextStyle::Accent),
-        DelegatedRunState::Asking => ("?", TextStyle::Warning),
-        DelegatedRunState::Waiting => ("↻", TextStyle::Warning),
-        DelegatedRunState::Ended(RunStatus::Completed) if agent.verified == Some(false) => {
-            ("■", TextStyle::Warning)
-        }
-        DelegatedRunState::Ended(RunStatus::Completed) => ("✓", TextStyle::Good),
-        DelegatedRunState::Ended(RunStatus::Failed) => ("✗", TextStyle::Bad),
-        DelegatedRunState::Ended(_) => ("■", TextStyle::Warning),
+fn icon(agent: &TreeRun, spinner: &'static str) -> (&'static str, TextStyle) {
+    let status = match &agent.phase {
+        RunPhase::Ended { status } => status,
+        RunPhase::Waiting { reason, .. } => match reason {
+            WaitReason::Permission | WaitReason::Question => return ("?", TextStyle::Warning),
+            WaitReason::RateLimit | WaitReason::Retry => return ("↻", TextStyle::Warning),
+            WaitReason::Child => return (spinner, TextStyle::Accent),
+        },
+        RunPhase::Queued | RunPhase::Working => return (spinner, TextStyle::Accent),
+    };
+    match status {
+        RunStatus::Completed if agent.verified() == Some(false) => ("■", TextStyle::Warning),
+        RunStatus::Completed => ("✓", TextStyle::Good),
+        RunStatus::Failed => ("✗", TextStyle::Bad),
+        _ => ("■", TextStyle::Warning),
     }
 }
 
 /// An agent that began.
-pub fn began(agent: &DelegatedRun) -> StyledLine {
+pub fn began(agent: &TreeRun) -> StyledLine {
     let model = run_text::model(&agent.model);
     let line = StyledLine::of(TextStyle::Accent, "◌ ").with(TextStyle::Strong, &agent.agent);
     let line = line
         .with(TextStyle::Dim, format!(" {model}"))
         .with(TextStyle::Plain, format!("  {}", agent.title));
-    match agent.mode {
+    match agent.mode() {
         RunMode::Background => line.with(TextStyle::Dim, "  (background)"),
         RunMode::Verifying => line.with(TextStyle::Dim, "  (checks the work)"),
         _ => line,
@@ -234,7 +271,7 @@ pub fn began(agent: &DelegatedRun) -> StyledLine {
 }
 
 /// An agent that ended, below its call or on its own.
-pub fn ended(stem: &str, agent: &DelegatedRun) -> StyledLine {
+pub fn ended(stem: &str, agent: &TreeRun) -> StyledLine {
     let (icon, look) = icon(agent, "◌");
     let line = StyledLine::of(TextStyle::Dim, stem)
         .with(look, format!("{icon} "))
@@ -246,26 +283,25 @@ pub fn ended(stem: &str, agent: &DelegatedRun) -> StyledLine {
         line.with(TextStyle::Dim, format!(" {model}"))
     };
     let mut facts = Vec::new();
-    match agent.state {
-        DelegatedRunState::Ended(RunStatus::Completed) if agent.verified == Some(false) => {
-            facts.push(format!("not verified: {}", agent.doing));
+    match agent.status() {
+        Some(RunStatus::Completed) if agent.verified() == Some(false) => {
+            facts.push(format!("not verified: {}", doing(agent)));
         }
-        DelegatedRunState::Ended(RunStatus::Completed) => {}
-        DelegatedRunState::Ended(RunStatus::Failed) => {
-            facts.push(format!("failed: {}", agent.doing))
-        }
-        DelegatedRunState::Ended(status) => facts.push(status.to_string()),
-        _ => facts.push("goes on in background".to_owned()),
+        Some(RunStatus::Completed) => {}
+        Some(RunStatus::Failed) => facts.push(format!("failed: {}", doing(agent))),
+        Some(status) => facts.push(status.to_string()),
+        None => facts.push("goes on in background".to_owned()),
     }
     if agent.has_ended() {
-        if agent.turns > 0 {
-            facts.push(run_text::counted(agent.turns.into(), "turn"));
+        let (turns, calls) = (agent.total_turns(), agent.total_calls());
+        if turns > 0 {
+            facts.push(run_text::counted(turns.into(), "turn"));
         }
-        if agent.calls > 0 {
-            facts.push(run_text::counted(agent.calls.into(), "tool"));
+        if calls > 0 {
+            facts.push(run_text::counted(calls.into(), "tool"));
         }
         facts.extend(
-            self::facts(agent, agent.since)
+            self::facts(agent, agent.started_at)
                 .into_iter()
                 .filter(|fact| !fact.is_empty()),
         );
@@ -274,74 +310,4 @@ pub fn ended(stem: &str, agent: &DelegatedRun) -> StyledLine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::delegated_run_list::tests as given, *};
-
-    const CANVAS: TreeLayout = TreeLayout {
-        spinner: "◌",
-        now: Timestamp(13_000),
-        columns: 80,
-    };
-
-    fn drawn(agents: &DelegatedRunList, call: u128, columns: usize) -> Vec<String> {
-        let canvas = TreeLayout { columns, ..CANVAS };
-        of_calls(agents, [CallId::from_entropy(call)].iter(), canvas)
-            .iter()
-            .map(|line| line.paint(false).trim_end().to_owned())
-            .collect()
-    }
-
-    fn family() -> DelegatedRunList {
-        let mut agents = DelegatedRunList::default();
-        agents.take(&given::began(1, 0, RunMode::Parallel));
-        agents.take(&given::began(2, 1, RunMode::Foreground));
-        agents.take(&given::began(3, 1, RunMode::Background));
-        agents.take(&given::ended(2, RunStatus::Completed, "three issues"));
-        agents
-    }
-
-    #[test]
-    fn those_below_hang_from_the_one_who_asked() {
-        assert_eq!(
-            drawn(&family(), 1, 80),
-            [
-                "  └─ ◌ agent1     demo/script  look                             12.0 s",
-                "     ├─ ✓ agent2  demo/script  three issues                      1.2 s  1.0k tok",
-                "     └─ ◌ agent3  demo/script  bg · look                        12.0 s",
-            ]
-        );
-    }
-
-    #[test]
-    fn no_line_is_wider_than_the_terminal_and_the_name_stays() {
-        for columns in [20, 30, 40, 60, 120] {
-            let canvas = TreeLayout { columns, ..CANVAS };
-            for line in of_calls(&family(), [CallId::from_entropy(1)].iter(), canvas) {
-                assert!(line.width() <= columns, "{}", line.paint(false));
-                assert!(line.paint(false).contains("agent"), "{}", line.paint(false));
-            }
-        }
-        assert!(
-            !drawn(&family(), 1, 50)
-                .iter()
-                .any(|line| line.contains("demo/script")),
-            "the model goes first"
-        );
-    }
-
-    #[test]
-    fn each_agent_has_one_line_for_its_beginning_and_one_for_its_end() {
-        let mut agents = DelegatedRunList::default();
-        agents.take(&given::began(1, 0, RunMode::Background));
-        agents.take(&given::ended(1, RunStatus::Failed, ""));
-        let agent = &agents.all()[0];
-        assert_eq!(
-            began(agent).paint(false),
-            "◌ agent1 demo/script  look  (background)"
-        );
-        assert_eq!(
-            ended("", agent).paint(false),
-            "✗ agent1 demo/script  failed: it broke · 2 turns · 1 tool · 1.2 s · 1.0k tok"
-        );
-    }
-}
+pub mod tests;

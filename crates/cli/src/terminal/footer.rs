@@ -1,14 +1,11 @@
 //! The redrawn area below the output: running calls, agents at work, todos, the status line.
 
-use std::time::Instant;
-
-use rooftree_protocol::{CallId, Event, EventBody, RunId, Todo, event::ToolRecord};
+use rooftree_protocol::{CallId, Event, RunId, Timestamp};
 use rooftree_runtime::{Clock, SystemClock};
+use rooftree_view::{RunTreeView, TreeCall, TreeChange, TreeRun};
 
 use super::{
     agent_tree,
-    delegated_run::{DelegatedRun, DelegatedRunChange},
-    delegated_run_list::DelegatedRunList,
     line::{StyledLine, TextStyle},
     status::StatusLine,
     todos, tools,
@@ -23,30 +20,18 @@ const AGENTS_SHOWN: usize = 10;
 #[derive(Default)]
 pub struct LiveFooter {
     pub status: StatusLine,
-    pub todos: Vec<Todo>,
-    calls: Vec<FooterCall>,
-    agents: DelegatedRunList,
+    pub tree: RunTreeView,
     /// Agents that went on after their call had ended: each is told of once more when it ends.
     left: Vec<RunId>,
 }
 
-struct FooterCall {
-    call: CallId,
-    tool: String,
-    title: String,
-    since: Instant,
-    says: String,
-}
-
-impl FooterCall {
-    fn lines(&self, spinner: &str) -> Vec<StyledLine> {
-        let elapsed = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut lines = vec![tools::running(spinner, &self.tool, &self.title, elapsed)];
-        if !self.says.is_empty() {
-            lines.push(StyledLine::of(TextStyle::Dim, format!("  {}", self.says)));
-        }
-        lines
+fn call_lines(call: &TreeCall, spinner: &str, now: Timestamp) -> Vec<StyledLine> {
+    let elapsed = u64::try_from(now.since(call.started_at).as_millis()).unwrap_or(u64::MAX);
+    let mut lines = vec![tools::running(spinner, &call.tool, &call.title, elapsed)];
+    if !call.output.is_empty() {
+        lines.push(StyledLine::of(TextStyle::Dim, format!("  {}", call.output)));
     }
+    lines
 }
 
 impl LiveFooter {
@@ -59,11 +44,13 @@ impl LiveFooter {
         };
         let mut lines = self.call_lines(canvas);
         let beside = self
-            .agents
-            .at_work()
+            .tree
+            .delegated_at_work()
             .filter(|agent| !self.is_below_a_call(agent));
         let beside = shown(agent_tree::beside(beside, canvas));
-        for block in [beside, todos::lines(&self.todos)]
+        let root = self.tree.root().and_then(|root| self.tree.session(root));
+        let todos = root.map_or(&[][..], |session| session.todos.as_slice());
+        for block in [beside, todos::lines(todos)]
             .into_iter()
             .filter(|block| !block.is_empty())
         {
@@ -76,19 +63,19 @@ impl LiveFooter {
     /// The calls that run, and below them the agents they delegated to. Several that delegate are
     /// one block, so that those at work at the same time stand below each other.
     fn call_lines(&self, canvas: agent_tree::TreeLayout) -> Vec<StyledLine> {
-        let delegates = |call: &&FooterCall| self.agents.of_call(&call.call).next().is_some();
-        let (asking, alone): (Vec<&FooterCall>, Vec<&FooterCall>) =
-            self.calls.iter().partition(delegates);
+        let delegates = |call: &&TreeCall| self.tree.started_by_call(&call.call).next().is_some();
+        let (asking, alone): (Vec<&TreeCall>, Vec<&TreeCall>) =
+            self.running_calls().partition(delegates);
         let mut lines = Vec::new();
         for call in alone.iter().take(CALLS_SHOWN) {
-            lines.extend(call.lines(canvas.spinner));
+            lines.extend(call_lines(call, canvas.spinner, canvas.now));
         }
         if let Some(more @ 1..) = alone.len().checked_sub(CALLS_SHOWN) {
             lines.push(StyledLine::of(TextStyle::Dim, format!("  and {more} more")));
         }
         match asking.as_slice() {
             [] => {}
-            [one] => lines.extend(one.lines(canvas.spinner)),
+            [one] => lines.extend(call_lines(one, canvas.spinner, canvas.now)),
             several => lines.push(
                 StyledLine::of(TextStyle::Accent, format!("{} ", canvas.spinner)).with(
                     TextStyle::Strong,
@@ -97,57 +84,36 @@ impl LiveFooter {
             ),
         }
         let calls = asking.iter().map(|running| &running.call);
-        lines.extend(shown(agent_tree::of_calls(&self.agents, calls, canvas)));
+        lines.extend(shown(agent_tree::of_calls(&self.tree, calls, canvas)));
         lines
     }
 
+    /// The calls of the followed session that run.
+    fn running_calls(&self) -> impl Iterator<Item = &TreeCall> {
+        let runs = self.tree.root().map(|root| self.tree.runs_in(root));
+        runs.into_iter().flatten().flat_map(|run| &run.running)
+    }
+
     /// Whether an agent hangs in the tree of a call that runs.
-    fn is_below_a_call(&self, agent: &DelegatedRun) -> bool {
+    fn is_below_a_call(&self, agent: &TreeRun) -> bool {
         let Some(parent) = &agent.parent else {
             return false;
         };
-        let above = self
-            .agents
-            .all()
-            .iter()
-            .find(|above| above.run == parent.run);
-        self.calls.iter().any(|running| running.call == parent.call)
+        let above = self.tree.delegated().find(|above| above.run == parent.run);
+        self.running_calls()
+            .any(|running| running.call == parent.call)
             || above.is_some_and(|above| self.is_below_a_call(above))
     }
 
-    /// A call begins.
-    pub fn start_call(&mut self, call: &CallId, tool: &str, title: &str) {
-        self.status.doing = "working".into();
-        let (call, tool, title) = (call.clone(), tool.to_owned(), title.to_owned());
-        self.calls.push(FooterCall {
-            call,
-            tool,
-            title,
-            since: Instant::now(),
-            says: String::new(),
-        });
-    }
-
-    /// A call says something.
-    pub fn hear(&mut self, call: &CallId, text: &str) {
-        if let Some(running) = self.calls.iter_mut().find(|running| running.call == *call) {
-            running.says = text
-                .trim_end()
-                .lines()
-                .last()
-                .unwrap_or_default()
-                .to_owned();
-        }
+    /// Takes an event of the followed session in.
+    pub fn take(&mut self, event: &Event) {
+        self.tree.set_root(&event.session);
+        self.tree.apply(event);
     }
 
     /// A call ended: the lines that stay of the agents it delegated to.
-    pub fn end_call(&mut self, event: &Event, record: &ToolRecord) -> Vec<StyledLine> {
-        self.agents.apply_call_result(event, record);
-        self.calls.retain(|running| running.call != record.call);
-        if self.calls.is_empty() {
-            self.status.doing = "thinking".into();
-        }
-        let below = || self.agents.of_call(&record.call);
+    pub fn end_call(&mut self, call: &CallId) -> Vec<StyledLine> {
+        let below = || self.tree.started_by_call(call);
         self.left.extend(
             below()
                 .filter(|agent| !agent.has_ended())
@@ -160,17 +126,10 @@ impl LiveFooter {
 
     /// Takes an event of a delegated session; returns a line that stays if a background agent ended.
     pub fn take_delegated(&mut self, event: &Event) -> Option<StyledLine> {
-        if let EventBody::MessageCompleted(reply) = &event.body {
-            self.status.tokens += reply.usage.total();
-        }
-        let ended = match self.agents.take(event) {
-            Some((agent, DelegatedRunChange::Ended)) if self.left.contains(&agent.run) => {
-                Some(agent_tree::ended("", agent))
-            }
-            _ => None,
-        };
-        self.status.agents = self.agents.at_work().count();
-        ended
+        let has_ended = self.tree.apply(event) == TreeChange::Ended;
+        let run = event.run.as_ref().filter(|_| has_ended)?;
+        let agent = self.tree.run(run).filter(|_| self.left.contains(run))?;
+        Some(agent_tree::ended("", agent))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::{collections::VecDeque, io::Write};
 
-use rooftree_protocol::{Event, EventBody, event::WaitReason};
+use rooftree_protocol::{Event, EventBody};
+use rooftree_view::{ReplyPiece, StreamedReply};
 
 use super::{
     footer::LiveFooter,
@@ -25,8 +26,8 @@ pub struct LiveView<W> {
     detail: ViewDetail,
     cleaner: TextSanitizer,
     flow: LineWrapper,
-    /// The raw text of the reply that is coming, to tell whether pieces of it were missed.
-    streamed: String,
+    /// What was printed of the reply that is coming.
+    reply: StreamedReply,
     last: Block,
     foot: LiveFooter,
     /// Lines about others that wait until the text that is coming has ended.
@@ -55,7 +56,7 @@ impl<W: Write> LiveView<W> {
             detail,
             cleaner: TextSanitizer::default(),
             flow: LineWrapper::default(),
-            streamed: String::new(),
+            reply: StreamedReply::default(),
             last: Block::Nothing,
             foot: LiveFooter::default(),
             later: Vec::new(),
@@ -88,7 +89,6 @@ impl<W: Write> LiveView<W> {
     }
 
     fn print_text(&mut self, piece: &str) {
-        self.streamed.push_str(piece);
         let clean = self.cleaner.push(piece);
         let rows = self.flow.push(&clean, columns());
         self.print(
@@ -102,18 +102,18 @@ impl<W: Write> LiveView<W> {
         let rest = self.flow.finish().map(StyledLine::of_text);
         self.print(Block::Text, rest.into_iter().collect());
         self.cleaner = TextSanitizer::default();
-        self.streamed.clear();
+        self.reply.clear();
         let later = std::mem::take(&mut self.later);
         self.print(Block::Work, later);
     }
 
     /// The whole reply is known: whatever did not come in pieces is printed now.
     fn complete_text(&mut self, text: &str) {
-        match text.strip_prefix(self.streamed.as_str()) {
-            Some(missing) => self.print_text(missing),
-            None => {
+        match self.reply.whole(text) {
+            ReplyPiece::Rest(missing) => self.print_text(&missing),
+            ReplyPiece::Anew(text) => {
                 self.end_text();
-                self.print_text(text);
+                self.print_text(&text);
             }
         }
         self.end_text();
@@ -132,7 +132,7 @@ impl<W: Write> LiveView<W> {
         if !lines.is_empty() || self.last != Block::Nothing {
             lines.push(StyledLine::default());
         }
-        lines.push(self.foot.status.line(columns - ECHO));
+        lines.push(self.foot.status.line(&self.foot.tree, columns - ECHO));
         lines
             .into_iter()
             .map(|line| line.cut(columns - ECHO))
@@ -140,13 +140,9 @@ impl<W: Write> LiveView<W> {
     }
 
     fn remark(&mut self, event: &Event) {
-        if let EventBody::RunWaiting { reason, .. } = &event.body {
+        if let EventBody::RunWaiting { .. } = &event.body {
             // What had come of a reply that broke off will come again.
             self.end_text();
-            self.foot.status.doing = match reason {
-                WaitReason::Permission | WaitReason::Question => "waiting for you".into(),
-                _ => "waiting".into(),
-            };
         }
         let lines = run_text::remarks(event);
         if !lines.is_empty() {
@@ -157,34 +153,23 @@ impl<W: Write> LiveView<W> {
 
 impl<W: Write> TerminalView for LiveView<W> {
     fn show(&mut self, event: &Event) {
+        self.foot.take(event);
         match &event.body {
-            EventBody::RunStarted { model, .. } => {
-                self.foot.status.begin(&event.agent, model);
-                self.draw(&[]);
-            }
-            EventBody::MessageDelta { text } => {
-                self.foot.status.doing = "answering".into();
-                self.print_text(text);
-            }
-            EventBody::ThinkingDelta { .. } => self.foot.status.doing = "thinking".into(),
+            EventBody::RunStarted { .. }
+            | EventBody::ToolStarted { .. }
+            | EventBody::TodoUpdated { .. } => self.draw(&[]),
+            EventBody::MessageDelta { text } => match self.reply.delta(text) {
+                ReplyPiece::Rest(text) | ReplyPiece::Anew(text) => self.print_text(&text),
+            },
             EventBody::MessageCompleted(reply) => {
-                self.foot.status.turn += 1;
-                self.foot.status.tokens += reply.usage.total();
                 self.complete_text(&reply.text);
                 self.answer_shown = !reply.text.is_empty();
             }
-            EventBody::ToolStarted {
-                call, tool, title, ..
-            } => {
-                self.foot.start_call(call, tool, title);
-                self.draw(&[]);
-            }
-            EventBody::ToolOutput { call, text } => self.foot.hear(call, text),
             EventBody::ToolCompleted(record) => {
                 let room = (self.detail < ViewDetail::Full).then(columns);
                 let below = self
                     .foot
-                    .end_call(event, record)
+                    .end_call(&record.call)
                     .into_iter()
                     .map(|line| line.cut(columns()));
                 let lines = std::iter::once(tools::ended(record, room))
@@ -192,19 +177,13 @@ impl<W: Write> TerminalView for LiveView<W> {
                     .collect();
                 self.print(Block::Work, lines);
             }
-            EventBody::TodoUpdated { items } => {
-                self.foot.todos.clone_from(items);
-                self.draw(&[]);
-            }
-            // What is still drawn after this waits for agents in background.
-            EventBody::RunCompleted(_) => self.foot.status.doing = "waiting".into(),
             _ => self.remark(event),
         }
     }
 
     fn show_delegated(&mut self, event: &Event) {
         match self.foot.take_delegated(event) {
-            Some(line) if !self.streamed.is_empty() => self.later.push(line.cut(columns())),
+            Some(line) if !self.reply.is_empty() => self.later.push(line.cut(columns())),
             Some(line) => self.print(Block::Work, vec![line.cut(columns())]),
             None if matches!(event.body, EventBody::RunStarted { .. }) => self.draw(&[]),
             // Everything else is seen at the next tick: events come faster than people read.

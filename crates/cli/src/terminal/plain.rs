@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use rooftree_protocol::{Event, EventBody};
+use rooftree_view::{RunTreeView, TreeChange};
 
 use super::{
     agent_tree,
-    delegated_run::DelegatedRunChange,
-    delegated_run_list::DelegatedRunList,
     line::{StyledLine, TextStyle},
     run_text,
     sanitize::clean,
@@ -20,7 +19,7 @@ pub struct PlainView<W> {
     out: W,
     colours: bool,
     detail: ViewDetail,
-    agents: DelegatedRunList,
+    tree: RunTreeView,
     /// Whether the cursor stands behind a prompt: what comes next begins a row.
     at_prompt: bool,
 }
@@ -32,7 +31,7 @@ impl<W: Write> PlainView<W> {
             out,
             colours,
             detail,
-            agents: DelegatedRunList::default(),
+            tree: RunTreeView::default(),
             at_prompt: false,
         }
     }
@@ -76,6 +75,8 @@ impl PlainView<Vec<u8>> {
 
 impl<W: Write> TerminalView for PlainView<W> {
     fn show(&mut self, event: &Event) {
+        self.tree.set_root(&event.session);
+        self.tree.apply(event);
         if self.detail > ViewDetail::Remarks {
             let lines = self.lines_for(event);
             lines.iter().for_each(|line| self.print(line));
@@ -83,10 +84,12 @@ impl<W: Write> TerminalView for PlainView<W> {
     }
 
     fn show_delegated(&mut self, event: &Event) {
-        let lines = match self.agents.take(event) {
-            Some((agent, DelegatedRunChange::Began)) => vec![agent_tree::began(agent)],
-            Some((agent, DelegatedRunChange::Ended)) => vec![agent_tree::ended("", agent)],
-            Some((agent, DelegatedRunChange::Other)) => {
+        let change = self.tree.apply(event);
+        let agent = event.run.as_ref().and_then(|run| self.tree.run(run));
+        let lines = match (agent, change) {
+            (Some(agent), TreeChange::Began) => vec![agent_tree::began(agent)],
+            (Some(agent), TreeChange::Ended) => vec![agent_tree::ended("", agent)],
+            (Some(agent), TreeChange::Updated) => {
                 let named = |line| {
                     StyledLine::of(TextStyle::Strong, &agent.agent)
                         .with(TextStyle::Plain, ": ")
@@ -94,7 +97,7 @@ impl<W: Write> TerminalView for PlainView<W> {
                 };
                 run_text::remarks(event).into_iter().map(named).collect()
             }
-            None => Vec::new(),
+            _ => Vec::new(),
         };
         if self.detail > ViewDetail::Remarks {
             lines.iter().for_each(|line| self.print(line));

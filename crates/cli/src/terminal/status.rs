@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use rooftree_protocol::event::WaitReason;
+use rooftree_view::{RunActivity, RunPhase, RunTreeView, TreeRun};
+
 use super::{
     line::{StyledLine, TextStyle},
     run_text,
@@ -12,13 +15,6 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 /// What goes on, in one line.
 pub struct StatusLine {
     since: Instant,
-    agent: String,
-    model: String,
-    pub turn: u32,
-    pub tokens: u64,
-    /// Delegated runs at work.
-    pub agents: usize,
-    pub doing: String,
     pub ticks: usize,
 }
 
@@ -26,15 +22,33 @@ impl Default for StatusLine {
     fn default() -> Self {
         Self {
             since: Instant::now(),
-            agent: String::new(),
-            model: String::new(),
-            turn: 0,
-            tokens: 0,
-            agents: 0,
-            doing: "starting".into(),
             ticks: 0,
         }
     }
+}
+
+/// What the followed session does, in a word or two.
+fn doing(run: Option<&TreeRun>) -> &'static str {
+    let Some(run) = run else {
+        return "starting";
+    };
+    match (&run.phase, &run.activity) {
+        // What is still drawn after its end waits for agents in background.
+        (RunPhase::Ended { .. }, _) => "waiting",
+        (RunPhase::Waiting { reason, .. }, _) => match reason {
+            WaitReason::Permission | WaitReason::Question => "waiting for you",
+            _ => "waiting",
+        },
+        _ if !run.running.is_empty() => "working",
+        (_, RunActivity::Answering) => "answering",
+        _ => "thinking",
+    }
+}
+
+/// Tokens that the replies of all runs took.
+fn tokens(tree: &RunTreeView) -> u64 {
+    let used = tree.runs().iter().flat_map(|run| run.by_model.values());
+    used.map(|usage| usage.total()).sum()
 }
 
 impl StatusLine {
@@ -46,50 +60,41 @@ impl StatusLine {
             .unwrap_or("⠋")
     }
 
-    /// A run begins.
-    pub fn begin(&mut self, agent: &str, model: &str) {
-        self.agent = agent.to_owned();
-        self.model = run_text::model(model);
-        self.doing = "thinking".into();
-    }
-
     /// As much as fits; what is left out first is what people know anyway.
-    pub fn line(&self, columns: usize) -> StyledLine {
+    pub fn line(&self, tree: &RunTreeView, columns: usize) -> StyledLine {
         let spinner = self.spinner();
         let milliseconds =
             u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
-        let turns = if self.turn == 0 {
-            String::new()
-        } else {
-            run_text::counted(self.turn.into(), "turn")
+        let runs = || tree.root().into_iter().flat_map(|root| tree.runs_in(root));
+        let turns = match runs().map(|run| u64::from(run.turns)).sum() {
+            0 => String::new(),
+            count => run_text::counted(count, "turn"),
         };
-        let agents = match self.agents {
+        let agents = match tree.delegated_at_work().count() {
             0 => String::new(),
             count => format!("{} at work", run_text::counted(count as u64, "agent")),
         };
-        let used = if self.tokens == 0 {
-            String::new()
-        } else {
-            run_text::tokens(self.tokens)
+        let used = match tokens(tree) {
+            0 => String::new(),
+            count => run_text::tokens(count),
         };
         let time = run_text::duration(milliseconds);
-        let (doing, agent, model) = (
-            self.doing.as_str(),
-            self.agent.as_str(),
-            self.model.as_str(),
-        );
+        let last = runs().filter(|run| run.mode.is_some()).last();
+        let doing = doing(runs().last());
+        let agent = last.map_or("", |run| run.agent.as_str());
+        let model = last.map_or_else(String::new, |run| run_text::model(&run.first_model));
         let choices: [&[&str]; 5] = [
             &[
                 doing,
                 agent,
-                model,
+                &model,
                 &turns,
                 &agents,
                 &used,
                 &time,
                 "Ctrl-C stops",
             ],
-            &[doing, agent, model, &turns, &agents, &used, &time],
+            &[doing, agent, &model, &turns, &agents, &used, &time],
             &[doing, agent, &turns, &agents, &used, &time],
             &[doing, &agents, &time],
             &[doing, &time],

@@ -7,6 +7,7 @@ use std::{
 };
 
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::atomic_file;
 use serde::{Deserialize, Serialize};
 
 use super::content::ProjectContent;
@@ -51,13 +52,10 @@ impl TrustLedger {
         ledger
     }
 
-    /// Writes it, all or nothing.
+    /// Writes it, all or nothing, and durably: what was refused must not be trusted again.
     pub fn write(&self, path: &Path) -> Result<(), Problem> {
-        let draft = path.with_extension(format!("{}.draft", std::process::id()));
         let write = || {
-            fs::create_dir_all(path.parent().unwrap_or(path))?;
-            fs::write(&draft, serde_json::to_string_pretty(self)?)?;
-            fs::rename(&draft, path)?;
+            atomic_file::replace(path, serde_json::to_string_pretty(self)?.as_bytes())?;
             match fs::remove_file(old(path)) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),

@@ -44,9 +44,9 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
     ));
     let colours = environment.colours(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     if confirm::ask(&lines, "  use it? y/N › ", colours).await? {
-        super::give(environment, root, &content)
+        super::give(environment, root, &content).await
     } else {
-        super::refuse(environment, root, &content)
+        super::refuse(environment, root, &content).await
     }
 }
 

@@ -92,7 +92,7 @@ pub fn found(traces: &Traces) -> Vec<String> {
 /// Canaries nobody knows.
 fn unknown() -> Vec<SecretCanary> {
     generate_canaries(
-        include_str!("../../../runtime/tests/corpora/secret_shapes.txt"),
+        include_str!("../../../secrets/tests/corpora/secret_shapes.txt"),
         101,
     )
 }
@@ -100,7 +100,7 @@ fn unknown() -> Vec<SecretCanary> {
 /// Canaries the program has in its variables.
 fn known() -> Vec<SecretCanary> {
     generate_canaries(
-        include_str!("../../../runtime/tests/corpora/secret_shapes.txt"),
+        include_str!("../../../secrets/tests/corpora/secret_shapes.txt"),
         202,
     )
 }

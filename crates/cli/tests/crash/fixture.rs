@@ -112,6 +112,8 @@ impl Scene {
             cwd: self.work(),
             parent: None,
             connector_key: None,
+            account: Default::default(),
+            audit: None,
             at: SystemClock.now(),
         };
         wait(SessionStore::open(&store, row)).unwrap();

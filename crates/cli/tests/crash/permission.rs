@@ -7,7 +7,7 @@ use std::fs;
 
 use rooftree_protocol::{
     Answer, EventBody, InquiryResponse, Lane, Message, MessageId, Origin, Part, PermissionScope,
-    SessionId,
+    Principal, SessionId, Surface,
 };
 use rooftree_runtime::{Clock, SystemClock, inquiries};
 use rooftree_store::{InboxPost, Inquiry, SessionFilter, SqliteStore, prelude::*};
@@ -72,13 +72,12 @@ fn permit(scene: &Scene) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let kept = runtime.block_on(inquiries::answer(
-        &store,
-        &asked.id,
-        response,
-        "ann",
-        SystemClock.now(),
-    ));
+    let ann = Principal {
+        on_behalf_of: Some("ann".into()),
+        ..Principal::local_owner(Surface::Cli)
+    };
+    let answered = inquiries::by_person(response, &ann, SystemClock.now());
+    let kept = runtime.block_on(inquiries::answer(&store, &asked.id, answered));
     kept.unwrap();
 }
 

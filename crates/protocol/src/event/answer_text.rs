@@ -1,12 +1,14 @@
 //! The text of a run's answer: the last reply, with all pieces of it if the output limit cut it.
 
+use serde::{Deserialize, Serialize};
+
 use super::call_records::{ReplyRecord, StopReason};
 
 /// The answer of a run so far, folded from its replies.
 ///
 /// A reply that stops at the model's output limit is continued by the next one. All pieces together are
 /// the answer. They are joined without a separator, because the limit cuts in the middle of a word.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerText {
     text: String,
     /// Whether the last reply stopped at the output limit, so that the next one continues it.

@@ -1,4 +1,4 @@
-//! Journal records of runs: verdicts, compactions, waits, ends.
+//! Journal records of runs: verdicts, compactions, waits, ends, and what hooks said.
 
 use std::path::PathBuf;
 
@@ -280,4 +280,19 @@ pub enum NoticeLevel {
     Warning,
     /// Something failed.
     Error,
+}
+
+/// What hooks said at one point. What has no effect is not kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookNote {
+    /// At which point: `PostToolUse`, `Stop` …
+    pub point: String,
+    /// What it is about: the id of a call or of a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// Whether it keeps something from happening: a message is left out, a run does not end yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocks: bool,
+    /// In words. The model reads them, unless they are about a message that it does not get.
+    pub text: String,
 }

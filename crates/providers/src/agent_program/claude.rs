@@ -13,9 +13,8 @@ use super::{
     program::CLAUDE,
     program_rule::rules,
     program_start::ProgramStart,
-    reply_builder::{ProgramReplyBuilder, ReplyTextKind},
+    reply_builder::{ProgramReplyBuilder, ReplyTextKind, title_of},
     tool_grant::{ToolGrant, ToolMapping, choose, row},
-    tool_title::title_of,
 };
 use crate::Workplace;
 

@@ -12,9 +12,8 @@ use super::{
     errors,
     program::CODEX,
     program_start::ProgramStart,
-    reply_builder::{ProgramReplyBuilder, ReplyTextKind},
+    reply_builder::{ProgramReplyBuilder, ReplyTextKind, title_of},
     tool_grant::{ToolGrant, ToolMapping, choose, note_unreached, row},
-    tool_title::title_of,
 };
 use crate::Workplace;
 

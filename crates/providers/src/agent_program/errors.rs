@@ -2,6 +2,7 @@
 
 use rooftree_process::{ExitReason, FinishedProcess};
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::shorten::shorten;
 
 use super::AgentProgram;
 use crate::Error;
@@ -41,7 +42,7 @@ pub(super) fn classify_message(
         "unrecognized option",
         "unknown flag",
     ]) {
-        return ProgramFailure::UnknownVersion(shortened(message));
+        return ProgramFailure::UnknownVersion(shorten(message, COMPLAINT_CHARS));
     }
     let is_login = says(&[
         "not logged in",
@@ -55,7 +56,11 @@ pub(super) fn classify_message(
         "context_length_exceeded",
         "context window",
     ]);
-    let text = format!("{}: {}", program.executable, shortened(message));
+    let text = format!(
+        "{}: {}",
+        program.executable,
+        shorten(message, COMPLAINT_CHARS)
+    );
     ProgramFailure::Provider(match status.or_else(|| status_in(message)) {
         Some(401 | 403) => logged_out(program, message),
         _ if is_login => logged_out(program, message),
@@ -86,7 +91,7 @@ pub(super) fn classify_exit(
             "{} {} without its last record. {}",
             program.executable,
             words_for(ending),
-            shortened(complaint.trim())
+            shorten(complaint.trim(), COMPLAINT_CHARS)
         ))),
     }
 }
@@ -106,7 +111,7 @@ pub(super) fn logged_out(program: &AgentProgram, message: &str) -> Error {
     Error::Unauthorized(format!(
         "{} says: {}; {}",
         program.executable,
-        shortened(message),
+        shorten(message, COMPLAINT_CHARS),
         program.login
     ))
 }
@@ -149,14 +154,6 @@ pub(super) fn no_retry_after_tools(program: &AgentProgram, error: Error) -> Erro
         "{} failed after it had used its tools, so it is not asked again by itself: {error}",
         program.executable
     ))
-}
-
-/// The beginning of an error message that may be long.
-fn shortened(message: &str) -> String {
-    match message.char_indices().nth(COMPLAINT_CHARS) {
-        Some((at, _)) => format!("{}…", message.get(..at).unwrap_or_default()),
-        None => message.to_owned(),
-    }
 }
 
 /// Parses an HTTP status from a message that begins with it or says `status NNN`.

@@ -232,6 +232,25 @@ impl ProgramReplyBuilder {
     }
 }
 
+/// Title of a tool call, for people: the most descriptive field of its input, or the whole input.
+pub(super) fn title_of(input: &Value) -> String {
+    const TELLING: [&str; 9] = [
+        "command",
+        "file_path",
+        "path",
+        "notebook_path",
+        "pattern",
+        "url",
+        "query",
+        "description",
+        "prompt",
+    ];
+    let told = TELLING
+        .iter()
+        .find_map(|name| input.get(name).and_then(Value::as_str));
+    told.map_or_else(|| input.to_string(), str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,6 @@
 //! Finds the first difference between a recorded request and a new one, with both sides shown.
 
+use rooftree_stdx::shorten::shorten;
 use serde_json::Value;
 
 /// Characters shown before the first difference of two texts, and from there on.
@@ -62,13 +63,7 @@ fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else {
         return "nothing".to_owned();
     };
-    let text = value.to_string();
-    let piece: String = text.chars().take(BEFORE + AFTER).collect();
-    if piece.len() < text.len() {
-        piece + "…"
-    } else {
-        piece
-    }
+    shorten(&value.to_string(), BEFORE + AFTER)
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use rooftree_protocol::Usage;
 use serde::{Deserialize, Serialize};
 
-use super::ModelProfile;
-
 /// Context windows below this many tokens are too small for all tools with their schemas.
 const SMALL_WINDOW: u64 = 16_000;
 
@@ -170,6 +168,17 @@ impl ModelPrice {
             ..usage
         }
     }
+}
+
+/// Request profile of a model: how it is prompted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelProfile {
+    /// With all tools, by the API's native tool calls.
+    #[default]
+    Full,
+    /// With few tools, described and called in plain text.
+    Lean,
 }
 
 #[cfg(test)]

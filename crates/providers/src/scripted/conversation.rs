@@ -82,11 +82,3 @@ pub(crate) fn replies_to(request: &ModelRequest, counts: impl Fn(&str) -> bool) 
         .filter(|(asked, reply)| is_reply(reply) && !is_reply(asked) && counts(&text(asked)));
     u32::try_from(answered.count()).unwrap_or(u32::MAX)
 }
-
-/// At most so many characters; what is left out is shown by `…`.
-pub(crate) fn shorten(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
-}

@@ -1,9 +1,11 @@
 //! Error of a script that has no answer, with a suggestion for the missing entry.
 
+use rooftree_stdx::shorten::shorten;
+
 use crate::{Error, ModelMessage, ModelRequest};
 
 use super::{
-    conversation::{last_text, replies, shorten},
+    conversation::{last_text, replies},
     script::CompiledScript,
 };
 

@@ -10,12 +10,15 @@ use minijinja::{
     value::{Serde, Value},
 };
 use regex::Regex;
+use rooftree_stdx::shorten::shorten;
 
 /// Registers our filters in addition to the built-in ones.
 pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_filter("line", line);
     environment.add_filter("first_line", |text: &str| line(text, 1));
-    environment.add_filter("cut", cut);
+    environment.add_filter("cut", |text: &str, characters: usize| {
+        shorten(text, characters)
+    });
     environment.add_filter("basename", basename);
     environment.add_filter("json", json);
     let patterns = RegexCache::default();
@@ -37,11 +40,6 @@ fn line(text: &str, number: i64) -> Value {
         _ => text.lines().rev().nth(place - 1),
     };
     found.map_or(Value::UNDEFINED, Value::from)
-}
-
-/// At most so many characters; what is left out is shown by `…`.
-fn cut(text: &str, characters: usize) -> String {
-    super::conversation::shorten(text, characters)
 }
 
 /// The part after the last slash.

@@ -1,6 +1,7 @@
 //! Compiles the templates of a script once, and renders them.
 
 use minijinja::{Environment, UndefinedBehavior, Value};
+use rooftree_stdx::shorten::shorten;
 
 use super::{
     entry::InputTemplate,
@@ -191,12 +192,5 @@ fn complain(passage: &ScriptText, error: &minijinja::Error) -> ScriptError {
         .lines()
         .nth(error.line().unwrap_or(1).saturating_sub(1))
         .unwrap_or_default();
-    ScriptError::new(
-        place,
-        format!(
-            "template `{}`: {reason}",
-            super::conversation::shorten(line, 80)
-        ),
-    )
-    .fix(variables())
+    ScriptError::new(place, format!("template `{}`: {reason}", shorten(line, 80))).fix(variables())
 }

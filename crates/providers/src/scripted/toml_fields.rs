@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rooftree_stdx::edit_distance;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -231,13 +232,7 @@ fn article(value: &DeValue<'_>) -> String {
 /// Suggestion: the known word closest to a misspelt one, if any is close.
 fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let allowed = (word.chars().count() / 3).clamp(1, 3);
-    let close = known
-        .iter()
-        .map(|candidate| (distance(word, candidate), *candidate))
-        .min();
-    let close = close
-        .filter(|(letters, _)| *letters <= allowed)
-        .map(|(_, candidate)| candidate);
+    let close = edit_distance::nearest(word, known.iter().copied(), allowed);
     close.or_else(|| {
         known
             .iter()
@@ -246,43 +241,9 @@ fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     })
 }
 
-/// Edit distance of two words: letters to add, remove or change.
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.chars().enumerate() {
-        let mut left = index + 1;
-        let mut diagonal = index;
-        for (slot, other) in row.iter_mut().skip(1).zip(&to) {
-            let above = *slot;
-            let changed = diagonal + usize::from(letter != *other);
-            left = changed.min(above + 1).min(left + 1);
-            diagonal = above;
-            *slot = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = index + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_distance_counts_single_letters() {
-        for (from, to, letters) in [
-            ("text", "text", 0),
-            ("txt", "text", 1),
-            ("tool", "tols", 2),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(distance(from, to), letters, "{from} to {to}");
-        }
-    }
 
     #[test]
     fn a_likely_word_is_named_and_an_unlikely_one_is_not() {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use rooftree_protocol::{Event, EventBody};
+use rooftree_stdx::shorten::shorten;
 
 /// Characters of what an event says that are shown.
 const SHOWN: usize = 96;
@@ -127,10 +128,7 @@ fn event_line(event: &Event) -> String {
     let said = serde_json::to_value(&event.body).ok();
     let said = said.and_then(|mut body| body.get_mut("data").map(serde_json::Value::take));
     let said = said.map_or_else(String::new, |data| flat(&data.to_string()));
-    let mut shown: String = said.chars().take(SHOWN).collect();
-    if shown.len() < said.len() {
-        shown.push('…');
-    }
+    let shown = shorten(&said, SHOWN);
     format!("{:<10} {:<20} {shown}", event.agent, event.body.name())
 }
 

@@ -9,16 +9,17 @@ use futures::StreamExt;
 use rooftree::{
     EventBody, Runtime, SqliteStore, Store,
     protocol::{
-        BlobId, Command, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
+        BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
         Timestamp,
     },
     testing::say,
 };
 use rooftree_store::{
-    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
-    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
-    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
-    SessionStore, TaskRow, TaskStore, verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
+    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -98,7 +99,7 @@ impl InboxStore for Interrupted {
         fn post(post: InboxPost) -> Pending<PostReceipt>;
         fn post_to_living(post: InboxPost) -> Pending<PostReceipt>;
         fn waiting(session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
-        fn put_command(session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
+        fn put_command(session: &SessionId, row: CommandRow) -> Pending<()>;
         fn take_commands(claim: &Claim) -> Pending<Vec<CommandRow>>;
     }
 }
@@ -117,7 +118,7 @@ impl TaskStore for Interrupted {
         fn put_task(task: TaskRow) -> Pending<()>;
         fn put_output(task: &str, piece: OutputPiece) -> Pending<()>;
         fn task(id: &str) -> Pending<Option<TaskRow>>;
-        fn tasks(session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
+        fn tasks(filter: TaskFilter) -> Pending<Vec<TaskRow>>;
         fn output(task: &str, after: u64) -> Pending<Vec<OutputPiece>>;
         fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
         fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
@@ -127,8 +128,10 @@ impl TaskStore for Interrupted {
 
 impl RowStore for Interrupted {
     passed_on! {
-        fn put_rule(rule: RuleRow) -> Pending<i64>;
-        fn remove_rule(number: i64) -> Pending<bool>;
+        fn put_rule(rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64>;
+        fn remove_rule(number: i64, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn add_audit(entry: AuditEntry) -> Pending<i64>;
+        fn audit(tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
         fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn act(
             record_cancelled(agent, rest, "cancelled: steered");
             return Ok(None);
         }
-        if let Some(end) = agent.ending.take() {
+        if let Some(end) = agent.inbox.end_reason.take() {
             rest.push_front(call);
             record_cancelled(agent, rest, "[cancelled]");
             return Ok(Some(end));
@@ -48,7 +48,7 @@ pub(super) async fn act(
             }
             CheckedCall::Ended => {
                 rest.push_front(call);
-                agent.ending.take()
+                agent.inbox.end_reason.take()
             }
             CheckedCall::Ready(first) => {
                 let calls = together(agent, first, &mut rest, &mut said).await?;

@@ -10,12 +10,14 @@ use rooftree_protocol::{
 use rooftree_providers::{
     Error as ProviderError, Model, ModelMessage, ModelReply, ModelRequest, ReplyChunk,
 };
+use rooftree_secrets::StreamRedactor;
+use rooftree_stdx::shorten::shorten_first_line;
 
 use super::{
     AgentActor, budget, journal::JournalCommit, limits::RunEndReason, prompt, retry,
     retry::RetryState, strict,
 };
-use crate::{Error, rate_limiter::RequestPermit, secrets::StreamRedactor};
+use crate::{Error, rate_limiter::RequestPermit};
 
 /// Outcome of one attempt.
 pub(super) enum ModelAttempt {
@@ -33,7 +35,7 @@ pub(super) enum ReplyAudience {
 
 /// Asks until there is a reply, which is kept; or says how the run ends without one.
 pub(super) async fn ask(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
-    let model = match &agent.model {
+    let model = match &agent.model.chosen {
         Ok(model) => model.clone(),
         Err(problem) => return Ok(Some(RunEndReason::Failed(problem.clone()))),
     };
@@ -220,7 +222,7 @@ async fn load_media(agent: &mut AgentActor) -> Result<(), Error> {
     let mut room = agent.resolved.limits.media_bytes;
     let mut media = HashMap::new();
     for blob in agent.history.images().iter().rev() {
-        let known = agent.media.get(blob).cloned();
+        let known = agent.model.media.get(blob).cloned();
         let bytes = match known {
             Some(bytes) => Some(bytes),
             None => agent
@@ -237,9 +239,12 @@ async fn load_media(agent: &mut AgentActor) -> Result<(), Error> {
         room = left;
         media.insert(blob.clone(), bytes);
     }
-    if media.len() != agent.media.len() || media.keys().any(|blob| !agent.media.contains_key(blob))
+    if media.len() != agent.model.media.len()
+        || media
+            .keys()
+            .any(|blob| !agent.model.media.contains_key(blob))
     {
-        agent.media = Arc::new(media);
+        agent.model.media = Arc::new(media);
     }
     Ok(())
 }
@@ -256,11 +261,11 @@ fn replies_in(request: &ModelRequest) -> usize {
 /// Keeps a whole reply. Its calls get ids of ours: providers' own may repeat.
 fn record_reply(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
     let estimate = prompt::estimate(agent);
-    agent.window.calibrate(estimate, reply.usage.input);
-    agent.refusals = 0;
-    if !reply.dropped.is_empty() && reply.dropped != agent.dropped {
+    agent.model.window.calibrate(estimate, reply.usage.input);
+    agent.model.refusals = 0;
+    if !reply.dropped.is_empty() && reply.dropped != agent.model.dropped {
         let message = format!("{} does not get {}", model.choice, reply.dropped.join(", "));
-        agent.dropped.clone_from(&reply.dropped);
+        agent.model.dropped.clone_from(&reply.dropped);
         let code = "not_carried_over".into();
         agent.note(EventBody::Notice {
             level: NoticeLevel::Info,
@@ -285,8 +290,8 @@ fn record_reply(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
         },
     );
     let (used, limit) = (
-        agent.window.tokens(prompt::estimate(agent)),
-        agent.window.limit,
+        agent.model.window.tokens(prompt::estimate(agent)),
+        agent.model.window.limit,
     );
     agent.say(EventBody::ContextUsage { used, limit });
 }
@@ -315,7 +320,7 @@ fn record(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
         _ => None,
     });
     let text: String = texts.collect();
-    let snippet = (!text.trim().is_empty()).then(|| super::take::shortened(&text, 120));
+    let snippet = (!text.trim().is_empty()).then(|| shorten_first_line(&text, 120));
     let ModelReply {
         parts,
         stop,

@@ -69,7 +69,7 @@ pub(super) async fn run(
         match batch.step(agent, used).await? {
             BatchStep::On => {}
             BatchStep::Done => {
-                agent.inner.end();
+                agent.calls.nested.end();
                 // The call that asked these questions has ended without waiting for the answer.
                 tool_questions::withdraw(agent, batch.asked).await?;
                 hook_points::after_tools(agent, used.get(before..).unwrap_or_default()).await?;
@@ -80,7 +80,7 @@ pub(super) async fn run(
     };
     stop.cancel();
     batch.wind_up(agent, &end).await?;
-    agent.inner.end();
+    agent.calls.nested.end();
     Ok(Some(end))
 }
 
@@ -104,10 +104,10 @@ impl CallBatch {
                 self.look(agent).await?;
                 return Ok(ended.map_or(BatchStep::On, BatchStep::Ended));
             }
-            wish = agent.tool_questions.next() => {
+            wish = agent.calls.questions.next() => {
                 tool_questions::put(agent, wish, &mut self.asked).await?;
                 // A hook was asked first, and something may have come meanwhile.
-                return Ok(agent.ending.take().map_or(BatchStep::On, BatchStep::Ended));
+                return Ok(agent.inbox.end_reason.take().map_or(BatchStep::On, BatchStep::Ended));
             }
             () = too_late => self.look(agent).await?,
             () = left => self.look(agent).await?,
@@ -117,10 +117,10 @@ impl CallBatch {
                 result::record_result(agent, &call, output, since, None);
             }
             // Last: a command that sends nested calls without end keeps nothing else waiting.
-            request = agent.inner.next(at_once) => {
+            request = agent.calls.nested.next(at_once) => {
                 let ready = self.inner.hear(agent, request).await?;
                 self.begin(agent, ready.into_iter().collect()).await?;
-                return Ok(agent.ending.take().map_or(BatchStep::On, BatchStep::Ended));
+                return Ok(agent.inbox.end_reason.take().map_or(BatchStep::On, BatchStep::Ended));
             }
         }
         Ok(BatchStep::On)
@@ -251,7 +251,7 @@ fn pass(agent: &AgentActor, one: &PreparedCall) -> Option<CallToken> {
     match agent
         .context
         .call_socket
-        .admit(&one.call.id, agent.inner.entrance(), chance)
+        .admit(&one.call.id, agent.calls.nested.entrance(), chance)
     {
         Ok(mut pass) => {
             pass.way_back.visible.push(exposed.directory().to_owned());

@@ -27,10 +27,9 @@ fn spent(agent: &AgentActor) -> f64 {
         .filter_map(|task| task.share)
         .sum();
     set_aside
-        + agent
-            .history
-            .run()
-            .map_or(0.0, |run| run.usage.cost_usd + run.delegated.cost_usd)
+        + agent.history.run().map_or(0.0, |run| {
+            run.progress.usage.cost_usd + run.progress.delegated.cost_usd
+        })
 }
 
 /// Says that the run must end, and why, if the next question does not fit its budget.
@@ -39,12 +38,13 @@ pub(super) fn exhausted(agent: &mut AgentActor, model: &Model) -> Option<RunEndR
     let run = agent.history.run()?;
     let spent = spent(agent);
     let answer = run
+        .progress
         .usage
         .output
-        .checked_div(u64::from(run.turns))
+        .checked_div(u64::from(run.progress.turns))
         .unwrap_or(FIRST_ANSWER);
     let question = Usage {
-        input: agent.window.tokens(prompt::estimate(agent)),
+        input: agent.model.window.tokens(prompt::estimate(agent)),
         output: answer,
         ..Usage::default()
     };

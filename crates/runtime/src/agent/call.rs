@@ -8,15 +8,20 @@ use std::{
 use rooftree_protocol::{
     CallId, Effect, EventBody, Outcome, Part, Repeat, RunId, ToolCall, event::ToolRecord,
 };
+use rooftree_secrets::StreamRedactor;
 use rooftree_tools::{
     CallReach, SandboxConfig, Tool, ToolContext, tool::ProgressCallback, toolset::ToolLookup,
 };
+use rooftree_workspace::copied_from;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{AgentActor, journal::EventPublisher};
 use crate::{
-    SecretRedactor, caller::Caller, memory, post_turn::PostTurn, secrets::StreamRedactor, workspace,
+    SecretRedactor,
+    caller::{Caller, CallerRights},
+    memory,
+    post_turn::PostTurn,
 };
 
 /// A call that passed every check but the last.
@@ -69,9 +74,9 @@ pub(super) fn context(
         cancel,
         caller: called_by(agent, one, turn),
         way_back: None,
-        views: agent.views.clone(),
+        views: agent.calls.file_views.clone(),
         todos: agent.history.todos(),
-        ask: agent.tool_questions.inquirer(call),
+        ask: agent.calls.questions.inquirer(call),
         sandbox: Some(confining(agent)),
         progress: progress(agent, call),
         blobs: Arc::new(move |id| {
@@ -89,11 +94,12 @@ pub(super) fn confining(agent: &AgentActor) -> SandboxConfig {
     let options = &agent.context.options;
     let confinement = agent.confinement();
     let cwd = &agent.session.cwd;
-    let copy = workspace::copied_from(cwd, &options.workspaces);
+    let copy = copied_from(cwd, &options.agents.workspaces);
     let shared = shared(agent, copy.is_some()).into();
     let confining = options
+        .rights
         .sandbox
-        .with(confinement, agent.policy.unreadable(cwd));
+        .with(confinement, agent.rights.policy.unreadable(cwd));
     SandboxConfig {
         shared,
         copy,
@@ -112,15 +118,16 @@ fn shared(agent: &AgentActor, is_in_copy: bool) -> Vec<PathBuf> {
         .map(|skill| skill.directory.clone());
     let memory = memory::directory(
         &agent.resolved.definition,
-        &options.memory,
+        &options.agents.memory,
         &agent.session.cwd,
     );
     let temporary = options
+        .rights
         .sandbox
         .scratch
         .as_ref()
         .map(|place| place.join(agent.session.id.as_str()));
-    let copies = Some(options.workspaces.directory.clone()).filter(|_| !is_in_copy);
+    let copies = Some(options.agents.workspaces.directory.clone()).filter(|_| !is_in_copy);
     skills
         .chain(memory)
         .chain(temporary)
@@ -194,15 +201,22 @@ pub(super) fn caller(agent: &AgentActor, run: RunId, delegations: usize) -> Call
         run,
         resolved: agent.resolved.clone(),
         project_context: agent.project_context.clone(),
-        policy: agent.policy.clone(),
-        confinement: agent.confinement(),
-        outside: agent.history.outside().is_some(),
-        has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
+        rights: CallerRights {
+            policy: agent.rights.policy.clone(),
+            confinement: agent.confinement(),
+            outside: agent.history.outside().is_some(),
+            has_entered_plan: agent.history.mode().is_some_and(|changed| !changed.is_wish),
+        },
         is_directed: agent
             .history
             .run()
-            .is_some_and(|run| run.is_directed && run.turns == 1),
-        model: agent.model.as_ref().ok().map(|model| model.choice.clone()),
+            .is_some_and(|run| run.is_directed && run.progress.turns == 1),
+        model: agent
+            .model
+            .chosen
+            .as_ref()
+            .ok()
+            .map(|model| model.choice.clone()),
         mandate: agent.mandate.clone(),
         reply_at: agent.history.reply_at(),
         delegations,

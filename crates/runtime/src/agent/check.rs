@@ -4,7 +4,9 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
-use rooftree_tools::{PolicyRequest, PolicyVerdict, toolset::ToolLookup};
+use rooftree_tools::{
+    PolicyRequest, PolicyVerdict, declared, tool_info::ToolOffer, toolset::ToolLookup,
+};
 use serde_json::Value;
 
 use super::{
@@ -17,7 +19,6 @@ use crate::{
     Error,
     effective_rights::{self, CallRuling},
     hooks::{self, HookAnswer},
-    resolved_agent::{ONLY_ABOVE, ONLY_FIRST},
 };
 
 /// Outcome of the checks of a call.
@@ -25,7 +26,7 @@ pub(super) enum CheckedCall {
     Ready(PreparedCall),
     Ask(PreparedCall, String),
     Refused(Box<ToolRecord>),
-    /// Nothing: the run must end first, and `agent.ending` says how.
+    /// Nothing: the run must end first, and `agent.inbox.end_reason` says how.
     Ended,
 }
 
@@ -52,7 +53,12 @@ fn check(agent: &AgentActor, call: &ToolCall) -> CheckedCall {
         effect,
         cwd: &agent.session.cwd,
     };
-    let ruling = effective_rights::judge(&agent.policy, &confining(agent), tool.as_ref(), &about);
+    let ruling = effective_rights::judge(
+        &agent.rights.policy,
+        &confining(agent),
+        tool.as_ref(),
+        &about,
+    );
     let CallRuling { reach, verdict, .. } = ruling;
     let (call, permitted) = (call.clone(), String::new());
     let mut prepared = PreparedCall {
@@ -142,7 +148,10 @@ fn judged(agent: &AgentActor, checked: CheckedCall, answer: HookAnswer) -> Check
 }
 
 fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
-    let exists = matches!(agent.context.options.tools.find(name), ToolLookup::Tool(_));
+    let exists = matches!(
+        agent.context.options.tools.all.find(name),
+        ToolLookup::Tool(_)
+    );
     let there_are = agent.resolved.toolset.names().join(", ");
     if let Some(words) = not_inside(agent, name) {
         return (ErrorCode::ToolNotAllowed, words);
@@ -162,21 +171,19 @@ fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
 
 /// The error for a tool that only agents further up have.
 fn not_inside(agent: &AgentActor, name: &str) -> Option<String> {
-    let ToolLookup::Tool(tool) = agent.context.options.tools.find(name) else {
+    let ToolLookup::Tool(tool) = agent.context.options.tools.all.find(name) else {
         return None;
     };
     let name = tool.spec().name.as_str();
     agent.mandate.as_ref()?;
-    if ONLY_ABOVE.contains(&name) {
-        Some(format!(
+    match declared(name).offer {
+        ToolOffer::AboveDepthLimit => Some(format!(
             "{name} is not available inside a sub-agent. Do the work yourself, or say in your answer what another agent should do."
-        ))
-    } else if ONLY_FIRST.contains(&name) {
-        Some(format!(
+        )),
+        ToolOffer::FirstAgent => Some(format!(
             "{name} is not available inside a sub-agent. Decide by yourself, or ask in your answer."
-        ))
-    } else {
-        None
+        )),
+        _ => None,
     }
 }
 

@@ -13,6 +13,7 @@ use rooftree_protocol::{
     message::text_of,
 };
 use rooftree_providers::{MediaBytes, Model, ModelMessage, ModelRequest, ToolChoice};
+use rooftree_stdx::shorten::shorten;
 
 use super::{
     AgentActor, History,
@@ -45,7 +46,7 @@ pub(super) async fn compact(
     squeeze: CompactionStep,
 ) -> Result<Option<RunEndReason>, Error> {
     if hook_points::puts_off(agent, squeeze).await? {
-        return Ok(agent.ending.take());
+        return Ok(agent.inbox.end_reason.take());
     }
     match squeeze {
         CompactionStep::Summarise => return summarise(agent).await,
@@ -75,21 +76,21 @@ pub(super) async fn compact(
 
 async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
     let messages = agent.history.messages();
-    let cut = cut_at(&messages, agent.window.limit / 4);
+    let cut = cut_at(&messages, agent.model.window.limit / 4);
     let (older, kept) = (
         messages.get(..cut).unwrap_or_default(),
         messages.len() - cut,
     );
     let request = request_left_out(&agent.history, messages.get(cut..).unwrap_or_default());
     let (mut summary, mut usage) = (String::new(), Usage::none());
-    for slice in slices(older, agent.window.limit.saturating_mul(2)) {
+    for slice in slices(older, agent.model.window.limit.saturating_mul(2)) {
         match summary_of(agent, &summary, &slice).await? {
             SummaryOutcome::Text(text, cost) => {
-                summary = shortened(&text, SUMMARY_CHARS);
+                summary = shorten(&text, SUMMARY_CHARS);
                 usage += cost;
             }
             SummaryOutcome::Not => {
-                summary = shortened(&format!("{summary}\n{}", extract(&slice)), SUMMARY_CHARS)
+                summary = shorten(&format!("{summary}\n{}", extract(&slice)), SUMMARY_CHARS)
             }
             SummaryOutcome::Ended(end) => return Ok(Some(end)),
         }
@@ -202,14 +203,14 @@ fn slices(messages: &[Arc<ModelMessage>], chars: u64) -> Vec<String> {
 
 fn as_text(message: &ModelMessage) -> String {
     match message {
-        ModelMessage::User(parts) => format!("USER: {}\n", shortened(&text_of(parts), READ_CHARS)),
+        ModelMessage::User(parts) => format!("USER: {}\n", shorten(&text_of(parts), READ_CHARS)),
         ModelMessage::Results(results) => results
             .iter()
             .map(|result| {
                 format!(
                     "RESULT ({:?}): {}\n",
                     result.outcome,
-                    shortened(&result.text(), READ_CHARS / 4)
+                    shorten(&result.text(), READ_CHARS / 4)
                 )
             })
             .collect(),
@@ -219,12 +220,12 @@ fn as_text(message: &ModelMessage) -> String {
 
 fn reply_part_as_text(part: &ReplyPart) -> String {
     match part {
-        ReplyPart::Text { text } => format!("AGENT: {}\n", shortened(text, READ_CHARS)),
+        ReplyPart::Text { text } => format!("AGENT: {}\n", shorten(text, READ_CHARS)),
         ReplyPart::Call(call) => {
             format!(
                 "CALL {} {}\n",
                 call.tool,
-                shortened(&call.input.to_string(), READ_CHARS / 8)
+                shorten(&call.input.to_string(), READ_CHARS / 8)
             )
         }
         ReplyPart::Thinking { .. } | ReplyPart::Opaque { .. } => String::new(),
@@ -235,7 +236,7 @@ fn reply_part_as_text(part: &ReplyPart) -> String {
 fn extract(slice: &str) -> String {
     slice
         .lines()
-        .map(|line| shortened(line, 160))
+        .map(|line| shorten(line, 160))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -251,7 +252,7 @@ async fn summary_of(
     so_far: &str,
     slice: &str,
 ) -> Result<SummaryOutcome, Error> {
-    let Ok(model) = agent.model.clone() else {
+    let Ok(model) = agent.model.chosen.clone() else {
         return Ok(SummaryOutcome::Not);
     };
     let request = request(&model, &agent.session.id, so_far, slice);
@@ -296,12 +297,5 @@ fn request(model: &Model, session: &SessionId, so_far: &str, slice: &str) -> Mod
         session: session.clone(),
         attempt: 0,
         workplace: Arc::default(),
-    }
-}
-
-fn shortened(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

@@ -63,8 +63,8 @@ pub(crate) fn decide(
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
     let (turns, identical) = history
         .run()
-        .map_or((0, 0), |run| (run.turns, run.identical));
-    let cut_off = history.run().map_or(0, |run| run.cut_off);
+        .map_or((0, 0), |run| (run.progress.turns, run.reply.identical));
+    let cut_off = history.run().map_or(0, |run| run.reply.cut_off);
     if turns > limits.max_turns {
         // The one turn more, which was for saying how far it got.
         return NextStep::End(RunEndReason::MaxTurns);
@@ -102,7 +102,10 @@ pub(crate) fn decide(
 /// End of a run that was to make one call: as the call ended.
 fn made(history: &History) -> RunEndReason {
     let (outcome, words) = match history.run() {
-        Some(run) => (run.last_outcome.unwrap_or(Outcome::Done), run.text.as_str()),
+        Some(run) => (
+            run.progress.last_outcome.unwrap_or(Outcome::Done),
+            run.reply.text.as_str(),
+        ),
         None => (Outcome::Done, ""),
     };
     let code = match outcome {
@@ -229,7 +232,7 @@ mod tests {
         let made = [called.clone(), vec![result("a")]].concat();
         assert_eq!(next(made.clone()), NextStep::End(RunEndReason::Completed));
         assert_eq!(
-            folded(&made).run().map(|run| run.text.as_str()),
+            folded(&made).run().map(|run| run.reply.text.as_str()),
             Some("result of a")
         );
         let mut failed = result("a");

@@ -29,43 +29,62 @@ use crate::MessageMark;
 pub struct History {
     /// What messages of the runtime are marked with.
     mark: MessageMark,
-    /// Shared with the request that is under way, so that a turn costs the same however long
-    /// the conversation is. Requests are gone before something is added; if one is not, it
-    /// keeps what it had.
-    messages: Arc<Vec<Arc<ModelMessage>>>,
-    /// Calls of the last reply, until all have results.
-    open: Vec<OpenToolCall>,
-    /// Calls made from inside those that are under way: the model reads nothing of them.
-    inner: Vec<OpenToolCall>,
-    last_stop: Option<StopReason>,
+    conversation: ConversationState,
+    calls: ReplyCalls,
     run: Option<RunView>,
     todos: Arc<[Todo]>,
-    estimate: u64,
-    images: Vec<BlobId>,
     taken: LanePositions,
-    /// The last request to the agent; kept whatever is compacted.
-    request: Option<Arc<ModelMessage>>,
+    tasks: KnownTasks,
     shrunk: u32,
     /// Whether the last reply was checked.
     checked: bool,
-    /// What people said since the last reply.
-    prompts: Vec<(MessageId, Arc<ModelMessage>)>,
-    /// What hooks said about calls, until all of these have results.
-    aside: Vec<Part>,
     /// The number of the last reply.
     reply_at: u64,
     /// The first thing from outside that the model has read: a web page, what a server said.
     outside: Option<String>,
     /// How much may happen without asking, if that was changed.
     mode: Option<ChangedMode>,
+}
+
+/// What the model reads.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ConversationState {
+    /// Shared with the request that is under way, so that a turn costs the same however long
+    /// the conversation is. Requests are gone before something is added; if one is not, it
+    /// keeps what it had.
+    messages: Arc<Vec<Arc<ModelMessage>>>,
+    /// Estimated tokens of the messages.
+    estimate: u64,
+    images: Vec<BlobId>,
+    /// The last request to the agent; kept whatever is compacted.
+    request: Option<Arc<ModelMessage>>,
+    /// What people said since the last reply.
+    prompts: Vec<(MessageId, Arc<ModelMessage>)>,
+}
+
+/// The last reply, and the calls it asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ReplyCalls {
+    /// Calls of the last reply, until all have results.
+    open: Vec<OpenToolCall>,
+    /// Calls made from inside those that are under way: the model reads nothing of them.
+    nested: Vec<OpenToolCall>,
+    /// What hooks said about calls, until all of these have results.
+    hook_texts: Vec<Part>,
+    last_stop: Option<StopReason>,
+}
+
+/// Tasks of the session, by what the conversation knows of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct KnownTasks {
     /// Tasks that were started and of whose end nothing was told.
-    tasks: Vec<TaskNote>,
+    open: Vec<TaskNote>,
     /// The mandates of the runs that started those tasks: the result of one starts a run with the same rights.
-    task_mandates: Vec<TaskMandate>,
+    mandates: Vec<TaskMandate>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
     told: Vec<RunId>,
     /// Tasks of whose end the conversation knows.
-    heard: BTreeSet<RunId>,
+    ended: BTreeSet<RunId>,
 }
 
 /// The mandate of the run that started a task.
@@ -133,12 +152,12 @@ impl History {
                 ..
             } => {
                 self.close_open("forked here");
-                self.inner.clear();
+                self.calls.nested.clear();
                 self.run = None;
                 self.taken = LanePositions::default();
                 // They will be told to the session that started them.
-                (self.tasks, self.told) = (Vec::new(), Vec::new());
-                self.task_mandates.clear();
+                (self.tasks.open, self.tasks.told) = (Vec::new(), Vec::new());
+                self.tasks.mandates.clear();
             }
             EventBody::SessionCleared {
                 reason: ClearReason::Asked,
@@ -158,9 +177,9 @@ impl History {
                 self.close_open(INTERRUPTED);
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
-                    (run.title, run.policy, run.began) =
+                    (run.title, run.rights.policy, run.rights.initial_policy) =
                         (title.clone(), policy.clone(), policy.clone());
-                    run.bounds.clone_from(bounds);
+                    run.rights.bounds.clone_from(bounds);
                     run
                 });
             }
@@ -171,7 +190,7 @@ impl History {
                 ..
             } => {
                 self.taken.note(*lane, *position);
-                self.told.retain(|told| told != task);
+                self.tasks.told.retain(|told| told != task);
             }
             EventBody::MessageUser {
                 message,
@@ -226,7 +245,7 @@ impl History {
             EventBody::RunCompleted(end) => {
                 self.charge_mandates(end);
                 self.close_open(INTERRUPTED);
-                self.inner.clear();
+                self.calls.nested.clear();
                 self.run = None;
             }
             _ => {}

@@ -54,13 +54,13 @@ impl HookState {
 
 /// Whether any hook is registered for this point.
 fn wants(agent: &AgentActor, point: HookPoint) -> bool {
-    agent.context.options.hooks.wants(point)
+    agent.context.options.agents.hooks.wants(point)
         || agent.resolved.hooks.iter().any(|hook| hook.point == point)
 }
 
 /// Whether there are hooks at all.
 fn is_any(agent: &AgentActor) -> bool {
-    !agent.context.options.hooks.hooks.is_empty() || !agent.resolved.hooks.is_empty()
+    !agent.context.options.agents.hooks.hooks.is_empty() || !agent.resolved.hooks.is_empty()
 }
 
 fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload {
@@ -73,7 +73,7 @@ fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload 
         agent: agent.session.agent.clone(),
         depth: agent.depth(),
         cwd: agent.session.cwd.clone(),
-        mode: agent.policy.mode,
+        mode: agent.rights.policy.mode,
         names: Vec::new(),
         call: None,
         details: if let Value::Object(details) = details {
@@ -84,7 +84,7 @@ fn payload(agent: &AgentActor, point: HookPoint, details: Value) -> HookPayload 
     }
 }
 
-/// Asks, and waits for the answer. None if the run must end first; `agent.ending` says how.
+/// Asks, and waits for the answer. None if the run must end first; `agent.inbox.end_reason` says how.
 async fn ask_hooks(
     agent: &mut AgentActor,
     payload: HookPayload,
@@ -121,6 +121,7 @@ fn chosen(agent: &AgentActor, payload: &HookPayload) -> (Vec<ConfiguredHook>, Ve
     let all = agent
         .context
         .options
+        .agents
         .hooks
         .hooks
         .iter()
@@ -132,7 +133,12 @@ fn chosen(agent: &AgentActor, payload: &HookPayload) -> (Vec<ConfiguredHook>, Ve
 
 /// Context that this agent's hooks run in: sandboxed as it is.
 fn run_context(agent: &AgentActor) -> HookRunContext {
-    agent.context.options.hooks.run_context(confining(agent))
+    agent
+        .context
+        .options
+        .agents
+        .hooks
+        .run_context(confining(agent))
 }
 
 fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, payload: &HookPayload) {
@@ -159,7 +165,7 @@ fn in_background(agent: &AgentActor, hooks: Vec<ConfiguredHook>, payload: &HookP
     });
 }
 
-/// Waits for something, unless the run must end first: then `agent.ending` says how.
+/// Waits for something, unless the run must end first: then `agent.inbox.end_reason` says how.
 async fn unless_interrupted<T>(
     agent: &mut AgentActor,
     work: impl Future<Output = T>,
@@ -172,7 +178,7 @@ async fn unless_interrupted<T>(
             done = &mut work => return Ok(Some(done)),
         };
         if let Some(end) = agent.apply_interruption(came)? {
-            agent.ending = Some(end);
+            agent.inbox.end_reason = Some(end);
             return Ok(None);
         }
     }
@@ -184,7 +190,7 @@ fn apply_hook_answer(agent: &mut AgentActor, answer: &HookAnswer) {
         agent.note(notice(NoticeLevel::Warning, "hook", words.clone()));
     }
     if let Some(why) = &answer.stops {
-        agent.ending = Some(stopped(why));
+        agent.inbox.end_reason = Some(stopped(why));
     }
 }
 

@@ -14,7 +14,7 @@ use rooftree_protocol::{
 use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter};
 
 use super::{AgentActor, hook_points, journal::JournalCommit, limits::RunEndReason};
-use crate::{Error, runtime_context::ApprovalSource};
+use crate::{Error, runtime_options::ApprovalSource};
 
 /// Something to be asked.
 pub(super) struct NewInquiry {
@@ -40,7 +40,7 @@ pub(super) enum InquiryOutcome {
 
 /// Whether there is a client that can be asked.
 pub(super) fn is_possible(agent: &AgentActor) -> bool {
-    agent.context.options.approvals != ApprovalSource::Nobody
+    agent.context.options.rights.approvals != ApprovalSource::Nobody
 }
 
 /// Asks, unless that was done before.
@@ -48,7 +48,7 @@ pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), 
     let is_asked = agent
         .history
         .run()
-        .is_some_and(|run| run.asked.iter().any(|asked| asked.id == ask.id));
+        .is_some_and(|run| run.waits.asked.iter().any(|asked| asked.id == ask.id));
     if is_asked {
         return Ok(());
     }
@@ -128,6 +128,7 @@ pub(super) async fn settle(
     rules: Vec<RuleRow>,
     reason: WaitReason,
 ) -> Result<(), Error> {
+    let who = sender(agent, id, &outcome).await?;
     let words = match &outcome {
         EventBody::PermissionResolved { answer, by, .. } => {
             format!("{:?} by {by}", answer.decision).to_lowercase()
@@ -147,6 +148,7 @@ pub(super) async fn settle(
     agent.append(JournalCommit {
         bodies: vec![outcome, EventBody::RunResumed { reason }],
         run: agent.run_id(),
+        who,
         rules,
         posts,
         ..JournalCommit::default()
@@ -154,10 +156,26 @@ pub(super) async fn settle(
     agent.journal.barrier().await?;
     rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
     if has_rules {
-        agent.context.saved_rules.forget();
+        agent.context.caches.saved_rules.forget();
         agent.renew_policy().await?;
     }
     Ok(())
+}
+
+/// The person whose answer this outcome is; none if it was settled without one.
+async fn sender(
+    agent: &AgentActor,
+    id: &str,
+    outcome: &EventBody,
+) -> Result<crate::signals::Sender, Error> {
+    let (EventBody::PermissionResolved { by, .. } | EventBody::QuestionAnswered { by, .. }) =
+        outcome
+    else {
+        return Ok(None);
+    };
+    let answered = agent.context.store().answered(id).await?;
+    let answered = answered.filter(|answered| answered.by == *by);
+    Ok(answered.and_then(|answered| answered.who))
 }
 
 /// Deadline (timeout) of an inquiry.
@@ -174,6 +192,7 @@ async fn foreground(agent: &AgentActor) -> Result<Option<SessionId>, Error> {
         return Ok(None);
     }
     let filter = SessionFilter {
+        tenant: Some(agent.session.account.tenant.clone()),
         foreground: true,
         limit: 1,
         ..SessionFilter::default()

@@ -19,10 +19,10 @@ pub(super) enum Interruption {
 impl AgentActor {
     /// Resolves when something breaks in. Dropping it loses nothing.
     pub(super) fn interruption(&self) -> BoxFuture<'static, Interruption> {
-        let (signals, closing) = (self.signals.clone(), self.context.closing.clone());
+        let (signals, closing) = (self.inbox.signals.clone(), self.context.closing.clone());
         let left = limits::time_left(
             self.context.now(),
-            self.awake_since,
+            self.inbox.awake_since,
             &self.history,
             &self.resolved.limits,
         );
@@ -61,17 +61,22 @@ impl AgentActor {
     ) -> Result<Option<RunEndReason>, Error> {
         match signal {
             AgentSignal::Mail => {
-                self.has_news = true;
-                self.at_hand.forget();
+                self.inbox.has_boundary_mail = true;
+                self.inbox.prefetched.forget();
             }
-            AgentSignal::Cancel(None) => return Ok(Some(RunEndReason::Cancelled)),
-            AgentSignal::Cancel(Some(run)) if self.run_id().as_ref() == Some(&run) => {
+            AgentSignal::Cancel(None, who) => {
+                self.inbox.sender = who;
+                return Ok(Some(RunEndReason::Cancelled));
+            }
+            AgentSignal::Cancel(Some(run), who) if self.run_id().as_ref() == Some(&run) => {
+                self.inbox.sender = who;
                 return Ok(Some(RunEndReason::Cancelled));
             }
             // It may still be in the mail.
-            AgentSignal::Cancel(Some(run)) => self.unwanted.push(run),
-            AgentSignal::Clear => {
-                self.clear_asked = true;
+            AgentSignal::Cancel(Some(run), _) => self.inbox.runs_to_cancel.push(run),
+            AgentSignal::Clear(who) => {
+                self.inbox.clear_requested = true;
+                self.inbox.sender = who;
                 return Ok(Some(RunEndReason::Cancelled));
             }
             AgentSignal::StopProcess(process) => self.stop_process(process),
@@ -86,7 +91,7 @@ impl AgentActor {
         mandate: Option<&Mandate>,
         run: &RunId,
     ) -> Result<McpAgentTools, Error> {
-        let (context, signals) = (self.context.clone(), self.signals.clone());
+        let (context, signals) = (self.context.clone(), self.inbox.signals.clone());
         let agent = self.session.agent.clone();
         let offered = context.server_tools(&agent, mandate);
         tokio::pin!(offered);
@@ -97,14 +102,14 @@ impl AgentActor {
                 signal = signals.next() => signal,
             };
             let is_about_run = match &signal {
-                AgentSignal::Cancel(about) => about.as_ref().is_none_or(|about| about == run),
-                AgentSignal::Clear => true,
+                AgentSignal::Cancel(about, _) => about.as_ref().is_none_or(|about| about == run),
+                AgentSignal::Clear(_) => true,
                 AgentSignal::Mail | AgentSignal::StopProcess(_) | AgentSignal::Broken(_) => false,
             };
             self.apply_signal(signal)?;
             if is_about_run {
-                self.unwanted.retain(|unwanted| unwanted != run);
-                self.unwanted.push(run.clone());
+                self.inbox.runs_to_cancel.retain(|unwanted| unwanted != run);
+                self.inbox.runs_to_cancel.push(run.clone());
                 return Ok(McpAgentTools::default());
             }
         }
@@ -112,7 +117,7 @@ impl AgentActor {
 
     fn stop_process(&self, process: rooftree_protocol::ProcessId) {
         let (processes, session) = (
-            self.context.options.processes.clone(),
+            self.context.options.tools.processes.clone(),
             self.session.id.clone(),
         );
         self.context.task_tracker.spawn(async move {

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Command, Event, EventBody, Lane, RunId, Session};
+use rooftree_protocol::{Event, EventBody, Lane, Principal, RunId, Session};
 use rooftree_store::{AppendBatch, Claim, InboxPost, Inquiry, Pending, RuleRow, TaskRow};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -32,6 +32,8 @@ pub(crate) struct JournalCommit {
     /// What comes before all else. Not in any run: the one a fork's parent was in is not the fork's.
     pub(crate) opening: Option<EventBody>,
     pub(crate) bodies: Vec<EventBody>,
+    /// Who sent the command that led to these events; none if none did.
+    pub(crate) who: Option<Box<Principal>>,
     pub(crate) taken: Vec<(Lane, u64)>,
     pub(crate) done: Vec<(Lane, u64)>,
     /// The run these events belong to.
@@ -168,6 +170,7 @@ impl Journal {
             let event = self.publisher.event(run, body);
             events.push(Arc::new(Event {
                 id: Some(number),
+                who: event.who.or_else(|| commit.who.clone()),
                 ..event
             }));
         }
@@ -306,7 +309,7 @@ impl JournalWorker {
 
     /// Another process wrote something: maybe a command for this agent, maybe mail.
     async fn listen(&self) {
-        self.context.saved_rules.forget();
+        self.context.caches.saved_rules.forget();
         let commands = self
             .context
             .store()
@@ -314,14 +317,7 @@ impl JournalWorker {
             .await
             .unwrap_or_default();
         for row in commands {
-            let signal = match row.command {
-                Command::Cancel { run, .. } => AgentSignal::Cancel(run),
-                Command::Delete { .. } => AgentSignal::Cancel(None),
-                Command::Clear { .. } => AgentSignal::Clear,
-                Command::StopProcess { process, .. } => AgentSignal::StopProcess(process),
-                _ => AgentSignal::Mail,
-            };
-            let _ = self.signals.send(signal);
+            let _ = self.signals.send(AgentSignal::of(row));
         }
         let _ = self.signals.send(AgentSignal::Mail);
         // Several commits in a row are one piece of news.

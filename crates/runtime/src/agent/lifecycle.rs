@@ -8,7 +8,9 @@ use rooftree_protocol::{
 };
 use rooftree_store::{ClaimOutcome, ClaimedSession, Pending};
 
-use super::{AgentActor, history::History, hook_points, limits, recovery, run, settle, take};
+use super::{
+    AgentActor, JournalCommit, history::History, hook_points, limits, recovery, run, settle, take,
+};
 use crate::{
     Error,
     runtime_context::{LEASE, RuntimeContext, SessionAction},
@@ -98,11 +100,8 @@ async fn forward_signals(
     signals: &SignalQueue,
 ) -> Result<(), Error> {
     while let Some(signal) = signals.try_next() {
-        if let Some(command) = signal.command(session) {
-            context
-                .store()
-                .put_command(session, command, context.now())
-                .await?;
+        if let Some(row) = signal.command(session, context.now()) {
+            context.store().put_command(session, row).await?;
         }
     }
     Ok(())
@@ -135,16 +134,13 @@ async fn wake(
     } else if claimed.session.head > 0 {
         tasks::settle_left(context, &claimed.session.id).await?;
     }
-    context.saved_rules.expect(claimed.rules);
+    context.caches.saved_rules.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
     let mut agent = AgentActor::new(context.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) if is_foreign(&agent) => {
             for row in left {
-                context
-                    .store()
-                    .put_command(&agent.session.id, row.command, row.at)
-                    .detach();
+                context.store().put_command(&agent.session.id, row).detach();
             }
             forward_signals(context, &agent.session.id, signals).await
         }
@@ -166,7 +162,7 @@ fn is_foreign(agent: &AgentActor) -> bool {
         .context
         .takes_all
         .load(std::sync::atomic::Ordering::Relaxed);
-    agent.history.run().is_some() && !agent.signals.is_own() && !takes_all
+    agent.history.run().is_some() && !agent.inbox.signals.is_own() && !takes_all
 }
 
 /// Another process may have posted after the last check and before the claim was released. It was told that an agent
@@ -204,12 +200,13 @@ impl AgentActor {
         loop {
             if let Some(run) = self.history.run() {
                 if let Some(at) = self
-                    .unwanted
+                    .inbox
+                    .runs_to_cancel
                     .iter()
                     .position(|unwanted| *unwanted == run.id)
                 {
-                    self.unwanted.swap_remove(at);
-                    self.ending = Some(limits::RunEndReason::Cancelled);
+                    self.inbox.runs_to_cancel.swap_remove(at);
+                    self.inbox.end_reason = Some(limits::RunEndReason::Cancelled);
                 }
                 let end = run::run(self).await?;
                 if end == limits::RunEndReason::Paused {
@@ -219,10 +216,16 @@ impl AgentActor {
             }
             self.apply_pending_signals()?;
             // A cancel that came after the run had ended has nothing to end.
-            self.ending = None;
-            if std::mem::take(&mut self.clear_asked) {
-                self.note(EventBody::SessionCleared {
-                    reason: ClearReason::Asked,
+            self.inbox.end_reason = None;
+            if std::mem::take(&mut self.inbox.clear_requested) {
+                let who = self.inbox.sender.take();
+                self.append(JournalCommit {
+                    bodies: vec![EventBody::SessionCleared {
+                        reason: ClearReason::Asked,
+                    }],
+                    run: self.run_id(),
+                    who,
+                    ..JournalCommit::default()
                 });
                 hook_points::cleared(self);
                 self.journal.barrier().await?;
@@ -233,8 +236,8 @@ impl AgentActor {
             }
             // No client has seen this run yet: a pending signal to stop is meant for another one.
             self.apply_pending_signals()?;
-            if !self.clear_asked {
-                self.ending = None;
+            if !self.inbox.clear_requested {
+                self.inbox.end_reason = None;
             }
             rooftree_store::failpoint::reach("mail.taken");
         }
@@ -242,12 +245,13 @@ impl AgentActor {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<RestOutcome, Error> {
-        let (context, signals, history) = (self.context, self.signals, self.history);
+        let (context, signals, history) = (self.context, self.inbox.signals, self.history);
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {
                 context
                     .options
+                    .tools
                     .processes
                     .stop_session_processes(&self.session.id)
                     .await;

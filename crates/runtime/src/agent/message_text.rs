@@ -8,6 +8,7 @@ use rooftree_protocol::{
     event::{HookNote, ToolRecord, Verdict},
     reserved_tags::escape_tags,
 };
+use rooftree_stdx::xml::escape_attribute;
 
 use crate::MessageMark;
 
@@ -156,7 +157,7 @@ fn tagged(
     text: &str,
     mark: &MessageMark,
 ) -> String {
-    let clean = |text: &str| plain(&escaped(text), mark);
+    let clean = |text: &str| plain(&escape_attribute(text), mark);
     let about: String = about
         .iter()
         .map(|(name, value)| format!(" {name}=\"{}\"", clean(value)))
@@ -169,13 +170,6 @@ fn tagged(
     format!(
         "<system_message origin=\"{origin}\" kind=\"{kind}\"{about}{id}>{text}</system_message>"
     )
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 /// A text as it is, except that no tag of the runtime can begin or end in it.
@@ -198,6 +192,7 @@ mod tests {
             context: None,
             mandate: None,
             call: None,
+            who: None,
             at: Timestamp(0),
         }
     }

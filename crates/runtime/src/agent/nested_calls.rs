@@ -152,7 +152,7 @@ impl NestedPermissions {
             return Ok(None);
         }
         let most = agent.resolved.limits.inner_calls;
-        if agent.inner.count(&inside) > most {
+        if agent.calls.nested.count(&inside) > most {
             // Not even recorded: a command that sends requests without end must not fill the journal.
             let words = format!(
                 "limit_reached: one call may make {most} calls from inside (limits.inner_calls)"
@@ -161,7 +161,7 @@ impl NestedPermissions {
             return Ok(None);
         }
         let id = CallId::from_entropy(agent.context.entropy());
-        agent.inner.callers.push(NestedCaller {
+        agent.calls.nested.callers.push(NestedCaller {
             call: id.clone(),
             answer,
         });
@@ -370,7 +370,7 @@ fn permitted_or_refused(
             words,
         ),
         PermissionOutcome::Ended(end) => {
-            agent.ending.get_or_insert(end);
+            agent.inbox.end_reason.get_or_insert(end);
             cancelled(&one.call, "[cancelled]")
         }
     };

@@ -157,7 +157,7 @@ async fn answered_by_hooks(
     reason: &str,
 ) -> Result<Option<PermissionOutcome>, Error> {
     let answer = hook_points::permission(agent, one, reason).await?;
-    if let Some(end) = agent.ending.take() {
+    if let Some(end) = agent.inbox.end_reason.take() {
         return Ok(Some(PermissionOutcome::Ended(end)));
     }
     if let Some(why) = answer.refusal() {
@@ -280,6 +280,7 @@ async fn resolve(
 /// Whether an ask rule is the reason to ask the user.
 fn is_ask_rule(agent: &AgentActor, reason: &str) -> bool {
     agent
+        .rights
         .policy
         .ask
         .iter()
@@ -298,7 +299,7 @@ pub(super) fn is_asked_by_mode(agent: &AgentActor, one: &PreparedCall, reason: &
         effect: one.effect,
         cwd,
     };
-    let verdict = agent.policy.explain_at(&about, &one.reach);
+    let verdict = agent.rights.policy.explain_at(&about, &one.reach);
     // Private places are no mode's to allow, so no hook's either.
     let is_modes = verdict
         .steps
@@ -334,7 +335,7 @@ fn remembered_rule(
         }
         PermissionScope::Once => return Vec::new(),
         PermissionScope::Session => RuleScope::Session(agent.root()),
-        PermissionScope::Project => RuleScope::Project(saved_rules::project(&agent.home)),
+        PermissionScope::Project => RuleScope::Project(saved_rules::project(&agent.rights.home)),
         PermissionScope::Always => RuleScope::Always,
     };
     let kind = match answer.decision {

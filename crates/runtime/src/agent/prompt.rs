@@ -32,10 +32,10 @@ pub(crate) fn system(
     let options = &context.options;
     let from = PromptInputs {
         project_context: project_context.clone(),
-        agents: options.definitions.edition(),
+        agents: options.agents.definitions.edition(),
         memory: memory::excerpt(
             &resolved.definition,
-            &options.memory,
+            &options.agents.memory,
             cwd,
             resolved.limits.memory_bytes,
         ),
@@ -46,12 +46,12 @@ pub(crate) fn system(
             definition: &resolved.definition,
             tools: &resolved.specs,
             exposed: resolved.exposed.as_ref(),
-            definitions: &options.definitions,
+            definitions: &options.agents.definitions,
             project_context: &from.project_context,
             memory: from.memory.clone(),
             cwd: &from.cwd,
             mark: &options.mark,
-            denied: options.policy.unreadable_paths(&from.cwd),
+            denied: options.rights.policy.unreadable_paths(&from.cwd),
         };
         let text = sections.text();
         let estimate = estimated(&text, &resolved.specs);
@@ -70,7 +70,7 @@ pub(super) fn request(
         model: model.choice.model.clone(),
         effort: model.choice.effort,
         agent: agent.resolved.name.clone(),
-        system: agent.prompt.text.clone(),
+        system: agent.model.prompt.text.clone(),
         messages: if is_last_word {
             with_last_word(agent)
         } else {
@@ -84,7 +84,7 @@ pub(super) fn request(
         },
         schema: None,
         max_output: model.output.map(|most| most.min(MAX_OUTPUT)),
-        media: agent.media.clone(),
+        media: agent.model.media.clone(),
         session: agent.session.id.clone(),
         attempt,
         workplace: Arc::new(workplace(agent)),
@@ -96,12 +96,12 @@ pub(super) fn workplace(agent: &AgentActor) -> Workplace {
     let written =
         |rules: &[rooftree_tools::PermissionRule]| rules.iter().map(ToString::to_string).collect();
     let rules = CallRules {
-        allow: written(&agent.policy.allow),
-        deny: written(&agent.policy.deny),
+        allow: written(&agent.rights.policy.allow),
+        deny: written(&agent.rights.policy.deny),
     };
     Workplace {
         directory: agent.session.cwd.clone(),
-        mode: agent.policy.mode,
+        mode: agent.rights.policy.mode,
         rules,
     }
 }
@@ -117,7 +117,7 @@ fn with_last_word(agent: &AgentActor) -> Arc<Vec<Arc<ModelMessage>>> {
 
 /// Estimated tokens of that question.
 pub(super) fn estimate(agent: &AgentActor) -> u64 {
-    agent.history.estimate() + agent.prompt.estimate
+    agent.history.estimate() + agent.model.prompt.estimate
 }
 
 /// Estimated tokens of what is the same in every question.

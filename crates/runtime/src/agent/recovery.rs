@@ -3,7 +3,7 @@
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
 };
-use rooftree_store::CommandRow;
+use rooftree_store::{CommandRow, JournalPages};
 
 use super::{
     AgentActor,
@@ -18,33 +18,27 @@ use crate::{Error, rights::RightsCeiling};
 
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
-/// Events read at a time.
-const PAGE: usize = 2_000;
 
 /// Folds the journal, as far as it goes, into the agent.
 pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     if agent.session.head == 0 {
         return Ok(());
     }
-    let mut after = 0;
-    loop {
-        let page = agent
-            .context
-            .store()
-            .events(&agent.session.id, after, PAGE)
-            .await?;
+    let (store, session) = (agent.context.store().clone(), agent.session.id.clone());
+    let mut pages = JournalPages::after(store.as_ref(), &session, 0);
+    while let Some(page) = pages.next().await? {
         for event in &page {
             agent.observe(event);
             // Live, tools note by themselves what they saw of files; replayed, we do.
             if let EventBody::ToolCompleted(record) = &event.body {
-                record.files.iter().for_each(|note| agent.views.note(note));
+                record
+                    .files
+                    .iter()
+                    .for_each(|note| agent.calls.file_views.note(note));
             }
         }
-        match page.last().and_then(|event| event.id) {
-            Some(last) if page.len() == PAGE => after = last,
-            _ => return Ok(()),
-        }
     }
+    Ok(())
 }
 
 /// Applies commands that were left for the previous owner. A command to stop is for the run it was meant for, never
@@ -53,16 +47,19 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
         match row.command {
-            Command::Clear { .. } => agent.clear_asked = true,
+            Command::Clear { .. } => agent.inbox.clear_requested = true,
             Command::Cancel { run: Some(run), .. } if agent.run_id().as_ref() != Some(&run) => {
-                agent.unwanted.push(run);
+                agent.inbox.runs_to_cancel.push(run);
                 continue;
             }
             Command::Cancel { .. } | Command::Delete { .. } => {}
             _ => continue,
         }
+        if began.is_some_and(|began| row.at >= began) || agent.inbox.clear_requested {
+            agent.inbox.sender = row.who;
+        }
         if began.is_some_and(|began| row.at >= began) {
-            agent.ending = Some(RunEndReason::Cancelled);
+            agent.inbox.end_reason = Some(RunEndReason::Cancelled);
         }
     }
 }
@@ -75,7 +72,7 @@ pub(super) async fn recover(agent: &mut AgentActor, attempts: u32) -> Result<(),
         return Ok(());
     };
     // Waiting for a person is not what ends processes.
-    let waits = run.asked.iter().any(|asked| !asked.settled);
+    let waits = run.waits.asked.iter().any(|asked| !asked.settled);
     let attempts = if waits { 0 } else { attempts };
     let lost = |open: &&OpenToolCall| {
         open.intent == Some(Repeat::AtMostOnce) || (attempts > ATTEMPTS && open.intent.is_some())
@@ -110,6 +107,7 @@ async fn forget_inner(agent: &mut AgentActor) -> Result<(), Error> {
             .any(|open| open.call.id == asked.call)
     };
     let stale = run
+        .waits
         .asked
         .iter()
         .filter(|asked| !asked.settled && !is_open(asked));
@@ -141,8 +139,15 @@ pub(super) fn tell_rights(agent: &mut AgentActor) {
     let Some(ceiling) = agent.ceiling() else {
         return;
     };
-    let is_unrecorded = agent.history.run().is_some_and(|run| run.bounds.is_none());
-    let (began, process, goes) = (ceiling.policy.mode, agent.process_mode(), agent.policy.mode);
+    let is_unrecorded = agent
+        .history
+        .run()
+        .is_some_and(|run| run.rights.bounds.is_none());
+    let (began, process, goes) = (
+        ceiling.policy.mode,
+        agent.process_mode(),
+        agent.rights.policy.mode,
+    );
     let bounds = if is_unrecorded {
         Vec::new()
     } else {
@@ -200,6 +205,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
     }
     let options = &agent.context.options;
     if options
+        .limits
         .max_turns
         .is_some_and(|turns| turns > ceiling.bounds.max_turns)
     {
@@ -209,7 +215,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
         .policy
         .deny
         .iter()
-        .filter(|rule| !options.policy.deny.contains(rule));
+        .filter(|rule| !options.rights.policy.deny.contains(rule));
     let denies: Vec<String> = denies.map(ToString::to_string).collect();
     if !denies.is_empty() {
         kept.push(format!("without {}", denies.join(", ")));
@@ -218,7 +224,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
         .policy
         .allow
         .iter()
-        .filter(|rule| !agent.policy.allow.contains(rule));
+        .filter(|rule| !agent.rights.policy.allow.contains(rule));
     let lost: Vec<String> = lost.map(|rule| format!("`{rule}`")).collect();
     if !lost.is_empty() {
         kept.push(format!("no longer allowed here: {}", lost.join(", ")));

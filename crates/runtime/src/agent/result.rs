@@ -92,7 +92,7 @@ pub(super) fn record_result(
         ..JournalCommit::default()
     });
     // Its answer is in the inbox too, and is to be taken from there.
-    agent.has_news |= told;
+    agent.inbox.has_boundary_mail |= told;
     rooftree_store::failpoint::reach_at("tool.answered", agent.depth());
 }
 

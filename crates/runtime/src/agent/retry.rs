@@ -38,11 +38,12 @@ impl RetryState {
     pub(super) fn new(model: Model, context: &RuntimeContext) -> Self {
         let others = context
             .options
+            .models
             .fallbacks
             .iter()
             .filter(|choice| **choice != model.choice);
         let others = others
-            .filter_map(|choice| context.options.catalog.open(choice).ok())
+            .filter_map(|choice| context.options.models.catalog.open(choice).ok())
             .collect();
         Self {
             model,
@@ -168,7 +169,7 @@ async fn wait_interruptibly(
 
 /// Goes on with a wait that a restart cut short.
 pub(super) async fn resume_wait(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
-    let Some(until) = agent.history.run().and_then(|run| run.waiting_until) else {
+    let Some(until) = agent.history.run().and_then(|run| run.waits.until) else {
         return Ok(None);
     };
     let over = agent

@@ -102,12 +102,13 @@ impl AgentActor {
     pub(super) fn ceiling(&self) -> Option<RightsCeiling> {
         let run = self.history.run()?;
         let bounds = run
+            .rights
             .bounds
             .as_deref()
             .cloned()
             .unwrap_or_else(RunBounds::unrecorded);
         let mut policy = recorded(run);
-        policy.mode = if run.bounds.is_some() {
+        policy.mode = if run.rights.bounds.is_some() {
             bounds.mode
         } else {
             policy.mode.min(bounds.mode)
@@ -121,7 +122,7 @@ impl AgentActor {
 
     fn bounds<'a>(&'a self, ceiling: Option<&'a RightsCeiling>) -> RightsBounds<'a> {
         RightsBounds {
-            definitions: &self.bounding,
+            definitions: &self.rights.definitions,
             mandate: self.mandate.as_deref(),
             ceiling,
         }
@@ -166,21 +167,22 @@ impl AgentActor {
         let (mode, is_wary) = (self.history.mode(), self.is_tainted());
         let is_current = |of: &PolicyBasis| {
             (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill())
-                && self.context.saved_rules.is_current(of.edition)
+                && self.context.caches.saved_rules.is_current(of.edition)
         };
-        if self.policy_of.as_ref().is_some_and(is_current) {
+        if self.rights.basis.as_ref().is_some_and(is_current) {
             return Ok(());
         }
         let skill = self.history.skill().cloned();
         let (edition, rules) = self
             .context
+            .caches
             .saved_rules
             .read(&**self.context.store())
             .await?;
         let root = self.root();
         if !rules.is_empty() && root != self.session.id {
             let above = self.context.store().session(&root).await?;
-            self.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
+            self.rights.home = above.map_or_else(|| self.session.cwd.clone(), |above| above.cwd);
         }
         let above = self
             .mandate
@@ -191,7 +193,7 @@ impl AgentActor {
         let applicable = ApplicableRules {
             rules: &rules,
             sessions: &sessions,
-            home: &self.home,
+            home: &self.rights.home,
         };
         let ceiling = self.ceiling();
         let mut policy = self
@@ -208,7 +210,7 @@ impl AgentActor {
                 .filter(|skill| skill.narrows())
                 .map(SkillRestriction::of),
         );
-        (self.policy, self.policy_of) = (
+        (self.rights.policy, self.rights.basis) = (
             policy,
             Some(PolicyBasis {
                 edition,
@@ -224,17 +226,22 @@ impl AgentActor {
     /// A definition that was changed while its agent works narrows at once, and widens at the next run. One that is
     /// gone leaves nothing.
     fn narrow_to_definition(&mut self) {
-        let edition = self.context.options.definitions.edition();
-        if edition == self.edition || self.history.run().is_none() {
+        let edition = self.context.options.agents.definitions.edition();
+        if edition == self.rights.edition || self.history.run().is_none() {
             return;
         }
-        self.edition = edition;
-        let found = self.context.options.definitions.find(&self.session.agent);
+        self.rights.edition = edition;
+        let found = self
+            .context
+            .options
+            .agents
+            .definitions
+            .find(&self.session.agent);
         let mut newer = found.map_or_else(
             |_| vec![nothing(&self.session.agent)],
             |found| self.context.bounding(&found),
         );
-        newer.retain(|newer| self.bounding.iter().all(|known| known != newer));
+        newer.retain(|newer| self.rights.definitions.iter().all(|known| known != newer));
         if newer.is_empty() {
             return;
         }
@@ -249,8 +256,8 @@ impl AgentActor {
                 limits_of_both(&limits, newer)
             });
         self.resolved = Arc::new(self.resolved.narrowed(tools, limits));
-        self.bounding.extend(newer);
-        self.policy_of = None;
+        self.rights.definitions.extend(newer);
+        self.rights.basis = None;
     }
 
     /// The policy as the journal keeps it.
@@ -261,7 +268,7 @@ impl AgentActor {
             .outside()
             .filter(|_| is_narrower)
             .map(str::to_owned);
-        written(&self.policy, wary)
+        written(&self.rights.policy, wary)
     }
 
     /// Invariant: the last policy a run's journal tells is the one that calls are judged by.
@@ -270,18 +277,18 @@ impl AgentActor {
             return;
         };
         let note = self.policy_note();
-        if run.policy.as_deref() != Some(&note) {
+        if run.rights.policy.as_deref() != Some(&note) {
             self.note(EventBody::PolicyChanged(note));
         }
     }
 
     /// Whether what the model has read may speak through it.
     fn is_tainted(&self) -> bool {
-        self.context.options.wary && self.history.outside().is_some()
+        self.context.options.rights.wary && self.history.outside().is_some()
     }
 
     fn announce_taint(&mut self) {
-        if self.policy_of.as_ref().is_some_and(|of| of.is_wary) {
+        if self.rights.basis.as_ref().is_some_and(|of| of.is_wary) {
             return;
         }
         let from = self.history.outside().unwrap_or_default();
@@ -318,7 +325,8 @@ impl AgentActor {
     /// The highest mode that the definitions let it have.
     fn defined_mode(&self) -> PermissionMode {
         let modes = self
-            .bounding
+            .rights
+            .definitions
             .iter()
             .filter_map(|definition| definition.permission_mode);
         modes.min().unwrap_or(PermissionMode::Bypass)
@@ -332,6 +340,7 @@ impl AgentActor {
             .map_or(PermissionMode::Bypass, |mandate| mandate.permission_mode);
         self.context
             .options
+            .rights
             .policy
             .mode
             .min(mandated)
@@ -363,7 +372,10 @@ impl AgentActor {
 
     /// The highest mode for a run that does not tell its bounds.
     fn highest_recorded(&self) -> PermissionMode {
-        let is_unrecorded = self.history.run().is_some_and(|run| run.bounds.is_none());
+        let is_unrecorded = self
+            .history
+            .run()
+            .is_some_and(|run| run.rights.bounds.is_none());
         if is_unrecorded {
             RunBounds::unrecorded().mode
         } else {
@@ -374,13 +386,13 @@ impl AgentActor {
 
 /// The policy that a run's journal tells: the mode and skills it began with, the rules as they were told last.
 fn recorded(run: &RunView) -> Policy {
-    let Some(began) = run.began.as_deref() else {
+    let Some(began) = run.rights.initial_policy.as_deref() else {
         return Policy {
             mode: PermissionMode::Plan,
             ..Policy::default()
         };
     };
-    let last = run.policy.as_deref().unwrap_or(began);
+    let last = run.rights.policy.as_deref().unwrap_or(began);
     Policy::recorded(&PolicyNote {
         mode: began.mode,
         skills: began.skills.clone(),

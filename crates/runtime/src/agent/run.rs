@@ -22,7 +22,7 @@ pub(super) async fn run(agent: &mut AgentActor) -> Result<RunEndReason, Error> {
         // With a model and tools that answer at once, nothing else would ever make room for others.
         tokio::task::coop::consume_budget().await;
         take_in(agent).await?;
-        let ended = match agent.ending.take() {
+        let ended = match agent.inbox.end_reason.take() {
             Some(end) => Some(end),
             None => match decide(
                 &agent.history,

@@ -7,11 +7,12 @@ use rooftree_protocol::{
     ToolCall,
     event::{RunEnd, RunMode},
 };
+use rooftree_stdx::shorten::shorten_first_line;
 use rooftree_store::{InboxPost, failpoint};
 
 use super::{
     AgentActor, call::record_cancelled, hook_points, journal::JournalCommit, limits,
-    limits::RunEndReason, nested_calls, take::shortened, task,
+    limits::RunEndReason, nested_calls, task,
 };
 use crate::{Error, runtime_context::SessionAction};
 
@@ -42,25 +43,13 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
         .into_iter()
         .collect();
-    let duration = agent.context.now().since(run.started_at);
     let summary = RunEnd {
-        status,
-        text: run.text.as_str().to_owned(),
-        turns: run.turns,
-        calls: run.calls,
-        usage: run.usage,
-        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        files: run.files.clone(),
-        explored: run.explored.clone(),
-        tools: run.tools.clone(),
-        steps: run.steps.iter().cloned().collect(),
-        delegated: run.delegated,
         workspace: copy,
-        verified: run.verified,
-        failed_checks: run.failed_checks.clone(),
+        verified: run.verification.passed,
+        failed_checks: run.verification.failed_checks.clone(),
         outside: agent.history.outside().is_some(),
-        denials: run.denials.clone(),
         error: end.problem(),
+        ..run.end(status, agent.context.now())
     };
     let asked = run
         .mandate
@@ -68,10 +57,17 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         .filter(|mandate| mandate.expects_answer());
     let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
-    let snippet = (!summary.text.is_empty()).then(|| shortened(&summary.text, 120));
+    let snippet = (!summary.text.is_empty()).then(|| shorten_first_line(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
+    let is_cancelled = status == RunStatus::Cancelled;
+    // A clear ends the run too, and its own event names who asked for it.
+    let who = agent.inbox.sender.clone().filter(|_| is_cancelled);
+    if !agent.inbox.clear_requested {
+        agent.inbox.sender = None;
+    }
     let mut commit = JournalCommit {
         bodies,
+        who,
         done: mail
             .map(|position| (Lane::Mail, position))
             .into_iter()

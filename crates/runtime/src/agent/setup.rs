@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{Mandate, RunId, event::RunMode};
-use rooftree_providers::MediaBytes;
 use rooftree_store::ClaimedSession;
-use rooftree_tools::tool::FileViews;
 
 use super::{
-    AgentActor, history::History, hook_points, journal::Journal, nested_calls, opening, prompt,
-    rights, task, tool_questions, window::ContextWindow,
+    AgentActor,
+    actor_state::{AgentInbox, AgentNotices, AgentRights, CallState, ModelState},
+    history::History,
+    hook_points,
+    journal::Journal,
+    opening, prompt, rights, task,
 };
 use crate::{
     Error, exposure::ExposedTools, inbox::InboxPrefetch, runtime_context::RuntimeContext,
@@ -24,56 +26,40 @@ impl AgentActor {
     ) -> Result<Self, Error> {
         let session = claimed.session;
         let resolved = context.resolved(&session.agent, None)?;
-        let project_context = context.options.project_context.current();
+        let project_context = context.options.agents.project_context.current();
         let prompt = prompt::system(&context, &resolved, &project_context, &session.cwd);
         let model = context.model(&session, &resolved.definition, None);
-        let window = model
-            .as_ref()
-            .ok()
-            .and_then(|model| model.window)
-            .unwrap_or(resolved.limits.context_window);
         let journal = Journal::open(
             context.clone(),
             session.clone(),
             claimed.claim,
             signals.clone(),
         );
-        let bounding = context.bounding(&resolved.definition);
+        let definitions = context.bounding(&resolved.definition);
+        let rights = AgentRights {
+            policy: rights::first(&context, &definitions, None),
+            basis: None,
+            definitions,
+            edition: 0,
+            home: session.cwd.clone(),
+        };
+        let waiting = InboxPrefetch::new(claimed.waiting);
         Ok(Self {
             opening: opening(&session),
-            policy: rights::first(&context, &bounding, None),
-            bounding,
-            edition: 0,
-            policy_of: None,
-            home: session.cwd.clone(),
-            mandate: None,
-            leases: Vec::new(),
-            notices: Vec::new(),
-            sent_notices: Vec::new(),
-            window: ContextWindow::new(window),
+            rights,
+            model: ModelState::new(model, prompt, resolved.limits.context_window),
             history: History::marked(context.options.mark.clone()),
-            views: FileViews::default(),
-            media: MediaBytes::default(),
-            dropped: Vec::new(),
-            refusals: 0,
-            awake_since: context.now(),
-            at_hand: InboxPrefetch::new(claimed.waiting),
-            has_news: true,
-            clear_asked: false,
-            ending: None,
-            tool_questions: tool_questions::ToolQuestionQueue::default(),
-            inner: nested_calls::NestedCalls::default(),
-            unwanted: Vec::new(),
-            hooked: hook_points::HookState::default(),
+            inbox: AgentInbox::new(signals, context.now(), waiting),
+            notices: AgentNotices::default(),
+            calls: CallState::default(),
+            mandate: None,
             verifiers: Arc::new([]),
+            hook_state: hook_points::HookState::default(),
             context,
             session,
             resolved,
             project_context,
-            prompt,
-            model,
             journal,
-            signals,
         })
     }
 
@@ -83,10 +69,10 @@ impl AgentActor {
         mandate: Option<Box<Mandate>>,
         run: &RunId,
     ) -> Result<(), Error> {
-        self.edition = self.context.options.definitions.edition();
+        self.rights.edition = self.context.options.agents.definitions.edition();
         let ceiling = self.ceiling();
         let offered = self.server_tools(mandate.as_deref(), run).await?;
-        let around = self.context.options.project_context.now();
+        let around = self.context.options.agents.project_context.now();
         let (place, notice) = self
             .context
             .exposing(&self.session.agent, mandate.as_deref())
@@ -99,15 +85,18 @@ impl AgentActor {
             self.context
                 .resolved_with(&self.session.agent, bounds, &offered, (&around, place))?
         };
-        (self.leases, self.notices) = (offered.leases, offered.notices);
-        self.notices.extend(notice.or_else(|| resolved.unexposed()));
+        (self.calls.leases, self.notices.pending) = (offered.leases, offered.notices);
         self.notices
+            .pending
+            .extend(notice.or_else(|| resolved.unexposed()));
+        self.notices
+            .pending
             .extend(resolved.exposed.as_ref().and_then(ExposedTools::described));
         self.set_up_verifiers(&around, &resolved, mandate.as_deref());
         let bounding = self.context.bounding(&resolved.definition);
-        self.notices.extend(rights::hiding(&bounding));
-        let is_bounded_alike = rights::are_same(&self.bounding, &bounding);
-        self.bounding = bounding;
+        self.notices.pending.extend(rights::hiding(&bounding));
+        let is_bounded_alike = rights::are_same(&self.rights.definitions, &bounding);
+        self.rights.definitions = bounding;
         let has_moved = self.change_directory(mandate.as_deref()).await;
         let is_same = !has_moved
             && Arc::ptr_eq(&self.resolved, &resolved)
@@ -116,15 +105,16 @@ impl AgentActor {
             return Ok(());
         }
         let directory = task::told_directory(&self.session.cwd, mandate.as_deref());
-        self.prompt = prompt::system(&self.context, &resolved, &around, &directory);
-        self.policy = rights::first(&self.context, &self.bounding, mandate.as_deref());
+        self.rights.policy =
+            rights::first(&self.context, &self.rights.definitions, mandate.as_deref());
         // Whatever people have said is added before the first call.
-        self.policy_of = None;
-        self.model = self
-            .context
-            .model(&self.session, &resolved.definition, mandate.as_deref());
-        let window = self.model.as_ref().ok().and_then(|model| model.window);
-        self.window = ContextWindow::new(window.unwrap_or(resolved.limits.context_window));
+        self.rights.basis = None;
+        self.model.change(
+            self.context
+                .model(&self.session, &resolved.definition, mandate.as_deref()),
+            prompt::system(&self.context, &resolved, &around, &directory),
+            resolved.limits.context_window,
+        );
         self.journal.works_for(delegating_run(mandate.as_deref()));
         (self.resolved, self.mandate, self.project_context) = (resolved, mandate, around);
         Ok(())

@@ -16,10 +16,12 @@ impl AgentActor {
         resolved: &ResolvedAgent,
         mandate: Option<&Mandate>,
     ) {
-        let (found, mut unknown) =
-            around.checking(&resolved.definition, &self.context.options.definitions);
+        let (found, mut unknown) = around.checking(
+            &resolved.definition,
+            &self.context.options.agents.definitions,
+        );
         let found = self.with_functions(&resolved.definition.verifiers, found);
-        unknown.retain(|name| !self.context.options.checkers.contains_key(name));
+        unknown.retain(|name| !self.context.options.agents.checkers.contains_key(name));
         // A verifier's own work is not verified: it would never end.
         let is_checking = mandate.is_some_and(|mandate| mandate.mode == RunMode::Verifying);
         self.verifiers = if is_checking {
@@ -41,7 +43,7 @@ impl AgentActor {
             ),
             hint: Some("rooftree agents validate".into()),
         });
-        self.notices.extend(news.chain(unknown));
+        self.notices.pending.extend(news.chain(unknown));
     }
 
     /// Adds verifiers that are functions of the embedding program; they take precedence over files of the same name.
@@ -50,7 +52,7 @@ impl AgentActor {
         names: &[String],
         found: Vec<(String, Verifier)>,
     ) -> Vec<(String, WorkCheck)> {
-        let checkers = &self.context.options.checkers;
+        let checkers = &self.context.options.agents.checkers;
         let function = |name: &String| {
             Some((
                 name.clone(),

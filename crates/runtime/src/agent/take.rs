@@ -6,6 +6,7 @@ use rooftree_protocol::{
     EventBody, Lane, Mandate, Message, Origin, RunId, SessionId, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason},
 };
+use rooftree_stdx::shorten::shorten_first_line;
 use rooftree_store::{InboxItem, batch_limit, failpoint};
 
 use super::{AgentActor, History, hook_points, journal::JournalCommit};
@@ -64,10 +65,10 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
             .bodies
             .extend(item.message.call.as_deref().map(asked_for));
         commit.taken.push((item.lane, item.position));
-        commit.snippet = Some(shortened(&item.message.text(), 120));
+        commit.snippet = Some(shorten_first_line(&item.message.text(), 120));
     }
     // Whatever else waits at the boundary belongs into this run.
-    agent.has_news = true;
+    agent.inbox.has_boundary_mail = true;
     failpoint::reach_at("mail.taking", agent.depth());
     agent.append(commit);
     agent.send_notices();
@@ -164,13 +165,13 @@ pub(super) async fn take_in(agent: &mut AgentActor) -> Result<(), Error> {
 
 async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
     agent.apply_pending_signals()?;
-    if !agent.has_news {
+    if !agent.inbox.has_boundary_mail {
         return Ok(());
     }
-    agent.has_news = false;
+    agent.inbox.has_boundary_mail = false;
     // A reply whose calls are still open is not a boundary.
     if agent.history.open_calls().next().is_some() {
-        agent.has_news = true;
+        agent.inbox.has_boundary_mail = true;
         return Ok(());
     }
     let items = waiting(agent, Lane::Boundary).await?;
@@ -178,7 +179,7 @@ async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
         return Ok(());
     }
     // Where there was something there may be more than was looked at.
-    agent.has_news = true;
+    agent.inbox.has_boundary_mail = true;
     failpoint::reach_at("reply.taking", agent.depth());
     let places: Vec<(Lane, u64)> = items
         .iter()
@@ -198,7 +199,7 @@ async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
 /// Whether a person has said something that should change what is being done.
 pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
     agent.apply_pending_signals()?;
-    if !agent.has_news {
+    if !agent.inbox.has_boundary_mail {
         return Ok(false);
     }
     let items = waiting(agent, Lane::Boundary).await?;
@@ -212,7 +213,7 @@ pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
 /// Messages that wait in a lane, without those taken a moment ago, which the store may not know yet.
 async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, Error> {
     let taken = agent.history.taken(lane);
-    let mut at_hand = agent.at_hand.take(lane);
+    let mut at_hand = agent.inbox.prefetched.take(lane);
     loop {
         let mut items = match at_hand.take() {
             Some(items) => items,
@@ -262,15 +263,6 @@ fn mode_of(message: &Message) -> RunMode {
 fn titled(message: &Message) -> String {
     match &message.mandate {
         Some(mandate) if !mandate.title.is_empty() => mandate.title.clone(),
-        _ => shortened(&message.text(), 80),
-    }
-}
-
-/// The first line of a text, cut to so many characters.
-pub(super) fn shortened(text: &str, chars: usize) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
-    match line.char_indices().nth(chars) {
-        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
-        None => line.to_owned(),
+        _ => shorten_first_line(&message.text(), 80),
     }
 }

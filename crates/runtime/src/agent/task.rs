@@ -8,10 +8,10 @@ use rooftree_protocol::{
 };
 use rooftree_store::{TaskRow, TaskStatus, blob_id};
 use rooftree_tools::truncate;
+use rooftree_workspace::{self as workspace, Workspace};
 use serde_json::{Map, Value};
 
 use super::AgentActor;
-use crate::workspace::{self, Workspace};
 
 /// The task's row once its run has ended.
 pub(super) fn ended(agent: &AgentActor, run: &RunId, mandate: &Mandate, end: &RunEnd) -> TaskRow {

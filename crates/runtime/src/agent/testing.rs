@@ -23,6 +23,7 @@ pub(super) fn event(body: EventBody) -> Event {
         run: Some(RunId::from_entropy(1)),
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     }
 }
@@ -52,6 +53,7 @@ pub(super) fn user(text: &str) -> Event {
         context: None,
         mandate: None,
         call: None,
+        who: None,
         at: Timestamp(0),
     };
     event(EventBody::MessageUser {

@@ -29,7 +29,10 @@ const SAID: usize = 4_000;
 
 /// Runs all verifiers and keeps their verdict. Says if the run must end for something that came meanwhile.
 pub(super) async fn verify(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
-    let attempt = agent.history.run().map_or(1, |run| run.verifications + 1);
+    let attempt = agent
+        .history
+        .run()
+        .map_or(1, |run| run.verification.attempts + 1);
     let (mut reports, mut usage) = (Vec::new(), Usage::none());
     for (name, verifier) in agent.verifiers.clone().iter() {
         let checked = match verifier {

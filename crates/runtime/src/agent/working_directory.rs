@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{Mandate, RunId, Session};
 use rooftree_tools::mcp::Notice;
+use rooftree_workspace::Workspace;
 use serde_json::Value;
 
 use super::AgentActor;
-use crate::{runtime_context::RuntimeContext, workspace::Workspace};
+use crate::runtime_context::RuntimeContext;
 
 impl AgentActor {
     /// Moves to the directory of the run that begins, and tells people if that is not the session's own.
@@ -32,7 +33,9 @@ impl AgentActor {
         if directory == self.session.cwd {
             return false;
         }
-        self.notices.push(moved(&self.session.cwd, &directory));
+        self.notices
+            .pending
+            .push(moved(&self.session.cwd, &directory));
         self.session.cwd.clone_from(&directory);
         self.journal.works_in(directory);
         true

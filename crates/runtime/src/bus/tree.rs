@@ -1,11 +1,16 @@
 //! Subscribes to a session and all sessions below it, as one stream of events.
 //!
-//! Each session keeps its own order, without a gap; between sessions events come as they come. A
-//! session joins when a delegated run begins in it. In this process the bus says so; what
-//! another process began is found in the store, by the id that follows from the delegating call.
+//! Each session keeps its own order, without a gap. A session joins when a delegated run begins in it. In this
+//! process the bus says so; what another process began is found in the store, by the id that follows from the
+//! delegating call.
+//!
+//! A delegated run comes before the event that tells its result (`read_ahead`). Else events of different sessions come
+//! as they come.
+
+mod read_ahead;
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -28,7 +33,14 @@ pub struct TreeSubscription {
     store: Arc<dyn Store>,
     root: EventFilter,
     branches: FuturesUnordered<BranchFuture>,
-    watched: HashSet<SessionId>,
+    /// The watched sessions, and the last durable event of each that was delivered.
+    watched: HashMap<SessionId, u64>,
+    /// Events to deliver before anything else; the last one comes first.
+    held: Vec<Arc<Event>>,
+    /// Sessions whose journal was read ahead of their branch, and up to which event.
+    ahead: HashMap<SessionId, u64>,
+    /// Runs whose end was delivered, or whose journal was read for it.
+    ended: HashSet<RunId>,
     births: broadcast::Receiver<Arc<Event>>,
     changes: watch::Receiver<u64>,
     idle_timer: IdleTimer,
@@ -64,7 +76,10 @@ impl TreeSubscription {
             store,
             root: root.clone(),
             branches: FuturesUnordered::new(),
-            watched: HashSet::new(),
+            watched: HashMap::new(),
+            held: Vec::new(),
+            ahead: HashMap::new(),
+            ended: HashSet::new(),
             births,
             changes,
             idle_timer: IdleTimer::new(),
@@ -79,6 +94,9 @@ impl TreeSubscription {
     /// The next event of any session of the tree. Dropping the wait loses nothing.
     pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
         loop {
+            if let Some(event) = self.next_held().await? {
+                return Ok(event);
+            }
             match self.then {
                 TreeStep::Begin => self.find_those_at_work().await?,
                 TreeStep::Look => self.look().await?,
@@ -90,10 +108,10 @@ impl TreeSubscription {
                 TreeWakeup::Hint => self.then = TreeStep::Look,
                 TreeWakeup::Said(subscription, event) => {
                     let event = event?;
-                    self.has_begun = true;
-                    self.note(&event);
                     self.branches.push(next_of(*subscription));
-                    return Ok(event);
+                    if !self.was_read_ahead(&event) {
+                        self.held.push(event);
+                    }
                 }
             }
         }
@@ -111,7 +129,8 @@ impl TreeSubscription {
     }
 
     fn watch(&mut self, filter: EventFilter) {
-        if self.watched.insert(filter.session.clone()) {
+        if !self.watched.contains_key(&filter.session) {
+            self.watched.insert(filter.session.clone(), filter.after);
             let subscription = self.bus.subscribe(self.store.clone(), filter);
             self.branches.push(next_of(subscription));
         }
@@ -126,7 +145,7 @@ impl TreeSubscription {
         else {
             return;
         };
-        if let (true, Some(run)) = (self.watched.contains(&parent.session), &started.run) {
+        if let (true, Some(run)) = (self.watched.contains_key(&parent.session), &started.run) {
             self.wanted.remove(run);
             let after = started
                 .id
@@ -139,9 +158,13 @@ impl TreeSubscription {
         }
     }
 
-    /// Remembers which runs an event lets one expect.
+    /// Remembers what was delivered, and which runs it lets one expect.
     fn note(&mut self, event: &Event) {
+        if let (Some(id), Some(last)) = (event.id, self.watched.get_mut(&event.session)) {
+            *last = id;
+        }
         match &event.body {
+            EventBody::RunCompleted(_) => self.ended.extend(event.run.clone()),
             EventBody::ToolStarted {
                 call,
                 kind: ToolKind::Delegate,
@@ -172,7 +195,7 @@ impl TreeSubscription {
     fn note_task(&mut self, note: Option<&TaskNote>) {
         if let Some(note) = note
             && !note.cached
-            && !self.watched.contains(&note.session)
+            && !self.watched.contains_key(&note.session)
         {
             self.wanted.insert(note.task.clone());
             self.then = TreeStep::Look;
@@ -181,14 +204,20 @@ impl TreeSubscription {
 
     async fn look(&mut self) -> Result<(), Error> {
         for run in self.wanted.clone() {
-            let filter = RunFilter {
-                run: Some(run),
-                limit: 1,
-                ..RunFilter::default()
-            };
-            if let Some(row) = self.store.runs(filter).await?.pop() {
-                self.join(&row.started);
-            }
+            self.find_run(run).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks for a run in the store, and watches its session if it belongs to the tree.
+    async fn find_run(&mut self, run: RunId) -> Result<(), Error> {
+        let filter = RunFilter {
+            run: Some(run),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        if let Some(row) = self.store.runs(filter).await?.pop() {
+            self.join(&row.started);
         }
         Ok(())
     }
@@ -202,12 +231,16 @@ impl TreeSubscription {
             Vec::new()
         };
         while let Some(session) = above.pop() {
-            let tasks = self.store.tasks(Some(&session)).await?;
+            let tasks = self
+                .store
+                .tasks(rooftree_store::TaskFilter::of(&session))
+                .await?;
             for task in tasks
                 .into_iter()
                 .filter(|task| task.status == TaskStatus::Running)
             {
-                let Some(child) = task.child.filter(|child| !self.watched.contains(child)) else {
+                let Some(child) = task.child.filter(|child| !self.watched.contains_key(child))
+                else {
                     continue;
                 };
                 if let Some(session) = self.store.session(&child).await? {

@@ -16,10 +16,13 @@ use super::{
     diagnostic::{Diagnostic, FileDiagnostics},
     draft::DefinitionDraft,
     fields::{DefinitionField, field, likely},
-    names::READ_ONLY,
     syntax_tree::{SourceSpan, SyntaxEntry},
 };
 use crate::hooks;
+
+/// What a sub-agent of emdash has unless its file says otherwise. This is a fact about emdash: a new tool of ours that
+/// reads does not belong to it by itself.
+const EMDASH_TOOLS: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearch"];
 
 /// Result of building a draft.
 pub(super) struct BuildOutcome {
@@ -363,7 +366,7 @@ impl DefinitionBuilder<'_> {
                 .mcp_servers
                 .keys()
                 .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
-            definition.tools = Scope::only(READ_ONLY.map(str::to_owned).into_iter().chain(own));
+            definition.tools = Scope::only(EMDASH_TOOLS.map(str::to_owned).into_iter().chain(own));
         }
         self.check_exposure();
         self.check_memory();

@@ -56,6 +56,8 @@ pub fn builtin_text(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use rooftree_tools::declared;
+
     use super::*;
 
     #[test]
@@ -78,7 +80,9 @@ mod tests {
                 .clone()
         };
         for reader in ["explore", "plan"] {
-            assert_eq!(tools(reader).unwrap(), names::READ_ONLY);
+            let names = tools(reader).unwrap();
+            assert!(names.iter().all(|name| declared(name).only_reads_files()));
+            assert_eq!(names.len(), 5);
         }
         assert_eq!((tools("lead"), tools("task")), (None, None));
     }

@@ -1,107 +1,7 @@
 //! Validates names of agents and tools, and suggests the nearest known name.
 
-/// The tools that only look: what an agent in the manner of emdash has unless it says otherwise.
-pub const READ_ONLY: [&str; 5] = ["Glob", "Grep", "Read", "List", "SemanticSearch"];
-
-/// Every tool an agent may come to have, with what other systems call it. A tool in this table that
-/// a toolset lacks is merely not there; one that is not in it is a mistake.
-const TOOLS: &[(&str, &[&str])] = &[
-    ("Read", &["read_file", "readfile", "file_read"]),
-    (
-        "Write",
-        &["write_file", "write_to_file", "create_file", "file_write"],
-    ),
-    (
-        "Edit",
-        &["edit_file", "file_edit", "MultiEdit", "multi_edit"],
-    ),
-    ("ApplyDiff", &["apply_diff"]),
-    ("Delete", &["delete_file", "remove_file", "rm"]),
-    (
-        "List",
-        &["LS", "list_files", "list_directory", "files_workspace_list"],
-    ),
-    ("Glob", &["glob_search"]),
-    ("Grep", &["grep_search", "ripgrep", "rg"]),
-    ("SemanticSearch", &["semantic_search"]),
-    (
-        "Bash",
-        &[
-            "exec",
-            "execute_command",
-            "shell",
-            "run_command",
-            "run_shell_command",
-        ],
-    ),
-    ("BashOutput", &["exec_poll"]),
-    (
-        "WebFetch",
-        &["web_fetch", "url_fetch_fetch", "http_get", "fetch"],
-    ),
-    ("WebSearch", &["web_search", "search_web"]),
-    (
-        "TodoWrite",
-        &[
-            "todo_write",
-            "update_todos",
-            "write_todo",
-            "update_todo_list",
-        ],
-    ),
-    ("NotebookEdit", &["notebook_edit"]),
-    (
-        "AskUser",
-        &[
-            "AskUserQuestion",
-            "ask_user",
-            "ask_question",
-            "ask_choice_questions",
-            "questions_ask",
-        ],
-    ),
-    ("ExitPlanMode", &["exit_plan"]),
-    ("EnterPlanMode", &["enter_plan_mode"]),
-    (
-        "Task",
-        &[
-            "Agent",
-            "InvokeAgent",
-            "invoke_agent",
-            "SpawnAgent",
-            "agents_message",
-            "start_background_agent",
-        ],
-    ),
-    ("TaskOutput", &["task_output", "WaitTask"]),
-    (
-        "TaskStop",
-        &[
-            "exec_kill",
-            "kill_task",
-            "KillShell",
-            "KillBash",
-            "CancelTask",
-        ],
-    ),
-    ("TaskList", &["list_tasks", "ListBackgroundTasks"]),
-    ("ListAgents", &["list_agents", "agents_list"]),
-    (
-        "SendMessage",
-        &[
-            "send_agent_message",
-            "team_send_message",
-            "sessions_message",
-        ],
-    ),
-    ("Skill", &["ActivateSkill", "activate_skill"]),
-    ("ListSkills", &["list_skills"]),
-    ("MemoryRead", &["memory_get"]),
-    ("MemoryWrite", &["remember", "memory_write"]),
-    ("MemorySearch", &["memory_search"]),
-    ("ApplyWorkspace", &["apply_workspace"]),
-    ("RequestPermission", &["request_permission"]),
-];
+use rooftree_stdx::edit_distance::edit_distance_with_swaps;
+use rooftree_tools::{declarations, declared_for_definition};
 
 /// Whether an agent may have this name: `[a-z0-9][a-z0-9_-]{0,63}`, without case.
 pub fn is_name(name: &str) -> bool {
@@ -111,18 +11,15 @@ pub fn is_name(name: &str) -> bool {
         && name.chars().all(is_inner)
 }
 
-/// The canonical name of a tool that is known at all.
+/// The canonical name of a tool that an agent may come to have, by any of its names. A declared tool that a toolset
+/// lacks is not available; one that is not declared is a mistake.
 pub(super) fn canonical(name: &str) -> Option<&'static str> {
-    let is_meant = |(tool, aliases): &&(&'static str, &[&str])| {
-        tool.eq_ignore_ascii_case(name)
-            || aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
-    };
-    TOOLS.iter().find(is_meant).map(|(tool, _)| *tool)
+    declared_for_definition(name).map(|info| info.name)
 }
 
 /// Every canonical name.
 pub(super) fn tools<'a>() -> impl Iterator<Item = &'a str> {
-    TOOLS.iter().map(|(tool, _)| *tool)
+    declarations().map(|info| info.name)
 }
 
 /// The known word closest to one that was written, if any is close.
@@ -131,37 +28,9 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
     let written = plain(written);
     let (steps, word) = known
         .into_iter()
-        .map(|word| (distance(&written, &plain(word)), word))
+        .map(|word| (edit_distance_with_swaps(&written, &plain(word)), word))
         .min()?;
     (steps <= written.chars().count().div_ceil(3).min(3)).then_some(word)
-}
-
-/// Letters to add, drop, change or swap with their neighbour on the way from one word to another.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=to.len()).collect();
-    for (row, letter) in from.iter().enumerate() {
-        let mut line = vec![row + 1];
-        for (column, other) in to.iter().enumerate() {
-            let at =
-                |line: &[usize], column: usize| line.get(column).copied().unwrap_or(usize::MAX / 2);
-            let changed = at(&above, column) + usize::from(letter != other);
-            let mut best = changed
-                .min(at(&above, column + 1) + 1)
-                .min(at(&line, column) + 1);
-            let is_swap = row > 0
-                && column > 0
-                && from.get(row - 1) == Some(other)
-                && to.get(column - 1) == Some(letter);
-            if is_swap {
-                best = best.min(at(&before, column - 1) + 1);
-            }
-            line.push(best);
-        }
-        before = std::mem::replace(&mut above, line);
-    }
-    above.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod placeholders;
 use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{DefinitionLevel, Scope, event::SkillNote};
+use rooftree_stdx::shorten::shorten;
 use rooftree_tools::{PermissionRule, Toolset, toolset::is_named};
 
 use super::{
@@ -167,12 +168,7 @@ impl Skill {
 
     /// The description, short enough for a list.
     pub fn short(&self) -> String {
-        let short: String = self.description.chars().take(LISTED).collect();
-        if short.len() < self.description.len() {
-            short + "…"
-        } else {
-            short
-        }
+        shorten(&self.description, LISTED)
     }
 
     /// The files it brings besides, relative to its directory; at most so many.

@@ -17,6 +17,7 @@ use rooftree_protocol::{
     Mandate,
     event::{RunEnd, RunMode, TaskNote},
 };
+use rooftree_tools::declared;
 
 use super::{
     ActiveDelegation,
@@ -52,10 +53,7 @@ impl CacheableQuestion {
                 DelegationSurface::AgentsMessage | DelegationSurface::Verifier
             )
             && mandate.mode != RunMode::Fork;
-        let only_looks = mandate
-            .tools
-            .iter()
-            .all(|tool| dependencies::READ_ONLY.contains(&tool.as_str()));
+        let only_looks = mandate.tools.iter().all(|tool| declared(tool).is_cacheable);
         if !is_plain || !only_looks || mandate.tools.is_empty() {
             return None;
         }
@@ -64,7 +62,7 @@ impl CacheableQuestion {
             .resolved(&asking.definition.name, Some(mandate))
             .ok()?;
         // As the child would find them now, not as they were when the caller's run began.
-        let project_context = caller.context.options.project_context.now();
+        let project_context = caller.context.options.agents.project_context.now();
         let prompt = crate::agent::prompt::system(
             &caller.context,
             &resolved,
@@ -99,10 +97,10 @@ impl CacheableQuestion {
 
     /// The answer, if it is known and still holds.
     pub(super) async fn known(&self, caller: &Caller) -> Option<(TaskNote, Arc<RunEnd>)> {
-        let kept = caller.context.answer_cache.find(&self.text)?;
+        let kept = caller.context.caches.answers.find(&self.text)?;
         if !Arc::ptr_eq(
             &self.project_context,
-            &caller.context.options.project_context.afresh(),
+            &caller.context.options.agents.project_context.afresh(),
         ) {
             return None;
         }
@@ -124,7 +122,7 @@ impl CacheableQuestion {
         }
         let (context, note, end) = (caller.context.clone(), asked.note(), end.clone());
         context.task_tracker.clone().spawn(async move {
-            let (store, tools) = (&**context.store(), &context.options.tools);
+            let (store, tools) = (&**context.store(), &context.options.tools.all);
             if !dependencies::are_covered(store, tools, &note.session, &self.directory).await {
                 return;
             }
@@ -136,10 +134,10 @@ impl CacheableQuestion {
             if is_settled
                 && Arc::ptr_eq(
                     &self.project_context,
-                    &context.options.project_context.afresh(),
+                    &context.options.agents.project_context.afresh(),
                 )
             {
-                context.answer_cache.keep(
+                context.caches.answers.keep(
                     self.text,
                     CachedAnswer {
                         files: state.name,

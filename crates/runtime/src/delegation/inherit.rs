@@ -5,6 +5,7 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,
     event::RunMode,
 };
+use rooftree_tools::declared;
 
 use super::{
     answer::DelegationError,
@@ -12,7 +13,7 @@ use super::{
     rights::{at_most, is_trusted_peer},
     target::DelegationTarget,
 };
-use crate::{caller::Caller, definitions::READ_ONLY, mcp_scope};
+use crate::{caller::Caller, mcp_scope};
 
 /// Turns that emdash gives a sub-agent.
 const EMDASH_TURNS: u32 = 10;
@@ -45,7 +46,7 @@ pub(super) fn mandate(
     if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
         let brought = mcp_scope::brought(definition, &caller.resolved.definition);
         most.tools
-            .retain(|name| READ_ONLY.contains(&name.as_str()) || brought.contains(name));
+            .retain(|name| declared(name).only_reads_files() || brought.contains(name));
     }
     Ok(Mandate {
         title: request.title(),
@@ -123,7 +124,7 @@ fn called_for(
 }
 
 fn named(caller: &Caller, name: &str) -> Result<ModelChoice, DelegationError> {
-    (caller.context.options.model_resolver)(name)
+    (caller.context.options.models.resolver)(name)
         .map_err(|problem| DelegationError::Model(problem.message))
 }
 

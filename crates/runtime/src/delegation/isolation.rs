@@ -1,6 +1,8 @@
 //! Workspace isolation: an agent that can write while others work in the same directory gets a copy of its own.
 
 use rooftree_protocol::{Isolation, Mandate, RunId};
+use rooftree_tools::declared;
+use rooftree_workspace::{self as workspace, Workspace};
 use serde_json::Value;
 
 use super::{
@@ -9,33 +11,7 @@ use super::{
     request::{DelegationRequest, SessionStrategy},
     target::DelegationTarget,
 };
-use crate::{
-    agent::working_directory,
-    caller::Caller,
-    workspace::{self, Workspace},
-};
-
-/// Tools that change no files below the working directory.
-const HARMLESS: [&str; 18] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "List",
-    "SemanticSearch",
-    "TodoWrite",
-    "BashOutput",
-    "WebFetch",
-    "WebSearch",
-    "Skill",
-    "ListSkills",
-    "MemoryRead",
-    "MemoryWrite",
-    "MemorySearch",
-    "SendMessage",
-    "TaskStop",
-    "AskUser",
-    "Task",
-];
+use crate::{agent::working_directory, caller::Caller};
 
 /// Makes the copy, if there is to be one and the session has no directory yet, or none any more.
 pub(super) async fn provision(
@@ -82,7 +58,7 @@ pub(super) async fn provision(
         DelegationTarget::New(_) | DelegationTarget::Fork { .. } => caller.session.cwd.clone(),
     };
     let unique = asking.call.as_str();
-    let place = &context.options.workspaces;
+    let place = &context.options.agents.workspaces;
     let made = workspace::provision(&from, &asking.definition.name, unique, place).await;
     made.map(Some).map_err(|problem| {
         let fix = problem
@@ -100,7 +76,7 @@ fn can_write(mandate: &Mandate) -> bool {
     mandate
         .tools
         .iter()
-        .any(|tool| !HARMLESS.contains(&tool.as_str()))
+        .any(|tool| declared(tool).needs_working_copy)
 }
 
 /// Whether another agent works concurrently: another child, or the caller.

@@ -30,9 +30,9 @@ pub(super) fn at_most(
     own_rights: bool,
 ) -> Mandate {
     let policy = if own_rights {
-        &caller.context.options.policy
+        &caller.context.options.rights.policy
     } else {
-        &caller.policy
+        &caller.rights.policy
     };
     Mandate {
         parent: ParentCall {
@@ -62,10 +62,10 @@ pub(super) fn at_most(
 
 /// Invariant: without rights of its own, what an agent runs is confined as strictly as for the one who asks.
 fn confinement(caller: &Caller, own_rights: bool) -> Confinement {
-    let confinement = caller.confinement.clone();
+    let confinement = caller.rights.confinement.clone();
     if own_rights {
         // What an agent exposed over HTTP cannot read, no peer reads for it.
-        let general = caller.context.options.sandbox.confinement.clone();
+        let general = caller.context.options.rights.sandbox.confinement.clone();
         return Confinement {
             reading: general.reading.max(confinement.reading),
             ..general
@@ -96,7 +96,16 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
         let name = tool.spec().name.as_str();
         name.starts_with(PREFIX) || RESOURCE_TOOLS.contains(&name)
     });
-    let all = Toolset::new(caller.context.options.tools.iter().chain(remote).cloned());
+    let all = Toolset::new(
+        caller
+            .context
+            .options
+            .tools
+            .all
+            .iter()
+            .chain(remote)
+            .cloned(),
+    );
     let defined = all
         .scoped(&definition.tools)
         .capable(&definition.capabilities);
@@ -109,7 +118,7 @@ fn tools(caller: &Caller, definition: &AgentDefinition, own_rights: bool) -> Vec
         names.filter(|name| own_rights || held.contains(name) || remembers(name) || asks(name));
     // So are the servers it brings along. Which tools they have is not known before they are asked.
     let more = if own_rights {
-        mcp_scope::own(&caller.context.options.servers, definition)
+        mcp_scope::own(&caller.context.options.tools.servers, definition)
     } else {
         mcp_scope::brought(definition, &caller.resolved.definition)
     };

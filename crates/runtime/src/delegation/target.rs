@@ -101,7 +101,12 @@ pub(super) async fn definition(
     if request.is_fork() {
         return Ok(caller.resolved.definition.clone());
     }
-    let found = caller.context.options.definitions.find(&request.agent);
+    let found = caller
+        .context
+        .options
+        .agents
+        .definitions
+        .find(&request.agent);
     found.map_err(|_| {
         let known: Vec<String> = super::tools::accessible(caller)
             .map(|known| known.name.clone())
@@ -169,6 +174,7 @@ async fn latest(
 ) -> Result<Option<Session>, DelegationError> {
     let filter = SessionFilter {
         agent: Some(definition.name.clone()),
+        tenant: Some(caller.session.account.tenant.clone()),
         top_level: Some(true),
         limit: 1,
         ..SessionFilter::default()

@@ -15,9 +15,10 @@ use std::sync::Arc;
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId, SessionId};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::ToolLookup};
+use rooftree_workspace::Workspace;
 
 use super::bounds;
-use crate::{caller::Caller, workspace::Workspace};
+use crate::caller::Caller;
 
 /// These tools, with those of delegation. What stops and shows processes now does so for agents too.
 pub fn with_tools(tools: &Toolset) -> Toolset {
@@ -55,7 +56,7 @@ fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
 
 /// The agents this one may ask, by name.
 pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefinition>> {
-    let all = caller.context.options.definitions.iter();
+    let all = caller.context.options.agents.definitions.iter();
     all.filter(|definition| bounds::may_ask(caller, definition))
         .filter(|definition| !definition.hidden && !definition.name.eq_ignore_ascii_case("lead"))
 }
@@ -71,7 +72,10 @@ fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
 async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
     let store = caller.context.store();
     let task = if id.starts_with(SessionId::PREFIX) {
-        let tasks = store.tasks(Some(&caller.session.id)).await.ok()?;
+        let tasks = store
+            .tasks(rooftree_store::TaskFilter::of(&caller.session.id))
+            .await
+            .ok()?;
         let is_there = |task: &TaskRow| {
             task.child
                 .as_ref()

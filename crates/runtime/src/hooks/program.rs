@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::Path, time::Duration};
 
 use rooftree_process::{ChildEnvironment, ExitReason, ProcessInput, SpawnRequest, spawn_streamed};
 use rooftree_protocol::DefinitionLevel;
-use rooftree_tools::shell::NamedFiles;
+use rooftree_shell::NamedFiles;
 
 use super::{HookAnswer, HookError, HookPayload, HookRunContext, launch::started};
 

@@ -6,7 +6,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use rooftree_tools::shell::{NamedFile, NamedFileRole, NamedFiles, PathStart};
+use rooftree_shell::{NamedFile, NamedFileRole, NamedFiles, PathStart};
 
 use super::HookPoint;
 

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{
-    Choice, Effect, ErrorCode, Question, QuestionReply, Repeat, ToolKind, ToolSpec,
-};
+use rooftree_protocol::{Choice, ErrorCode, Question, QuestionReply, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::ASK_USER,
 };
 use serde_json::{Map, Value, json};
 
@@ -52,31 +51,21 @@ pub(super) struct AskUserTool(ToolSpec);
 
 impl AskUserTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("AskUser", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(ASK_USER.name, DESCRIPTION, &ARGUMENTS))
     }
 }
 
 impl Tool for AskUserTool {
+    fn info(&self) -> &ToolInfo {
+        &ASK_USER
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "AskUserQuestion",
-            "ask_user",
-            "ask_question",
-            "ask_choice_questions",
-            "questions_ask",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = arguments::normalise("AskUser", &ARGUMENTS, listed(input))?;
+        let canonical = arguments::normalise(ASK_USER.name, &ARGUMENTS, listed(input))?;
         let canonical = Value::Object(canonical);
         let asked = questions(&canonical);
         if asked.is_empty() || asked.len() > MOST {
@@ -90,19 +79,6 @@ impl Tool for AskUserTool {
             return Err("AskUser: each question needs a `header` of its own.".into());
         }
         Ok(canonical)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    /// Asked again after a crash it is the same question, and its answer may be there already.
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
     }
 
     fn title(&self, input: &Value) -> String {

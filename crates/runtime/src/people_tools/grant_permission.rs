@@ -5,13 +5,14 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    Answer, Effect, ErrorCode, EventBody, InquiryResponse, PermissionScope, RunId, Session,
-    SessionId, ToolKind, ToolSpec,
+    Answer, ErrorCode, EventBody, InquiryResponse, PermissionScope, RunId, Session, SessionId,
+    ToolSpec,
 };
-use rooftree_store::{RuleKind, RuleRow, RuleScope};
+use rooftree_store::{InquiryAnswer, RuleKind, RuleRow, RuleScope};
 use rooftree_tools::{
-    PermissionRule, Tool, ToolContext, ToolOutput,
+    PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    session_tools::GRANT_PERMISSION,
 };
 use serde_json::Value;
 
@@ -37,37 +38,32 @@ pub(super) struct GrantPermissionTool(ToolSpec);
 
 impl GrantPermissionTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("GrantPermission", DESCRIPTION, &ARGUMENTS))
+        Self(arguments::spec(
+            GRANT_PERMISSION.name,
+            DESCRIPTION,
+            &ARGUMENTS,
+        ))
     }
 }
 
 impl Tool for GrantPermissionTool {
+    fn info(&self) -> &ToolInfo {
+        &GRANT_PERMISSION
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["grant_permission"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = Value::Object(arguments::normalise("GrantPermission", &ARGUMENTS, input)?);
+        let canonical = Value::Object(arguments::normalise(
+            GRANT_PERMISSION.name,
+            &ARGUMENTS,
+            input,
+        )?);
         PermissionRule::parse(text(&canonical, "permission"))
             .map_err(|problem| problem.to_string())?;
         Ok(canonical)
-    }
-
-    /// What follows from it is judged when the other one does it.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
     }
 
     fn title(&self, input: &Value) -> String {
@@ -94,9 +90,13 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
     let written = text(input, "permission");
     let rule = PermissionRule::parse(written).map_err(|problem| problem.to_string())?;
     let rule = rule
-        .resolved(&caller.context.options.tools)
+        .resolved(&caller.context.options.tools.all)
         .map_err(|problem| problem.to_string())?;
-    if !caller.policy.grants(&rule, &caller.context.options.tools) {
+    if !caller
+        .rights
+        .policy
+        .grants(&rule, &caller.context.options.tools.all)
+    {
         return Err(format!(
             "You cannot grant `{rule}`: you would be asked about it yourself."
         ));
@@ -117,13 +117,18 @@ async fn grant(caller: &Caller, input: &Value) -> Result<String, String> {
         by: by.clone(),
         at,
     };
-    store.put_rule(row).await.map_err(failed)?;
-    caller.context.saved_rules.forget();
+    store.put_rule(row, None).await.map_err(failed)?;
+    caller.context.caches.saved_rules.forget();
     for inquiry in store.inquiries(None).await.map_err(failed)? {
         let is_it = matches!(&inquiry.asked, EventBody::PermissionRequested { rule: asked, .. } if *asked == rule.to_string());
         if is_it && inquiry.session == session.id && inquiry.answer.is_none() {
-            let answer = InquiryResponse::Permission(Answer::allow(PermissionScope::Once));
-            inquiries::answer(&**store, &inquiry.id, answer, &by, at)
+            let answered = InquiryAnswer {
+                response: InquiryResponse::Permission(Answer::allow(PermissionScope::Once)),
+                by: by.clone(),
+                who: None,
+                at,
+            };
+            inquiries::answer(&**store, &inquiry.id, answered)
                 .await
                 .map_err(|error| error.problem().message)?;
             let _ = caller

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{
-    Choice, Effect, ErrorCode, PermissionMode, Question, QuestionReply, Repeat, ToolKind, ToolSpec,
-};
+use rooftree_protocol::{Choice, ErrorCode, PermissionMode, Question, QuestionReply, ToolSpec};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    session_tools::{ENTER_PLAN_MODE, EXIT_PLAN_MODE},
     tool::ModeChange,
 };
 use serde_json::Value;
@@ -38,37 +37,21 @@ pub(super) struct EnterPlanModeTool(ToolSpec);
 
 impl EnterPlanModeTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("EnterPlanMode", ENTER, &[]))
+        Self(arguments::spec(ENTER_PLAN_MODE.name, ENTER, &[]))
     }
 }
 
 impl Tool for EnterPlanModeTool {
+    fn info(&self) -> &ToolInfo {
+        &ENTER_PLAN_MODE
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["enter_plan_mode"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("EnterPlanMode", &[], input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
-    }
-
-    fn title(&self, _input: &Value) -> String {
-        String::new()
+        arguments::normalise(ENTER_PLAN_MODE.name, &[], input).map(Value::Object)
     }
 
     fn run(&self, _input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -90,41 +73,21 @@ pub(super) struct ExitPlanModeTool(ToolSpec);
 
 impl ExitPlanModeTool {
     pub(super) fn new() -> Self {
-        Self(arguments::spec("ExitPlanMode", LEAVE, &PLAN))
+        Self(arguments::spec(EXIT_PLAN_MODE.name, LEAVE, &PLAN))
     }
 }
 
 impl Tool for ExitPlanModeTool {
+    fn info(&self) -> &ToolInfo {
+        &EXIT_PLAN_MODE
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["exit_plan", "exit_plan_mode"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("ExitPlanMode", &PLAN, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
+        arguments::normalise(EXIT_PLAN_MODE.name, &PLAN, input).map(Value::Object)
     }
 
     fn title(&self, input: &Value) -> String {
@@ -143,7 +106,7 @@ impl Tool for ExitPlanModeTool {
                     "this tool only works within a run",
                 );
             };
-            if caller.policy.mode != PermissionMode::Plan {
+            if caller.rights.policy.mode != PermissionMode::Plan {
                 return ToolOutput::done("You are not in plan mode: go ahead.");
             }
             // A delegated agent has no user to ask, and leaves only a mode it entered.
@@ -205,7 +168,7 @@ fn answered(answers: &BTreeMap<String, Vec<String>>) -> ToolOutput {
 
 /// Out of a mode the agent entered itself there is always a way.
 fn left_alone(caller: &Caller) -> ToolOutput {
-    if caller.has_entered_plan {
+    if caller.rights.has_entered_plan {
         let mode = Some(ModeChange {
             mode: None,
             by: "agent",

@@ -4,10 +4,11 @@
 //! kept like any other: shown before it is saved, bound to this very call, the first answer wins.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use rooftree_tools::{
-    PermissionRule, Tool, ToolContext, ToolOutput,
+    PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    session_tools::REQUEST_PERMISSION,
 };
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ pub(super) struct RequestPermissionTool(ToolSpec);
 impl RequestPermissionTool {
     pub(super) fn new() -> Self {
         Self(arguments::spec(
-            "RequestPermission",
+            REQUEST_PERMISSION.name,
             DESCRIPTION,
             &ARGUMENTS,
         ))
@@ -36,39 +37,23 @@ impl RequestPermissionTool {
 }
 
 impl Tool for RequestPermissionTool {
+    fn info(&self) -> &ToolInfo {
+        &REQUEST_PERMISSION
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["request_permission"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Think
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         let canonical = Value::Object(arguments::normalise(
-            "RequestPermission",
+            REQUEST_PERMISSION.name,
             &ARGUMENTS,
             input,
         )?);
         PermissionRule::parse(text(&canonical, "permission"))
             .map_err(|problem| problem.to_string())?;
         Ok(canonical)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn is_concurrent(&self, _input: &Value) -> bool {
-        false
     }
 
     fn title(&self, input: &Value) -> String {

@@ -21,7 +21,11 @@ pub async fn settle_orphaned_programs(
 ) -> Result<usize, Error> {
     let me = Owner::this_process();
     let mut settled = 0;
-    for task in store.tasks(session).await? {
+    let filter = rooftree_store::TaskFilter {
+        session: session.cloned(),
+        ..rooftree_store::TaskFilter::default()
+    };
+    for task in store.tasks(filter).await? {
         if is_left(store, &task, &me).await? {
             settle(store, task, now).await?;
             settled += 1;

@@ -17,7 +17,7 @@ use rooftree_protocol::{
 use rooftree_runtime::Clock;
 use rooftree_store::{AppendBatch, ClaimOutcome, InboxPost, NewSessionRow, Owner};
 use rooftree_testkit::{ProbeTool, TestRuntime};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 /// Tools with every effect, and one that says how the programs of its agent would be confined.
@@ -49,25 +49,19 @@ impl Walls {
     }
 }
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Other, Effect::ReadOnly);
+
 impl Tool for Walls {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, _input: &Value) -> String {
-        String::new()
     }
 
     fn run(&self, _input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -83,7 +77,7 @@ async fn left_open(
     policy: Option<PolicyNote>,
     bounds: Option<RunBounds>,
 ) -> SessionId {
-    let store = runtime.handle.store();
+    let store = runtime.store();
     let (id, at) = (
         SessionId::from_entropy(runtime.clock.entropy()),
         runtime.clock.now(),
@@ -96,6 +90,8 @@ async fn left_open(
         cwd: runtime.path().into(),
         parent: None,
         connector_key: None,
+        account: Default::default(),
+        audit: None,
         at,
     };
     store.open(new).await.unwrap();
@@ -157,6 +153,7 @@ async fn left_open(
             run: (at_number > 0).then(|| run.clone()),
             parent_run: None,
             agent: agent.into(),
+            who: None,
             body,
         });
     let batch = AppendBatch {

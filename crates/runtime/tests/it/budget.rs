@@ -89,7 +89,7 @@ async fn a_price_nobody_knows_leaves_tokens_only() {
 #[tokio::test]
 async fn a_question_that_would_cost_too_much_is_not_asked() {
     let mut plan = TestRuntimeBuilder::new([say("never")]);
-    (plan.price, plan.max_cost_usd) = (price(1_000.0, 0.0), Some(0.01));
+    (plan.price, plan.limits.max_cost_usd) = (price(1_000.0, 0.0), Some(0.01));
     let runtime = plan.build();
     let session = runtime.post(&"long ".repeat(100)).await;
     let end = runtime.wait_for_run(&session).await;
@@ -112,7 +112,7 @@ async fn a_run_ends_when_its_money_is_spent_and_the_next_one_has_its_own() {
         say("another day").cost(0.3),
     ])
     .tools(look);
-    plan.max_cost_usd = Some(0.5);
+    plan.limits.max_cost_usd = Some(0.5);
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let end = runtime.wait_for_run(&session).await;

@@ -195,9 +195,11 @@ async fn a_cancel_that_nobody_got_to_does_not_stop_a_later_run() {
         run: None,
     };
     other
-        .handle
         .store()
-        .put_command(&session, left, runtime.clock.now())
+        .put_command(
+            &session,
+            rooftree_store::CommandRow::new(left, runtime.clock.now()),
+        )
         .await
         .unwrap();
     runtime.clock.advance(Duration::from_secs(1));

@@ -36,7 +36,7 @@ async fn say_yes(runtime: &TestRuntime, session: &SessionId) {
 #[tokio::test]
 async fn a_search_does_not_find_what_reading_is_denied_for() {
     let mut plan = plan("Grep", json!({"pattern": "password"}));
-    plan.policy.deny = vec![PermissionRule::parse("Read(.env)").unwrap()];
+    plan.rights.policy.deny = vec![PermissionRule::parse("Read(.env)").unwrap()];
     let runtime = plan.build();
     fs::write(runtime.path().join(".env"), "password=hunter2\n").unwrap();
     let session = runtime.post("go").await;

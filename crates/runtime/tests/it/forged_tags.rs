@@ -53,6 +53,7 @@ fn event(body: EventBody) -> Event {
         run: Some(RunId::from_entropy(1)),
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     }
 }

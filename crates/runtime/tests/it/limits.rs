@@ -91,7 +91,7 @@ async fn a_run_that_takes_too_long_is_timed_out() {
     let (slow, _held) = ProbeTool::gated("Slow", Effect::ReadOnly);
     let mut plan = TestRuntimeBuilder::new([say("").calls([call("Slow", json!({}))])])
         .tools(Toolset::new([slow]));
-    plan.run_timeout = Some(Duration::from_secs(30));
+    plan.limits.run_timeout = Some(Duration::from_secs(30));
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_event(&session, "tool.started").await;

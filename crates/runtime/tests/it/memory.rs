@@ -89,7 +89,7 @@ async fn remembering_is_asked_about_like_any_change_and_agents_without_memory_ha
         ]
     };
     let mut careful = plan(entries());
-    careful.policy.mode = PermissionMode::Ask;
+    careful.rights.policy.mode = PermissionMode::Ask;
     let runtime = careful.build();
     let session = runtime.post("go").await;
     assert!(

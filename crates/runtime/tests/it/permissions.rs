@@ -87,7 +87,7 @@ async fn a_no_with_words_reaches_the_model_and_the_list_of_denials() {
 #[tokio::test]
 async fn where_nobody_can_answer_it_is_denied_and_listed() {
     let mut plan = change_twice();
-    plan.policy.mode = PermissionMode::Ask;
+    plan.rights.policy.mode = PermissionMode::Ask;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let end = runtime.wait_for_run(&session).await;
@@ -147,7 +147,7 @@ async fn cancelling_while_a_question_stands_ends_the_run() {
 #[tokio::test]
 async fn a_deny_rule_holds_in_bypass_mode() {
     let mut plan = change_twice();
-    plan.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
+    plan.rights.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
     let runtime = plan.build();
     let session = runtime.post("go").await;
     assert_eq!(runtime.wait_for_run(&session).await.denials.len(), 2);

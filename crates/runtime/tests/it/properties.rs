@@ -81,6 +81,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 context: None,
                 mandate: None,
                 call: None,
+                who: None,
                 at: Timestamp(0)
             },
             lane: Lane::Mail,
@@ -139,6 +140,7 @@ fn as_event(body: EventBody) -> Event {
         run: Some(RunId::from_entropy(1)),
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     }
 }
@@ -243,7 +245,10 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                 2 => drop(
                     runtime
                         .handle
-                        .send(Command::Cancel { session, run: None })
+                        .send(
+                            &rooftree_testkit::owner(),
+                            Command::Cancel { session, run: None },
+                        )
                         .await,
                 ),
                 3 => {
@@ -256,12 +261,15 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                 4 => {
                     let forked = runtime
                         .handle
-                        .send(Command::Fork {
-                            session,
-                            at: None,
-                            name: None,
-                            agent: None,
-                        })
+                        .send(
+                            &rooftree_testkit::owner(),
+                            Command::Fork {
+                                session,
+                                at: None,
+                                name: None,
+                                agent: None,
+                            },
+                        )
                         .await;
                     if let Ok(CommandReply::Session(fork)) = forked {
                         runtime.post_to(&fork.id, "go branch").await;
@@ -296,7 +304,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
 /// Waits until no session has anything left to do.
 async fn settled(runtime: &TestRuntime, sessions: &[SessionId]) {
     for _ in 0..5_000 {
-        let unfinished = runtime.handle.store().unfinished().await.unwrap();
+        let unfinished = runtime.store().unfinished().await.unwrap();
         if !sessions.iter().any(|session| unfinished.contains(session)) {
             return;
         }

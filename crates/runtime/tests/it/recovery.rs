@@ -129,7 +129,7 @@ async fn left_running(runtime: &TestRuntime, session: &SessionId, owner: Option<
         child: None,
         data,
     };
-    runtime.handle.store().put_task(task).await.unwrap();
+    runtime.store().put_task(task).await.unwrap();
     id
 }
 
@@ -141,7 +141,7 @@ fn dead() -> Owner {
 }
 
 async fn task(runtime: &TestRuntime, id: &str) -> TaskRow {
-    runtime.handle.store().task(id).await.unwrap().unwrap()
+    runtime.store().task(id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn s_b3_a_program_whose_process_was_killed_is_settled_when_its_session_goe
         )]),
         ..task(&runtime, &alive).await
     };
-    runtime.handle.store().put_task(alive_row).await.unwrap();
+    runtime.store().put_task(alive_row).await.unwrap();
     runtime.post_to(&session, "go on").await;
     runtime.wait_for_nth_run(&session, 2).await;
     runtime.post_to(&session, "and on").await;
@@ -202,7 +202,7 @@ async fn s_b3_whoever_starts_or_looks_settles_all_programs_whose_process_was_kil
         if left.ends_with("true") {
             runtime.recover().await;
         } else {
-            let store = runtime.handle.store();
+            let store = runtime.store();
             let now = rooftree_protocol::Timestamp(5);
             assert_eq!(
                 rooftree_runtime::settle_orphaned_programs(&**store, None, now)
@@ -221,7 +221,6 @@ async fn s_b3_whoever_starts_or_looks_settles_all_programs_whose_process_was_kil
     }
     assert!(
         !runtime
-            .handle
             .store()
             .unfinished()
             .await

@@ -110,7 +110,7 @@ async fn a_model_that_cannot_be_had_is_stood_in_for_during_that_turn() {
     let busy = (0..2).map(|_| fail(ScriptedFailureKind::Overloaded));
     let mut plan =
         TestRuntimeBuilder::new(busy.chain([say("the other one"), say("the first again")]));
-    plan.fallbacks = vec!["scripted/other".parse().unwrap()];
+    plan.models.fallbacks = vec!["scripted/other".parse().unwrap()];
     let runtime = plan.build();
     let session = runtime.post("hi").await;
     let end = finish(&runtime, &session).await;

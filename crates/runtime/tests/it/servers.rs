@@ -7,10 +7,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::scripted::{ScriptEntry, ScriptedCall, call, say};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, process_marks::count_alive};
-use rooftree_tools::{
-    PermissionRule, Policy, Toolset,
-    mcp::{McpServerPool, McpSetup},
-};
+use rooftree_tools::{PermissionRule, Policy, Toolset, mcp::McpSetup};
 use serde_json::json;
 
 /// The test server, which leaves its mark in a directory.
@@ -38,10 +35,10 @@ fn plan(
         .iter()
         .map(|(name, server)| ((*name).to_owned(), server.clone()))
         .collect();
-    plan.servers = McpServerPool::new(McpSetup {
+    plan.servers = McpSetup {
         configured,
         ..McpSetup::default()
-    });
+    };
     plan
 }
 
@@ -324,7 +321,7 @@ async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() 
         ],
         &[("one", server(place.path(), "secret-of-one"))],
     );
-    plan.policy.mode = PermissionMode::Auto;
+    plan.rights.policy.mode = PermissionMode::Auto;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;
@@ -367,7 +364,7 @@ async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_ou
             [say("").calls([read]), say("{{ results[0].text }}")],
             &[("one", one.clone())],
         );
-        plan.policy = policy;
+        plan.rights.policy = policy;
         let runtime = plan.build();
         let session = runtime.post("go").await;
         let end = runtime.wait_for_run(&session).await;
@@ -439,11 +436,11 @@ async fn a_run_is_cancelled_while_its_servers_start() {
         let configured = [("mute".to_owned(), mute.clone())].into();
         // Whoever waits until it gives up waits longer than any test.
         let startup = Duration::from_secs(3_600);
-        plan.servers = McpServerPool::new(McpSetup {
+        plan.servers = McpSetup {
             configured,
             startup,
             ..McpSetup::default()
-        });
+        };
         let runtime = plan.build();
         let session = runtime.post("go").await;
         while count_alive(place.path()) == 0 {

@@ -99,9 +99,12 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
     };
     let deleted = runtime
         .handle
-        .send(to(Address::Id {
-            id: session.clone(),
-        }))
+        .send(
+            &rooftree_testkit::owner(),
+            to(Address::Id {
+                id: session.clone(),
+            }),
+        )
         .await
         .unwrap_err();
     assert!(deleted.problem().fix.unwrap().contains("sessions restore"));
@@ -112,7 +115,7 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
     assert!(
         runtime
             .handle
-            .send(to(unknown))
+            .send(&rooftree_testkit::owner(), to(unknown))
             .await
             .unwrap_err()
             .problem()
@@ -148,17 +151,29 @@ async fn a_silent_message_to_a_session_that_was_deleted_since_the_last_one_is_re
         delivery,
     };
     for _ in 0..2 {
-        runtime.handle.send(aside.clone()).await.unwrap();
+        runtime
+            .handle
+            .send(&rooftree_testkit::owner(), aside.clone())
+            .await
+            .unwrap();
     }
     runtime
         .command(Command::Delete {
             session: session.clone(),
         })
         .await;
-    let refused = runtime.handle.send(aside.clone()).await.unwrap_err();
+    let refused = runtime
+        .handle
+        .send(&rooftree_testkit::owner(), aside.clone())
+        .await
+        .unwrap_err();
     assert!(refused.problem().fix.unwrap().contains("sessions restore"));
     runtime.command(Command::Restore { session }).await;
-    runtime.handle.send(aside).await.unwrap();
+    runtime
+        .handle
+        .send(&rooftree_testkit::owner(), aside)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

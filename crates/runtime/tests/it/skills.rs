@@ -274,7 +274,7 @@ async fn a_skill_never_gives_a_tool_and_a_child_is_as_narrow_as_who_asks() {
         vec![skill("tasks", Some(&["Agent(child)", "Change"]), &[])],
     );
     plan.tools = rooftree_runtime::delegation::tools::with_tools(&plan.tools);
-    plan.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
+    plan.rights.policy.deny = vec![rooftree_tools::PermissionRule::parse("Change").unwrap()];
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;

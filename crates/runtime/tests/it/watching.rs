@@ -153,12 +153,70 @@ async fn those_below_those_below_belong_to_the_tree() {
         say("gold").agent("helper"),
         say("clear").agent("scout"),
     ]);
-    deep.depth = Some(2);
+    deep.limits.depth = Some(2);
     let runtime = deep.build();
     let session = runtime.post("go").await;
     let seen = until_ended(&mut whole_tree(&runtime, &session), 3).await;
     assert_whole(&seen, 3);
     assert!(seen.iter().any(|event| event.agent == "scout"));
+}
+
+/// Whatever is told of a run's result, all of the run was told before, and each piece before its reply.
+#[track_caller]
+fn assert_told_before_its_result(events: &[Arc<Event>]) {
+    let mut ended = Vec::new();
+    let mut pieces: BTreeMap<SessionId, String> = BTreeMap::new();
+    for event in events {
+        let said = pieces.entry(event.session.clone()).or_default();
+        match &event.body {
+            EventBody::RunCompleted(_) => ended.extend(event.run.clone()),
+            EventBody::MessageDelta { text } => said.push_str(text),
+            EventBody::MessageCompleted(reply) => {
+                assert!(
+                    reply.text.starts_with(said.as_str()),
+                    "{said:?} before {reply:?}"
+                );
+                said.clear();
+            }
+            EventBody::ToolCompleted(record) => {
+                let note = record.task.as_ref().filter(|note| note.status.is_some());
+                let is_told = note.is_none_or(|note| ended.contains(&note.task));
+                assert!(is_told, "the result came first: {record:?}");
+            }
+            _ => {}
+        }
+    }
+    assert!(
+        pieces.values().all(String::is_empty),
+        "late pieces: {pieces:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_child_is_told_before_the_event_that_tells_its_result() {
+    let entries = || {
+        [
+            say("").agent("lead").calls([task("helper", "dig")]),
+            say("done").agent("lead"),
+            say("").agent("helper").calls([task("scout", "run ahead")]),
+            say("gold and more gold").agent("helper").chunk(2),
+            say("the way is clear").agent("scout").chunk(2),
+        ]
+    };
+    for _ in 0..10 {
+        let mut deep = plan(entries());
+        deep.limits.depth = Some(2);
+        let house = deep.build();
+        let session = house.post("go").await;
+        let live = until_ended(&mut whole_tree(&house, &session), 3).await;
+        assert_told_before_its_result(&live);
+        let later = until_ended(&mut whole_tree(&house, &session), 3).await;
+        assert_told_before_its_result(&later);
+        assert_whole(&later, 3);
+        let onlooker = house.open_second(plan([]));
+        let elsewhere = until_ended(&mut whole_tree(&onlooker, &session), 3).await;
+        assert_told_before_its_result(&elsewhere);
+    }
 }
 
 #[tokio::test]
@@ -197,7 +255,6 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let head = runtime
-        .handle
         .store()
         .session(&session)
         .await

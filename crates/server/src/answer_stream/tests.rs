@@ -1,5 +1,7 @@
 //! Tests of the answer stream with made-up events.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rooftree_protocol::{
     ParentCall, PermissionId, Timestamp,
     event::{ReplyPart, RunEnd},
@@ -24,7 +26,11 @@ fn telling(detail: AnswerDetail) -> AnswerFold {
 }
 
 fn event(session: SessionId, run: RunId, body: EventBody) -> Event {
-    let id = body.is_durable().then_some(1);
+    // Journals number their events.
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let id = body
+        .is_durable()
+        .then(|| LAST.fetch_add(1, Ordering::Relaxed) + 1);
     let agent = "reviewer".into();
     Event {
         v: 1,
@@ -34,6 +40,7 @@ fn event(session: SessionId, run: RunId, body: EventBody) -> Event {
         run: Some(run),
         parent_run: None,
         agent,
+        who: None,
         body,
     }
 }
@@ -221,8 +228,8 @@ fn what_somebody_asks_holds_the_run_up_only_if_it_waits_for_them() {
     assert_eq!(telling.blocking_inquiry(), None, "a stranger");
     telling.apply_event(&asks(root(), run(8), 7));
     assert_eq!(
-        telling.blocking_inquiry().map(|held| held.about.as_str()),
-        Some("Bash make"),
+        telling.blocking_inquiry().map(OpenInquiry::about),
+        Some("Bash make".into()),
         "an earlier run of the session"
     );
     let answer = rooftree_protocol::Answer::deny(None);

@@ -10,6 +10,7 @@ use rooftree_protocol::{
 use super::client_guard::SessionRetention;
 use crate::{
     agents::ExposedAgents,
+    agents::principal,
     openai::{
         content::{IncomingMedia, IncomingMessage, IncomingPart},
         earlier_messages,
@@ -74,7 +75,7 @@ impl AgentRequest {
             key,
             delivery: Delivery::Queue,
         };
-        match agents.handle.send(post).await {
+        match agents.handle.send(&principal(), post).await {
             Ok(CommandReply::Accepted {
                 session,
                 message,
@@ -115,7 +116,7 @@ impl AgentRequest {
     async fn existing_session(&self, agents: &ExposedAgents, id: &str) -> Result<Target, ApiError> {
         let id = SessionId::parse(id)
             .map_err(|problem| ApiError::invalid("x-rooftree-session", problem.message.clone()))?;
-        let found = agents.handle.store().session(&id).await;
+        let found = agents.handle.queries(&principal()).session(&id).await;
         let found = found.map_err(|error| ApiError::refused(&error.problem()))?;
         let found = found.filter(|found| {
             found.agent == self.agent.name && found.deleted_at.is_none() && found.parent.is_none()
@@ -129,7 +130,11 @@ impl AgentRequest {
     }
 
     async fn keyed_session(&self, agents: &ExposedAgents, key: String) -> Result<Target, ApiError> {
-        let found = agents.handle.store().session_by_key(&key).await;
+        let found = agents
+            .handle
+            .queries(&principal())
+            .session_by_key(&key)
+            .await;
         let found = found.map_err(|error| ApiError::refused(&error.problem()))?;
         let to = Address::Connector {
             key,
@@ -202,7 +207,7 @@ async fn store_media(
             format!("it has {length} bytes, and {most} are allowed"),
         ));
     }
-    let blob = agents.handle.store().put_blob(bytes).await;
+    let blob = agents.handle.upload(&principal(), bytes).await;
     let blob = blob.map_err(|error| ApiError::refused(&error.problem()))?;
     let media_type = media_type.into();
     Ok(match name {

@@ -3,6 +3,8 @@
 use rooftree_protocol::{Command, RunId, SessionId};
 use rooftree_runtime::Handle;
 
+use crate::agents::principal;
+
 /// What becomes of a session when its client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionRetention {
@@ -86,10 +88,13 @@ impl Drop for ClientGuard {
 async fn stop(handle: &Handle, session: &SessionId, run: &RunId) {
     // A runtime that is closing stops it by itself.
     let _ = handle
-        .send(Command::Cancel {
-            session: session.clone(),
-            run: Some(run.clone()),
-        })
+        .send(
+            &principal(),
+            Command::Cancel {
+                session: session.clone(),
+                run: Some(run.clone()),
+            },
+        )
         .await;
 }
 
@@ -97,8 +102,11 @@ async fn stop(handle: &Handle, session: &SessionId, run: &RunId) {
 async fn delete_session(handle: &Handle, session: &SessionId) {
     // What is not put away is merely listed.
     let _ = handle
-        .send(Command::Delete {
-            session: session.clone(),
-        })
+        .send(
+            &principal(),
+            Command::Delete {
+                session: session.clone(),
+            },
+        )
         .await;
 }

@@ -3,6 +3,8 @@
 //! Invariant: it is context and carries no authority. All of it is escaped, so that nothing in it can
 //! end it; what the client calls `system` weighs no more than what it asks for.
 
+use rooftree_stdx::xml::escape_text;
+
 use super::content::{IncomingMessage, IncomingPart};
 
 /// How it begins. An agent's own prompt stands above it.
@@ -33,10 +35,7 @@ pub(crate) fn earlier_messages_text(earlier: &[IncomingMessage]) -> Option<Strin
 
 fn one(piece: &IncomingPart, attached: &mut usize) -> String {
     match piece {
-        IncomingPart::Text(text) => text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;"),
+        IncomingPart::Text(text) => escape_text(text),
         IncomingPart::Media(_) => {
             *attached += 1;
             format!("[attachment {attached}]")

@@ -12,11 +12,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rooftree_protocol::SessionId;
+use rooftree_view::OpenInquiry;
 
 use super::{AgentApi, body};
 use crate::{
     agents::model_name,
-    answer_stream::{AnswerDetail, AnswerPiece, PendingInquiry},
+    answer_stream::{AnswerDetail, AnswerPiece},
     exchange::{
         AgentExchange, AgentRequest, EventSelection, ExchangeEnd, ExchangeStep, RequestedSession,
         ResponseSlot,
@@ -153,7 +154,7 @@ async fn whole(
                     exchange.session(),
                     is_behind_text,
                 ));
-                break ResponseStatus::Needs(held.kind, held.id);
+                break ResponseStatus::Needs(held.kind(), held.id().to_owned());
             }
             ExchangeStep::Ended(ExchangeEnd::Failed(failure)) => return Err(failure),
         }
@@ -167,15 +168,13 @@ async fn whole(
 
 /// What the person at the client reads when the run waits for an answer that is given elsewhere.
 fn pending_inquiry_text(
-    held: &PendingInquiry,
+    held: &OpenInquiry,
     session: &SessionId,
     is_behind_text: bool,
 ) -> AnswerPiece {
     let before = if is_behind_text { "\n\n" } else { "" };
-    let PendingInquiry {
-        kind, id, about, ..
-    } = held;
-    let how = if *kind == "permission" {
+    let (kind, id, about) = (held.kind(), held.id(), held.about());
+    let how = if kind == "permission" {
         "allow"
     } else {
         "answer"

@@ -149,7 +149,6 @@ impl Reached {
 
     pub async fn is_put_away(&self, session: &SessionId) -> bool {
         self.runtime
-            .handle
             .store()
             .session(session)
             .await

@@ -47,7 +47,6 @@ async fn a_client_that_goes_away_stops_a_run_that_was_only_for_it() {
     until("the work", async || keeper.started() == 2).await;
     let sessions = reached
         .runtime
-        .handle
         .store()
         .sessions(Default::default())
         .await

@@ -3,7 +3,7 @@
 use rooftree_protocol::{Command, Lane, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, Claim, ClaimOutcome, Error, Owner};
+use crate::{AppendBatch, Claim, ClaimOutcome, CommandRow, Error, Owner};
 
 list![
     a_session_has_one_owner_at_a_time,
@@ -30,10 +30,12 @@ async fn a_claim_brings_the_commands_left_and_what_waits(store: StoreUnderTest) 
     store
         .put_command(
             &id,
-            Command::Clear {
-                session: id.clone(),
-            },
-            NOW,
+            CommandRow::new(
+                Command::Clear {
+                    session: id.clone(),
+                },
+                NOW,
+            ),
         )
         .await
         .unwrap();
@@ -212,11 +214,13 @@ async fn whoever_lost_the_claim_can_change_nothing(store: StoreUnderTest) {
     store
         .put_command(
             &id,
-            Command::Cancel {
-                session: id.clone(),
-                run: None,
-            },
-            NOW,
+            CommandRow::new(
+                Command::Cancel {
+                    session: id.clone(),
+                    run: None,
+                },
+                NOW,
+            ),
         )
         .await
         .unwrap();

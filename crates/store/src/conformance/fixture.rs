@@ -36,6 +36,8 @@ pub(super) fn new_session(number: u128) -> NewSessionRow {
         cwd: PathBuf::from("/somewhere"),
         parent: None,
         connector_key: None,
+        account: Default::default(),
+        audit: None,
         at: NOW,
     }
 }
@@ -56,6 +58,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         context: None,
         mandate: None,
         call: None,
+        who: None,
         at: NOW,
     }
 }
@@ -118,6 +121,7 @@ pub(super) fn event(session: &SessionId, id: u64, body: EventBody) -> Event {
         run: None,
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     }
 }

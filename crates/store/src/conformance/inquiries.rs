@@ -57,6 +57,7 @@ fn answer(decision: PermissionDecision, by: &str, at: Timestamp) -> InquiryAnswe
     };
     InquiryAnswer {
         response: InquiryResponse::Permission(answer),
+        who: None,
         by: by.into(),
         at,
     }
@@ -235,9 +236,9 @@ async fn a_rule_is_kept_once_and_every_change_can_be_noticed(store: StoreUnderTe
     let (empty, none) = store.rules().await.unwrap();
     assert!(none.is_empty());
     let first = rule(RuleKind::Allow, "Bash(make)", RuleScope::Always);
-    let number = store.put_rule(first.clone()).await.unwrap();
+    let number = store.put_rule(first.clone(), None).await.unwrap();
     assert_eq!(
-        store.put_rule(first).await.unwrap(),
+        store.put_rule(first, None).await.unwrap(),
         number,
         "the same rule is the same row"
     );
@@ -260,8 +261,8 @@ async fn a_rule_is_kept_once_and_every_change_can_be_noticed(store: StoreUnderTe
     let (both, rules) = store.rules().await.unwrap();
     assert_eq!(rules.len(), 2);
     assert_eq!(rules.last().unwrap().scope, RuleScope::Session(session));
-    assert!(store.remove_rule(number).await.unwrap());
-    assert!(!store.remove_rule(number).await.unwrap());
+    assert!(store.remove_rule(number, None).await.unwrap());
+    assert!(!store.remove_rule(number, None).await.unwrap());
     let (one, _) = store.rules().await.unwrap();
     assert!(
         empty != claimed.rules && claimed.rules != both && both != one,

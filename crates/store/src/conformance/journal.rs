@@ -1,12 +1,13 @@
 //! Journals: numbers without gaps, takes in order, batches that are whole or nothing.
 
-use rooftree_protocol::{EventBody, Lane, Timestamp};
+use rooftree_protocol::{Event, EventBody, Lane, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, Error, InboxPost};
+use crate::{AppendBatch, Error, InboxPost, JournalPages};
 
 list![
     events_read_back_whole_and_in_order,
+    pages_of_a_journal_hold_every_event_once_and_end_where_they_should,
     an_event_must_be_the_next_durable_one_of_its_session,
     an_item_is_taken_only_as_the_next_of_its_lane_and_with_its_message,
     mail_is_done_in_order_and_never_before_it_is_taken,
@@ -34,6 +35,27 @@ async fn events_read_back_whole_and_in_order(store: StoreUnderTest) {
     );
     assert!(store.events(&id, 3, 10).await.unwrap().is_empty());
     assert!(store.events(&id, 0, 0).await.unwrap().is_empty());
+}
+
+async fn pages_of_a_journal_hold_every_event_once_and_end_where_they_should(store: StoreUnderTest) {
+    let id = open(&store, 1).await;
+    let claim = claim(&store, &id).await;
+    append_notices(&store, &claim, 1, 7).await;
+    let numbers = |events: Vec<Event>| events.iter().filter_map(|event| event.id).collect();
+    for size in [1, 2, 3, 7, 100] {
+        for (after, last, found) in [
+            (0, u64::MAX, 1..=7),
+            (2, 7, 3..=7),
+            (0, 6, 1..=6),
+            (3, 4, 4..=4),
+        ] {
+            let pages = JournalPages::after(store.as_ref(), &id, after).up_to(last);
+            let read: Vec<u64> = numbers(pages.of_size(size).all().await.unwrap());
+            assert_eq!(read, found.collect::<Vec<u64>>(), "{size} after {after}");
+        }
+    }
+    let mut none = JournalPages::after(store.as_ref(), &id, 7);
+    assert_eq!(none.next().await.unwrap(), None);
 }
 
 async fn an_event_must_be_the_next_durable_one_of_its_session(store: StoreUnderTest) {

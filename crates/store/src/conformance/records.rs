@@ -3,7 +3,7 @@
 use rooftree_protocol::{Command, EventBody, Lane, SessionId, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, OutputPiece, SessionPatch, TaskRow, TaskStatus};
+use crate::{AppendBatch, CommandRow, OutputPiece, SessionPatch, TaskFilter, TaskRow, TaskStatus};
 
 list![
     commands_are_handed_out_once_and_oldest_first,
@@ -25,31 +25,37 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
     store
         .put_command(
             &id,
-            Command::Cancel {
-                session: id.clone(),
-                run: None,
-            },
-            NOW,
+            CommandRow::new(
+                Command::Cancel {
+                    session: id.clone(),
+                    run: None,
+                },
+                NOW,
+            ),
         )
         .await
         .unwrap();
     store
         .put_command(
             &other,
-            Command::Clear {
-                session: other.clone(),
-            },
-            NOW,
+            CommandRow::new(
+                Command::Clear {
+                    session: other.clone(),
+                },
+                NOW,
+            ),
         )
         .await
         .unwrap();
     store
         .put_command(
             &id,
-            Command::Clear {
-                session: id.clone(),
-            },
-            minute(),
+            CommandRow::new(
+                Command::Clear {
+                    session: id.clone(),
+                },
+                minute(),
+            ),
         )
         .await
         .unwrap();
@@ -74,7 +80,10 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
     assert!(store.take_commands(&claim).await.unwrap().is_empty());
     assert!(
         store
-            .put_command(&session_id(404), Command::Clear { session: id }, NOW)
+            .put_command(
+                &session_id(404),
+                CommandRow::new(Command::Clear { session: id }, NOW)
+            )
             .await
             .is_err()
     );
@@ -105,16 +114,19 @@ async fn a_task_is_replaced_by_its_id_until_it_has_ended_and_listed_newest_first
     };
     store.put_task(again).await.unwrap();
     assert_eq!(
-        store.tasks(Some(&one)).await.unwrap(),
+        store.tasks(TaskFilter::of(&one)).await.unwrap(),
         [new.clone(), ended.clone()]
     );
     assert_eq!(store.task("prc_a").await.unwrap().as_ref(), Some(&ended));
     assert_eq!(store.task("prc_none").await.unwrap(), None);
-    assert_eq!(store.tasks(None).await.unwrap(), [elsewhere, new, ended]);
+    assert_eq!(
+        store.tasks(TaskFilter::default()).await.unwrap(),
+        [elsewhere, new, ended]
+    );
 }
 
 /// A process at work.
-fn task(id: &str, session: SessionId, at: i64) -> TaskRow {
+pub(super) fn task(id: &str, session: SessionId, at: i64) -> TaskRow {
     TaskRow {
         id: id.into(),
         session,

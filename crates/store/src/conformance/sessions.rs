@@ -49,6 +49,7 @@ async fn an_opened_session_reads_back_as_it_was_given(store: StoreUnderTest) {
         deleted_at: None,
         last_snippet: String::new(),
         attributes: serde_json::Map::new(),
+        account: Default::default(),
         head: 0,
     };
     assert_eq!(read, wanted);

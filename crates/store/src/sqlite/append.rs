@@ -149,7 +149,7 @@ pub(crate) fn append(
         inquiries::settle(connection, settled)?;
     }
     for rule in &batch.rules {
-        rules::put(connection, rule)?;
+        rules::put(connection, rule, None)?;
     }
     Ok(())
 }
@@ -277,11 +277,11 @@ fn write(
 ) -> Result<(), Error> {
     let seq = place.head + 1;
     let (name, data) = (event.name, event.data());
-    let hash = hash_chain::link(&place.hash, seq, name, data);
+    let hash = hash_chain::link(&place.hash, seq, name, data, event.who.as_deref());
     connection
         .prepare_cached(
-            "INSERT INTO journal (session, seq, ts, run, parent_run, fence, type, data, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO journal (session, seq, ts, run, parent_run, fence, type, data, hash, who)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             place.number,
@@ -293,6 +293,7 @@ fn write(
             name,
             data,
             hash,
+            event.who,
         ])?;
     place.head = seq;
     place.hash = hash;

@@ -97,6 +97,22 @@ pub(crate) fn lane(lane: Lane) -> &'static str {
     }
 }
 
+/// Reads a value that is kept as JSON and may be absent.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    column: impl RowIndex,
+) -> Result<Option<T>, Error> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        value => {
+            let text = value
+                .as_str()
+                .map_err(|error| Error::Failed(format!("read JSON: {error}")))?;
+            Ok(Some(serde_json::from_str(text)?))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, StatementStatus};

@@ -1,6 +1,6 @@
 //! Commands left for the process that owns a session.
 
-use rooftree_protocol::{Command, SessionId, Timestamp};
+use rooftree_protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{claim_check::ClaimProof, column, sessions};
@@ -10,13 +10,17 @@ use crate::{CommandRow, Error};
 pub(crate) fn put(
     connection: &Connection,
     session: &SessionId,
-    command: &Command,
-    at: Timestamp,
+    row: &CommandRow,
 ) -> Result<(), Error> {
     let (number, _) = sessions::place(connection, session)?;
     connection
-        .prepare_cached("INSERT INTO command (session, at, command) VALUES (?1, ?2, ?3)")?
-        .execute(params![number, at.0, serde_json::to_string(command)?])?;
+        .prepare_cached("INSERT INTO command (session, at, command, who) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![
+            number,
+            row.at.0,
+            serde_json::to_string(&row.command)?,
+            row.who.as_ref().map(serde_json::to_string).transpose()?
+        ])?;
     Ok(())
 }
 
@@ -49,13 +53,15 @@ pub(crate) fn take(connection: &Connection, proof: &ClaimProof) -> Result<Vec<Co
     let number = held(connection, proof)?;
     let mut taken = Vec::new();
     {
-        let mut statement = connection
-            .prepare_cached("SELECT at, command FROM command WHERE session = ?1 ORDER BY id")?;
+        let mut statement = connection.prepare_cached(
+            "SELECT at, command, who FROM command WHERE session = ?1 ORDER BY id",
+        )?;
         let mut rows = statement.query([number])?;
         while let Some(row) = rows.next()? {
             let command = serde_json::from_str(&row.get::<_, String>("command")?)?;
             taken.push(CommandRow {
                 command,
+                who: column::json(row, "who")?,
                 at: Timestamp(row.get("at")?),
             });
         }

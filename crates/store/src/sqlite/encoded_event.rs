@@ -16,6 +16,8 @@ pub(crate) struct EncodedEvent {
     pub(crate) parent_run: Option<RunId>,
     pub(crate) name: &'static str,
     pub(crate) is_durable: bool,
+    /// Who sent the command that led to it, as JSON.
+    pub(crate) who: Option<String>,
     /// `{"type":NAME,"data":DATA}`, of which the row holds DATA.
     body: String,
 }
@@ -40,6 +42,7 @@ impl EncodedEvent {
             parent_run: event.parent_run.clone(),
             name,
             is_durable: event.body.is_durable(),
+            who: event.who.as_ref().map(serde_json::to_string).transpose()?,
             body,
         })
     }

@@ -3,7 +3,7 @@
 use rooftree_protocol::{InquiryResponse, RunId, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::sessions;
+use super::{column, sessions};
 use crate::{AnswerOutcome, Error, Inquiry, InquiryAnswer};
 
 const COLUMNS: &str =
@@ -14,8 +14,8 @@ pub(crate) fn ask(connection: &Connection, inquiry: &Inquiry) -> Result<(), Erro
     let (number, _) = sessions::place(connection, &inquiry.session)?;
     connection
         .prepare_cached(
-            "INSERT INTO inquiry (id, session, root, run, agent, digest, asked, asked_at, until)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO inquiry (id, session, root, run, agent, digest, asked, asked_at, until, tenant)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT tenant FROM session WHERE number = ?2)) ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             inquiry.id,
@@ -47,14 +47,19 @@ pub(crate) fn answer(
 ) -> Result<AnswerOutcome, Error> {
     let taken = connection
         .prepare_cached(
-            "UPDATE inquiry SET answer = ?2, answered_by = ?3, answered_at = ?4
+            "UPDATE inquiry SET answer = ?2, answered_by = ?3, answered_at = ?4, answered_who = ?5
              WHERE id = ?1 AND answer IS NULL AND settled = 0 AND until > ?4",
         )?
         .execute(params![
             id,
             serde_json::to_string(&answered.response)?,
             answered.by,
-            answered.at.0
+            answered.at.0,
+            answered
+                .who
+                .as_ref()
+                .map(serde_json::to_string)
+                .transpose()?
         ])?;
     Ok(match one(connection, id)? {
         None => AnswerOutcome::Unknown,
@@ -98,14 +103,18 @@ pub(crate) fn open(
 pub(crate) fn answered(connection: &Connection, id: &str) -> Result<Option<InquiryAnswer>, Error> {
     let row = connection
         .prepare_cached(
-            "SELECT answer, answered_by, answered_at FROM inquiry WHERE id = ?1 AND answer IS NOT NULL",
+            "SELECT answer, answered_by, answered_at, answered_who FROM inquiry WHERE id = ?1 AND answer IS NOT NULL",
         )?
-        .query_row([id], |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([id], |row| {
+            let who: Option<String> = row.get(3)?;
+            Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?, who))
+        })
         .optional()?;
-    row.map(|(response, by, at)| {
+    row.map(|(response, by, at, who)| {
         Ok(InquiryAnswer {
             response: spelled(&response)?,
             by,
+            who: who.map(|who| serde_json::from_str(&who)).transpose()?,
             at: Timestamp(at),
         })
     })
@@ -121,6 +130,7 @@ fn read(row: &Row<'_>) -> Result<Inquiry, Error> {
         Some(response) => Some(InquiryAnswer {
             response: spelled(&response)?,
             by: row.get("answered_by")?,
+            who: column::json(row, "answered_who")?,
             at: Timestamp(row.get("answered_at")?),
         }),
         None => None,

@@ -78,7 +78,7 @@ fn read(
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq, ts, run, parent_run, type, data FROM journal
+        "SELECT seq, ts, run, parent_run, type, data, who FROM journal
          WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4 + 0",
     )?;
     let mut rows = statement.query(params![
@@ -114,6 +114,7 @@ fn event(row: &Row<'_>, stretch: &JournalSegment, spelled: &mut String) -> Resul
         run: column::id(row, 2, RunId::parse)?,
         parent_run: column::id(row, 3, RunId::parse)?,
         agent: stretch.agent.clone(),
+        who: column::json(row, 6)?,
         body: serde_json::from_str(spelled)?,
     })
 }

@@ -5,21 +5,29 @@ use std::path::PathBuf;
 use rooftree_protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, Row, params};
 
-use crate::{Error, RuleKind, RuleRow, RuleScope, RuleVersion};
+use super::audit;
+use crate::{AuditEntry, Error, RuleKind, RuleRow, RuleScope, RuleVersion};
 
 /// Keeps a rule and gives its number; one that is there already keeps the number it has.
-pub(crate) fn put(connection: &Connection, rule: &RuleRow) -> Result<i64, Error> {
+pub(crate) fn put(
+    connection: &Connection,
+    rule: &RuleRow,
+    entry: Option<&AuditEntry>,
+) -> Result<i64, Error> {
     let (scope, place) = match &rule.scope {
         RuleScope::Session(session) => ("session", session.as_str().to_owned()),
         RuleScope::Project(root) => ("project", root.to_string_lossy().into_owned()),
         RuleScope::Always => ("always", String::new()),
     };
-    connection
+    let added = connection
         .prepare_cached(
             "INSERT INTO rule (kind, rule, scope, place, made_by, made_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (kind, rule, scope, place) DO NOTHING",
         )?
         .execute(params![word(rule.kind), rule.rule, scope, place, rule.by, rule.at.0])?;
+    if added > 0 {
+        audit::add_some(connection, entry)?;
+    }
     Ok(connection
         .prepare_cached(
             "SELECT number FROM rule WHERE kind = ?1 AND rule = ?2 AND scope = ?3 AND place = ?4",
@@ -30,11 +38,18 @@ pub(crate) fn put(connection: &Connection, rule: &RuleRow) -> Result<i64, Error>
 }
 
 /// Takes a rule away; says whether it was there.
-pub(crate) fn remove(connection: &Connection, number: i64) -> Result<bool, Error> {
-    Ok(connection
+pub(crate) fn remove(
+    connection: &Connection,
+    number: i64,
+    entry: Option<&AuditEntry>,
+) -> Result<bool, Error> {
+    let removed = connection
         .prepare_cached("DELETE FROM rule WHERE number = ?1")?
-        .execute([number])?
-        > 0)
+        .execute([number])?;
+    if removed > 0 {
+        audit::add_some(connection, entry)?;
+    }
+    Ok(removed > 0)
 }
 
 /// All rules, the oldest first.

@@ -19,6 +19,8 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
              AND (:parent IS NULL OR j.parent_run = :parent) AND (:session IS NULL OR s.id = :session)
              AND (NOT :roots OR j.parent_run IS NULL)
              AND (:ending IS NULL OR substr(j.run, -length(:ending)) = :ending)
+             AND (:before IS NULL OR j.id < (SELECT id FROM journal WHERE run = :before AND type = 'run.started'))
+             AND (:tenant IS NULL OR s.tenant = :tenant)
          ORDER BY j.id DESC LIMIT :limit + 0"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -28,6 +30,8 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
         ":session": filter.session.as_ref().map(SessionId::as_str),
         ":roots": filter.roots,
         ":ending": filter.ending,
+        ":before": filter.before.as_ref().map(RunId::as_str),
+        ":tenant": filter.tenant,
         ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
     })?;
     let mut runs = Vec::new();
@@ -60,6 +64,7 @@ fn read(row: &Row<'_>) -> Result<Event, Error> {
         run: column::id(row, "run", RunId::parse)?,
         parent_run: column::id(row, "parent_run", RunId::parse)?,
         agent: row.get("agent")?,
+        who: column::json(row, "who")?,
         body: serde_json::from_str(&format!(r#"{{"type":"{name}","data":{data}}}"#))?,
     })
 }

@@ -14,6 +14,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/005_output.sql")),
     M::up(include_str!("schema/006_mailbox.sql")),
     M::up(include_str!("schema/007_log_needed.sql")),
+    M::up(include_str!("schema/008_audit.sql")),
 ];
 
 /// The version a current database has.

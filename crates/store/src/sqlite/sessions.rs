@@ -1,21 +1,24 @@
 //! Session rows: opened, changed, forked, listed.
 
-use rooftree_protocol::{CallId, ForkPoint, ParentCall, RunId, Session, SessionId};
+use rooftree_protocol::{Account, CallId, ForkPoint, ParentCall, RunId, Session, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde_json::{Map, Value};
 
-use super::{column, journal};
+use super::{audit, column, journal};
 use crate::{Error, NewSessionRow, SessionFilter, SessionPatch};
 
 /// All of a session that is listed, in the order in which [`read`] reads it: finding forty columns by
 /// their names costs more than reading them.
 const LISTED: &str = "SELECT s.id, s.agent, s.name, s.model, s.cwd, s.parent_session, s.parent_run, s.parent_call,
-         f.id, s.fork_at, s.pinned_at, s.created_at, s.updated_at, s.deleted_at, s.snippet, s.attributes, s.head
+         f.id, s.fork_at, s.pinned_at, s.created_at, s.updated_at, s.deleted_at, s.snippet, s.attributes, s.head,
+         s.tenant, s.person
      FROM session s LEFT JOIN session f ON f.number = s.fork_session";
 
 /// Opens a session, or finds the one its connector key belongs to.
 pub(crate) fn open(connection: &Connection, new: &NewSessionRow) -> Result<Session, Error> {
-    insert(connection, new, None)
+    let opened = insert(connection, new, None)?;
+    audit::add_some(connection, new.audit.as_deref())?;
+    Ok(opened)
 }
 
 /// Opens a session whose journal begins as a reference to another's.
@@ -32,7 +35,9 @@ pub(crate) fn fork(
         )));
     }
     let hash = journal::hash_at(connection, number, at)?;
-    insert(connection, new, Some(ForkBase { number, at, hash }))
+    let forked = insert(connection, new, Some(ForkBase { number, at, hash }))?;
+    audit::add_some(connection, new.audit.as_deref())?;
+    Ok(forked)
 }
 
 /// Where a fork begins.
@@ -60,9 +65,9 @@ fn insert(
     connection
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
-                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash)
+                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person)
              VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
-                 :fork_session, :at, :connector_key, :now, :now, :at, :hash)",
+                 :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person)",
         )?
         .execute(named_params! {
             ":id": new.id.as_str(),
@@ -79,6 +84,8 @@ fn insert(
             ":connector_key": new.connector_key,
             ":now": new.at.0,
             ":hash": hash,
+            ":tenant": new.account.tenant,
+            ":person": new.account.person,
         })?;
     needed(connection, &new.id)
 }
@@ -121,6 +128,7 @@ pub(crate) fn update(
             serde_json::to_string(&session.attributes)?,
             session.updated_at.0,
         ])?;
+    audit::add_some(connection, patch.audit.as_deref())?;
     Ok(session)
 }
 
@@ -240,6 +248,8 @@ pub(crate) fn list(
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
+             AND (:tenant IS NULL OR s.tenant = :tenant)
+             AND (:after IS NULL OR (s.updated_at, s.number) < (:updated_at, (SELECT number FROM session WHERE id = :after)))
          ORDER BY {by} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
     let limit = if order == SessionOrder::Claimed {
@@ -255,6 +265,9 @@ pub(crate) fn list(
         ":parent": filter.parent.as_ref().map(SessionId::as_str),
         ":cwd": filter.cwd.as_deref().map(column::path),
         ":top_level": filter.top_level,
+        ":tenant": filter.tenant,
+        ":after": filter.after.as_ref().map(|after| after.id.as_str()),
+        ":updated_at": filter.after.as_ref().map(|after| after.updated_at.0),
         ":limit": if limit == 0 { -1 } else { column::limit(limit) },
     })?;
     let mut sessions = Vec::new();
@@ -295,5 +308,9 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         last_snippet: row.get(14)?,
         attributes: serde_json::from_str(row.get_ref(15)?.as_str().unwrap_or("{}"))?,
         head: column::count(row, 16)?,
+        account: Account {
+            tenant: row.get(17)?,
+            person: row.get(18)?,
+        },
     })
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Command, Event, Lane, Session, SessionId, Timestamp};
+use rooftree_protocol::{BlobId, Event, Lane, Session, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use super::{
     SqliteStore,
     append::EncodedBatch,
-    blobs,
+    audit, blobs,
     claim_check::ClaimProof,
     claims,
     claims::ClaimRequest,
@@ -18,10 +18,11 @@ use super::{
     writer::{Durability, Writer},
 };
 use crate::{
-    AnswerOutcome, AppendBatch, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
-    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
-    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
-    SessionStore, Store, TaskRow, TaskStore, hash_chain, verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
+    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, hash_chain,
+    verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -141,9 +142,9 @@ impl InboxStore for SqliteStore {
         self.post_to(RecipientFilter::Living, post)
     }
 
-    fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()> {
+    fn put_command(&self, session: &SessionId, row: CommandRow) -> Pending<()> {
         let session = session.clone();
-        self.write(move |connection| commands::put(connection, &session, &command, at))
+        self.write(move |connection| commands::put(connection, &session, &row))
     }
 
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
@@ -215,9 +216,8 @@ impl TaskStore for SqliteStore {
         self.read(move |connection| tasks::one(connection, &id))
     }
 
-    fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>> {
-        let session = session.cloned();
-        self.read(move |connection| tasks::list(connection, session.as_ref()))
+    fn tasks(&self, filter: TaskFilter) -> Pending<Vec<TaskRow>> {
+        self.read(move |connection| tasks::list(connection, &filter))
     }
 
     fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
@@ -247,16 +247,25 @@ impl TaskStore for SqliteStore {
 }
 
 impl RowStore for SqliteStore {
-    fn put_rule(&self, rule: RuleRow) -> Pending<i64> {
-        self.write(move |connection| rules::put(connection, &rule))
+    fn put_rule(&self, rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64> {
+        self.write(move |connection| rules::put(connection, &rule, audit.as_ref()))
     }
 
-    fn remove_rule(&self, number: i64) -> Pending<bool> {
-        self.write(move |connection| rules::remove(connection, number))
+    fn remove_rule(&self, number: i64, audit: Option<AuditEntry>) -> Pending<bool> {
+        self.write(move |connection| rules::remove(connection, number, audit.as_ref()))
     }
 
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
         self.read(rules::list)
+    }
+
+    fn add_audit(&self, entry: AuditEntry) -> Pending<i64> {
+        self.write(move |connection| audit::add(connection, &entry))
+    }
+
+    fn audit(&self, tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| audit::list(connection, &tenant, after, limit))
     }
 }
 

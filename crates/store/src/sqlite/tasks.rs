@@ -1,11 +1,11 @@
 //! Tasks: background processes and runs, as they are listed.
 
 use rooftree_protocol::{SessionId, Timestamp};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row, named_params, params};
 use serde_json::Value;
 
 use super::{column, sessions};
-use crate::{Error, TaskRow, TaskStatus};
+use crate::{Error, TaskFilter, TaskRow, TaskStatus};
 
 /// Inserts or replaces a task. A task that has ended stays ended: a caller that delegates it again after a crash
 /// reports it as running, because it does not know the outcome.
@@ -14,8 +14,8 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
     connection
         .prepare_cached(
             "INSERT INTO task (id, session, kind, title, status, group_id, group_started, detail, started_at, ended_at,
-                 child, data)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                 child, data, tenant)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, (SELECT tenant FROM session WHERE number = ?2))
              ON CONFLICT (id) DO UPDATE SET session = excluded.session, kind = excluded.kind, title = excluded.title,
                  status = excluded.status, group_id = excluded.group_id, group_started = excluded.group_started,
                  detail = excluded.detail, started_at = excluded.started_at, ended_at = excluded.ended_at,
@@ -39,16 +39,22 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
     Ok(())
 }
 
-/// Tasks of a session, or all; newest first.
-pub(crate) fn list(
-    connection: &Connection,
-    session: Option<&SessionId>,
-) -> Result<Vec<TaskRow>, Error> {
+/// Tasks, newest first.
+pub(crate) fn list(connection: &Connection, filter: &TaskFilter) -> Result<Vec<TaskRow>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT t.*, s.id AS session_id FROM task t JOIN session s ON s.number = t.session
-         WHERE ?1 IS NULL OR s.id = ?1 ORDER BY t.started_at DESC, t.number DESC",
+         WHERE (:session IS NULL OR s.id = :session) AND (:tenant IS NULL OR t.tenant = :tenant)
+             AND (:ending IS NULL OR substr(t.id, -length(:ending)) = :ending)
+             AND (:after IS NULL OR (t.started_at, t.number) < (SELECT started_at, number FROM task WHERE id = :after))
+         ORDER BY t.started_at DESC, t.number DESC LIMIT :limit + 0",
     )?;
-    let mut rows = statement.query([session.map(SessionId::as_str)])?;
+    let mut rows = statement.query(named_params! {
+        ":session": filter.session.as_ref().map(SessionId::as_str),
+        ":tenant": filter.tenant,
+        ":ending": filter.ending,
+        ":after": filter.after,
+        ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
+    })?;
     let mut tasks = Vec::new();
     while let Some(row) = rows.next()? {
         tasks.push(read(row)?);

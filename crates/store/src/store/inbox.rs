@@ -1,6 +1,6 @@
 //! Inboxes of sessions, and commands for the process that owns one. Part of [`Store`](crate::Store).
 
-use rooftree_protocol::{Command, Lane, SessionId, Timestamp};
+use rooftree_protocol::{Lane, SessionId};
 
 use crate::{Claim, CommandRow, InboxItem, InboxPost, Pending, PostReceipt};
 
@@ -15,7 +15,7 @@ pub trait InboxStore: Send + Sync {
     fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt>;
 
     /// Leaves a command for whichever process owns the session.
-    fn put_command(&self, session: &SessionId, command: Command, at: Timestamp) -> Pending<()>;
+    fn put_command(&self, session: &SessionId, row: CommandRow) -> Pending<()>;
 
     /// Takes the commands left for a session, oldest first; each is handed out once.
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>>;

@@ -1,15 +1,22 @@
-//! Rows that belong to no session: saved permission rules. Part of [`Store`](crate::Store).
+//! Rows that belong to no session: saved permission rules and the audit log. Part of [`Store`](crate::Store).
 
-use crate::{Pending, RuleRow, RuleVersion};
+use crate::{AuditEntry, AuditRow, Pending, RuleRow, RuleVersion};
 
-/// Rows that belong to no session: saved permission rules.
+/// Rows that belong to no session: saved permission rules and the audit log.
 pub trait RowStore: Send + Sync {
-    /// Keeps a rule and gives it a number; one that is there already keeps its own.
-    fn put_rule(&self, rule: RuleRow) -> Pending<i64>;
+    /// Keeps a rule and gives it a number; one that is there already keeps its own, and is no change to audit.
+    fn put_rule(&self, rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64>;
 
     /// Takes a rule away; says whether it was there.
-    fn remove_rule(&self, number: i64) -> Pending<bool>;
+    fn remove_rule(&self, number: i64, audit: Option<AuditEntry>) -> Pending<bool>;
 
     /// All rules people made, the oldest first.
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)>;
+
+    /// Adds an entry to the audit log, for a change that is not in this store; gives its number.
+    fn add_audit(&self, entry: AuditEntry) -> Pending<i64>;
+
+    /// Entries of a tenant's audit log with a number above `after`, in order, at most `limit`. They are never changed
+    /// or deleted.
+    fn audit(&self, tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
 }

@@ -1,8 +1,8 @@
 //! Background tasks, what their processes wrote, and blobs. Part of [`Store`](crate::Store).
 
-use rooftree_protocol::{BlobId, SessionId};
+use rooftree_protocol::BlobId;
 
-use crate::{OutputPiece, Pending, TaskRow};
+use crate::{OutputPiece, Pending, TaskFilter, TaskRow};
 
 /// Background tasks, what their processes wrote, and blobs.
 pub trait TaskStore: Send + Sync {
@@ -19,8 +19,8 @@ pub trait TaskStore: Send + Sync {
     /// One task by its id, or by a unique suffix of it.
     fn task(&self, id: &str) -> Pending<Option<TaskRow>>;
 
-    /// Tasks of a session, or all; newest first.
-    fn tasks(&self, session: Option<&SessionId>) -> Pending<Vec<TaskRow>>;
+    /// Tasks, newest first.
+    fn tasks(&self, filter: TaskFilter) -> Pending<Vec<TaskRow>>;
 
     /// What a task's process wrote and is still kept: the pieces that end after so many bytes, in order.
     fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>>;

@@ -157,6 +157,8 @@ async fn a_fork_whose_ancestor_was_changed_is_missed_too() {
         cwd: "/".into(),
         parent: None,
         connector_key: None,
+        account: Default::default(),
+        audit: None,
         at: scene::NOW,
     };
     let fork = store.fork(&id, 2, row).await.unwrap().id;

@@ -68,7 +68,10 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
         "the permission is still asked for"
     );
     assert_eq!(store.rules().await.unwrap().1.len(), 1);
-    let tasks = store.tasks(None).await.unwrap();
+    let tasks = store
+        .tasks(rooftree_store::TaskFilter::default())
+        .await
+        .unwrap();
     assert_eq!(
         tasks
             .iter()

@@ -27,6 +27,8 @@ async fn spoken_to(
         cwd: "/".into(),
         parent: None,
         connector_key: None,
+        account: Default::default(),
+        audit: None,
         at,
     };
     store.open(new).await.unwrap();
@@ -81,6 +83,7 @@ async fn spoken_to(
         run: Some(run.clone()).filter(|_| number > 1),
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     });
     let (events, taken) = (events.collect(), vec![(lane, 1)]);

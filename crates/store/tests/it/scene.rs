@@ -32,6 +32,8 @@ pub async fn open(store: &SqliteStore, number: u128) -> SessionId {
         cwd: PathBuf::from("/somewhere"),
         parent: None,
         connector_key: None,
+        account: Default::default(),
+        audit: None,
         at: NOW,
     };
     SessionStore::open(store, new).await.unwrap().id
@@ -67,6 +69,7 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> InboxPost {
         context: None,
         mandate: None,
         call: None,
+        who: None,
         at: NOW,
     };
     InboxPost {
@@ -98,6 +101,7 @@ fn event(session: &SessionId, id: u64, run: &RunId, body: EventBody) -> Event {
         run: Some(run.clone()),
         parent_run: None,
         agent: "lead".into(),
+        who: None,
         body,
     }
 }

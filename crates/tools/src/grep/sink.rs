@@ -3,6 +3,7 @@
 use std::io;
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
+use rooftree_stdx::shorten::shorten;
 
 use super::query::GrepMode;
 
@@ -88,9 +89,5 @@ impl Sink for MatchCollector {
 
 fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    let text = text.trim_end_matches(['\n', '\r']);
-    match text.char_indices().nth(LINE_CHARS) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    shorten(text.trim_end_matches(['\n', '\r']), LINE_CHARS)
 }

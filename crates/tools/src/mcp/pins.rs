@@ -18,8 +18,8 @@ use similar::TextDiff;
 
 use super::{
     Error,
-    atomic_file::{lock_file, read, replace},
     identity::digest,
+    private_json::{lock_file, read, replace},
     sanitize::{DESCRIPTION, sanitize_text},
 };
 

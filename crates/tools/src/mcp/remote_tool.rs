@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use rmcp::model::{CallToolRequestParams, ToolAnnotations};
-use rooftree_protocol::{Effect, ErrorCode, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, ToolSpec};
 use serde_json::Value;
 
 use super::{Error, argument_check, result_content, server_entry::McpServerEntry};
-use crate::{Tool, ToolContext, ToolOutput};
+use crate::{Tool, ToolContext, ToolInfo, ToolOutput};
 
 /// Characters of a title that tell what a call is about.
 const TITLE: usize = 60;
@@ -20,7 +20,8 @@ pub(super) struct RemoteTool {
     pub(super) server: String,
     /// What the server calls it.
     pub(super) name: String,
-    pub(super) effect: Effect,
+    /// Its result is untrusted text: the kind says that an agent that reads it becomes wary (tainted).
+    pub(super) info: ToolInfo,
     /// How long a call may take.
     pub(super) limit: Duration,
     pub(super) slot: Arc<McpServerEntry>,
@@ -41,21 +42,16 @@ pub(super) fn effect(claims: Option<&ToolAnnotations>, is_believed: bool) -> Eff
 }
 
 impl Tool for RemoteTool {
+    fn info(&self) -> &ToolInfo {
+        &self.info
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    /// The result is untrusted text: an agent that reads it becomes wary (tainted).
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         argument_check::checked(&self.spec.input_schema, input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        self.effect
     }
 
     fn title(&self, input: &Value) -> String {

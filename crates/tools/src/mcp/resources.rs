@@ -14,7 +14,7 @@ use super::{
     sanitize::sanitize_text, server_entry::McpServerEntry, tool_list::limit,
 };
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
 };
 
@@ -34,6 +34,10 @@ const ABOUT: usize = 400;
 /// Characters of the address of a resource.
 const ADDRESS: usize = 2_000;
 
+/// Untrusted text: an agent that reads a resource becomes wary (tainted). Not in the table of tools, because rules know
+/// these calls as calls of their server.
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Fetch, Effect::RemoteAction);
+
 /// The servers of one agent that have resources, by the names it knows them by.
 pub(super) type ResourceServers = Arc<BTreeMap<String, Arc<McpServerEntry>>>;
 
@@ -45,6 +49,7 @@ enum Action {
 
 struct ResourceTool {
     spec: ToolSpec,
+    info: ToolInfo,
     action: Action,
     sources: ResourceServers,
 }
@@ -66,11 +71,19 @@ pub(super) fn tools(sources: BTreeMap<String, Arc<McpServerEntry>>) -> Vec<Arc<d
     vec![
         Arc::new(ResourceTool {
             spec: arguments::spec(list_name, &list, &LIST),
+            info: ToolInfo {
+                aliases: &["ListMcpResourcesTool", "list_mcp_resources"],
+                ..INFO
+            },
             action: Action::List,
             sources: sources.clone(),
         }),
         Arc::new(ResourceTool {
             spec: arguments::spec(read_name, read, &READ),
+            info: ToolInfo {
+                aliases: &["ReadMcpResourceTool", "read_mcp_resource"],
+                ..INFO
+            },
             action: Action::Read,
             sources,
         }),
@@ -100,20 +113,12 @@ impl ResourceTool {
 }
 
 impl Tool for ResourceTool {
+    fn info(&self) -> &ToolInfo {
+        &self.info
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
-    }
-
-    fn aliases(&self) -> &'static [&'static str] {
-        match self.action {
-            Action::List => &["ListMcpResourcesTool", "list_mcp_resources"],
-            Action::Read => &["ReadMcpResourceTool", "read_mcp_resource"],
-        }
-    }
-
-    /// The result is untrusted text: an agent that reads it becomes wary (tainted).
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {

@@ -13,9 +13,8 @@ use rmcp::transport::{
 use serde_json::Value;
 
 use super::{
-    Error,
-    atomic_file::{lock_file, read, replace},
-    https_client,
+    Error, https_client,
+    private_json::{lock_file, read, replace},
 };
 
 /// The tokens for one address.

@@ -4,7 +4,7 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rmcp::model::Tool as Listing;
-use rooftree_protocol::{McpServer, ToolSpec};
+use rooftree_protocol::{McpServer, ToolKind, ToolSpec};
 use serde_json::Value;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     sanitize::{DESCRIPTION, sanitize_schema, sanitize_text},
     server_entry::McpServerEntry,
 };
-use crate::Tool;
+use crate::{Tool, ToolInfo};
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(120);
@@ -142,7 +142,10 @@ fn tool(
         },
         server: server.to_owned(),
         name: listing.name.to_string(),
-        effect: effect(listing.annotations.as_ref(), config.trust_hints),
+        info: ToolInfo::at_run_time(
+            ToolKind::Fetch,
+            effect(listing.annotations.as_ref(), config.trust_hints),
+        ),
         limit: limit(config),
         slot: slot.clone(),
     })

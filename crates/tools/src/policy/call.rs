@@ -12,28 +12,13 @@ use super::{
     scope_violation::{PathUse, ScopeViolation},
 };
 use crate::{
+    declarations::{declared, declared_for_rule},
     file_scope::{FileAccess, FileScope},
-    lexical_path::normalize_lexically,
+    resolved_path::normalize_lexically,
     resolved_path::{LastLink, ResolvedPath},
     sensitive_paths::{self, SensitivePath},
+    tool_info::{FileUse, SubjectKind, ToolSubject},
 };
-
-/// Tools whose subject is a path; a rule's subject is then a glob over paths.
-pub(crate) const PATH_TOOLS: [&str; 10] = [
-    "Read",
-    "Write",
-    "Edit",
-    "ApplyDiff",
-    "Delete",
-    "NotebookEdit",
-    "List",
-    "Glob",
-    "Grep",
-    "SemanticSearch",
-];
-
-/// Tools whose subject is a shell command.
-pub(crate) const COMMAND_TOOLS: [&str; 1] = ["Bash"];
 
 /// A call for the policy to judge.
 #[derive(Clone, Copy, Debug)]
@@ -48,15 +33,6 @@ pub struct PolicyRequest<'a> {
     pub effect: Effect,
     /// Where relative paths start, in the subject and in rules.
     pub cwd: &'a Path,
-}
-
-/// How the subject of a tool is matched.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SubjectKind {
-    Command,
-    Path,
-    Address,
-    Name,
 }
 
 /// Why a call is more than its tool says.
@@ -316,12 +292,9 @@ impl<'a> PolicyCallFacts<'a> {
 
 /// What a rule's subject is compared with. Who is asked is a delegation's.
 fn subject(judged: &PolicyRequest<'_>) -> Option<String> {
-    let agent = || {
-        let input = judged.input.filter(|_| judged.tool == "Task")?;
-        input
-            .get("subagent_type")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
+    let agent = || match declared(judged.tool).subject {
+        asked @ ToolSubject::Agent(_) => asked.of(judged.input?),
+        _ => None,
     };
     judged.subject.map(str::to_owned).or_else(agent)
 }
@@ -364,7 +337,7 @@ impl PolicyRequest<'_> {
             .subject
             .filter(|_| family(self.tool) == SubjectKind::Path)?;
         // Deleting a link takes the link away, not what it leads to.
-        let last = if self.tool == "Delete" {
+        let last = if declared(self.tool).file_use == FileUse::Deletes {
             LastLink::Kept
         } else {
             LastLink::Followed
@@ -373,15 +346,7 @@ impl PolicyRequest<'_> {
     }
 }
 
+/// How the subject of this tool is compared with that of a rule.
 pub(super) fn family(tool: &str) -> SubjectKind {
-    let is_in = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(tool));
-    if is_in(&COMMAND_TOOLS) {
-        SubjectKind::Command
-    } else if is_in(&PATH_TOOLS) {
-        SubjectKind::Path
-    } else if is_in(&["WebFetch"]) {
-        SubjectKind::Address
-    } else {
-        SubjectKind::Name
-    }
+    declared_for_rule(tool).subject.kind()
 }

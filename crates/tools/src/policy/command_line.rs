@@ -9,9 +9,9 @@ mod path_access;
 
 use std::path::Path;
 
-use crate::shell::{
-    self, CommandClass, RedirectKind, ShellCall, ShellEffects, ShellFileAccess, ShellParseError,
-    ShellWord,
+use rooftree_shell::{
+    self as shell, CommandClass, RedirectKind, ShellCall, ShellEffects, ShellFileAccess,
+    ShellParseError, ShellWord,
 };
 
 /// A line, read once.

@@ -10,7 +10,7 @@ use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
 use serde_json::Value;
 
 use super::PermissionRule;
-use crate::shell::{CommandClass, ShellEffects, classify, innermost};
+use rooftree_shell::{CommandClass, ShellEffects, classify, innermost};
 
 pub use claude::claude;
 pub use opencode::opencode;

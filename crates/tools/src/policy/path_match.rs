@@ -12,7 +12,7 @@ use globset::{GlobMatcher, escape};
 
 use crate::{
     glob_cache::{WildcardMeaning, compiled_glob},
-    lexical_path::normalize_lexically,
+    resolved_path::normalize_lexically,
     resolved_path::real_path,
 };
 

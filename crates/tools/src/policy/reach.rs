@@ -9,9 +9,10 @@ use globset::escape;
 
 use super::{PermissionRule, Policy, PolicyRequest, path_match, rule::MatchStrictness};
 use crate::{
-    CallReach, FileScope,
+    CallReach, FileScope, declared,
     reach::{DeniedPaths, is_plain},
     resolved_path,
+    tool_info::FileUse,
 };
 
 impl Policy {
@@ -28,9 +29,11 @@ impl Policy {
         };
         // What must not be read must not be found either; what must not be changed must not go
         // with the directory it is in.
-        let denied = match judged.tool {
-            "Delete" => self.denied_paths(&["Delete", "Write", "Edit"], judged.cwd),
-            tool => self.denied_paths(&["Read", tool], judged.cwd),
+        let tool = judged.tool;
+        let denied = if declared(tool).file_use == FileUse::Deletes {
+            self.denied_paths(&[tool, "Write", "Edit"], judged.cwd)
+        } else {
+            self.denied_paths(&["Read", tool], judged.cwd)
         };
         CallReach::new(pinned, denied, scope)
     }

@@ -9,15 +9,11 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     Toolset,
+    declarations::declared_for_rule,
     glob_cache::{self, WildcardMeaning},
+    tool_info::FileUse,
     toolset::ToolLookup,
 };
-
-/// Tools that change files. A rule for `Edit`, or for `Write` with a path, is about all of them.
-const EDITING: [&str; 4] = ["Write", "Edit", "ApplyDiff", "NotebookEdit"];
-
-/// Tools that read files. A rule for `Read` is about all of them.
-const READING: [&str; 5] = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
 
 /// `Tool` or `Tool(subject)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,16 +101,16 @@ impl PermissionRule {
         is_glob_match(&self.tool.to_ascii_lowercase(), &tool.to_ascii_lowercase())
             || is_server()
             || (self.is_about_writing() && is_editing(tool, care))
-            || (self.is_about_reading() && is_in(&READING, tool))
+            || (self.is_about_reading() && file_use(tool) == FileUse::Reads)
     }
 
-    /// Whether it covers everything that changes files.
+    /// Whether it covers everything that changes files: a rule for `Edit`, or for `Write` with a path.
     pub(super) fn is_about_writing(&self) -> bool {
         self.tool.eq_ignore_ascii_case("Edit")
             || (self.tool.eq_ignore_ascii_case("Write") && self.subject.is_some())
     }
 
-    /// Whether it covers everything that reads files.
+    /// Whether it covers everything that reads files: a rule for `Read`.
     pub(super) fn is_about_reading(&self) -> bool {
         self.tool.eq_ignore_ascii_case("Read")
     }
@@ -155,12 +151,15 @@ fn grant(text: &str) -> Option<PermissionRule> {
 
 /// Deleting is changing when that is denied, and more than changing when it is allowed.
 fn is_editing(tool: &str, care: MatchStrictness) -> bool {
-    is_in(&EDITING, tool)
-        || (care == MatchStrictness::Denying && tool.eq_ignore_ascii_case("Delete"))
+    match file_use(tool) {
+        FileUse::Changes => true,
+        FileUse::Deletes => care == MatchStrictness::Denying,
+        FileUse::None | FileUse::Reads => false,
+    }
 }
 
-fn is_in(names: &[&str], tool: &str) -> bool {
-    names.iter().any(|name| name.eq_ignore_ascii_case(tool))
+fn file_use(tool: &str) -> FileUse {
+    declared_for_rule(tool).file_use
 }
 
 fn starts_with(tool: &str, start: &str) -> bool {

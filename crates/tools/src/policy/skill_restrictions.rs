@@ -5,22 +5,7 @@ use rooftree_protocol::event::SkillNote;
 use super::{
     PolicyEvaluation, command_line::CommandLine, rule::MatchStrictness, rule::PermissionRule,
 };
-
-/// Loading another skill is the way out of one, so nothing takes it away.
-const WAY_OUT: [&str; 2] = ["Skill", "ListSkills"];
-
-/// Reading, planning and stopping what runs remain possible, whatever a list of allowed calls leaves out.
-const ALWAYS: [&str; 9] = [
-    "Read",
-    "List",
-    "Glob",
-    "Grep",
-    "SemanticSearch",
-    "TodoWrite",
-    "BashOutput",
-    "TaskStop",
-    "ExitPlanMode",
-];
+use crate::{declared, tool_info::SkillExemption};
 
 /// A skill that is followed, and the calls it wants made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +68,8 @@ pub(super) fn skill_refusal(
 ) -> Option<String> {
     let SkillRestriction { skill, allow, deny } = followed;
     let tool = walk.facts.real().tool;
-    if WAY_OUT.contains(&tool) {
+    let exemption = declared(tool).skill_exemption;
+    if exemption == SkillExemption::All {
         return None;
     }
     if let Some(hit) = walk.facts.denied_by(deny) {
@@ -92,7 +78,9 @@ pub(super) fn skill_refusal(
             hit.rule
         ));
     }
-    let allow = allow.as_ref().filter(|_| !ALWAYS.contains(&tool))?;
+    let allow = allow
+        .as_ref()
+        .filter(|_| exemption == SkillExemption::None)?;
     let is_named = match &walk.facts.line {
         Some(line) => is_line_named(line, tool, allow),
         None => allow.iter().any(|rule| walk.facts.is_allowed_by(rule)),

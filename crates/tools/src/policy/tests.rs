@@ -236,12 +236,9 @@ fn the_policy_knows_what_kind_of_subject_each_tool_has() {
             tool.kind(),
             ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Search
         );
-        assert_eq!(call::PATH_TOOLS.contains(&name), is_file_tool, "{name}");
-        assert_eq!(
-            call::COMMAND_TOOLS.contains(&name),
-            name == "Bash",
-            "{name}"
-        );
+        let kind = call::family(name);
+        assert_eq!(kind == SubjectKind::Path, is_file_tool, "{name}");
+        assert_eq!(kind == SubjectKind::Command, name == "Bash", "{name}");
     }
 }
 

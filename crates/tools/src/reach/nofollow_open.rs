@@ -77,7 +77,7 @@ fn is_link(directory: &OwnedFd, name: &OsStr) -> bool {
 
 /// A file that was found by walking, to be read. It may have become something else since: what it
 /// is now is not checked, but a link is not followed and a FIFO not waited for.
-pub(crate) fn read(path: &Path) -> io::Result<impl Read> {
+pub(crate) fn read(path: &Path) -> io::Result<File> {
     Ok(File::from(open(path, READ)?))
 }
 

@@ -26,6 +26,8 @@ impl OpenDirectory {
         let saved = self
             .dress(&file, name)
             .and_then(|()| file.write_all(bytes))
+            // Otherwise a power failure could leave an empty file under the name of the old one.
+            .and_then(|()| file.sync_all())
             .and_then(|()| Ok(renameat(&self.0, &temporary, &self.0, name)?));
         if saved.is_err() {
             // Best effort: what is left over is empty or incomplete, and hidden.

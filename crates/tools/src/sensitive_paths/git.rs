@@ -12,7 +12,7 @@ use std::{
 use rooftree_process::sandbox::home;
 
 use super::SensitivePath;
-use crate::{lexical_path::normalize_lexically, resolved_path};
+use crate::{resolved_path, resolved_path::normalize_lexically};
 
 /// What stands for all of them.
 pub(crate) static NAMED_BY_GIT: SensitivePath = SensitivePath {

@@ -3,66 +3,19 @@
 use rooftree_protocol::Scope;
 
 use super::is_match;
-use crate::Tool;
+use crate::{Tool, declared};
 
 /// Capability of a tool that declares none; an allow list must allow `unknown`.
 const UNKNOWN: &[&str] = &["unknown"];
 
-/// The tools that come with Rooftree. Others say it themselves.
-const KNOWN: [(&[&str], &[&str]); 12] = [
-    (
-        &["Read", "List", "Glob", "Grep", "SemanticSearch"],
-        &["file.read"],
-    ),
-    (
-        &["Write", "Edit", "ApplyDiff", "Delete", "NotebookEdit"],
-        &["file.read", "file.write"],
-    ),
-    (&["Bash"], &["shell"]),
-    (&["BashOutput", "TaskStop"], &["process"]),
-    (&["WebFetch", "WebSearch"], &["net"]),
-    (
-        &[
-            "Task",
-            "TaskOutput",
-            "TaskList",
-            "ListAgents",
-            "SendMessage",
-        ],
-        &["agents"],
-    ),
-    (
-        &["ApplyWorkspace", "DiscardWorkspace"],
-        &["agents", "file.write"],
-    ),
-    (&["MemoryRead", "MemorySearch"], &["memory.read"]),
-    (&["MemoryWrite"], &["memory.write"]),
-    (&["Skill", "ListSkills"], &["skills"]),
-    (
-        &["TodoWrite", "EnterPlanMode", "ExitPlanMode"],
-        &["session"],
-    ),
-    (
-        &["AskUser", "RequestPermission", "GrantPermission"],
-        &["people"],
-    ),
-];
-
-/// The capabilities of a tool.
+/// The capabilities of a tool: those it declares, else those declared under its name.
 fn of(tool: &dyn Tool) -> &'static [&'static str] {
-    let declared = tool.capabilities();
-    let name = tool.spec().name.as_str();
-    let known = || {
-        KNOWN
-            .iter()
-            .find(|(names, _)| names.contains(&name))
-            .map(|(_, can)| *can)
+    let by_name = || declared(&tool.spec().name).capabilities;
+    let found = match tool.capabilities() {
+        [] => by_name(),
+        own => own,
     };
-    if declared.is_empty() {
-        known().unwrap_or(UNKNOWN)
-    } else {
-        declared
-    }
+    if found.is_empty() { UNKNOWN } else { found }
 }
 
 /// Invariant: a list allows a tool only if it allows all that the tool can do, and denies it if it denies any.

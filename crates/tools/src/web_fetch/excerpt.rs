@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::semantic_search::terms;
+use rooftree_search::terms;
 
 /// Marker for omitted text.
 const GAP: &str = "[…]";

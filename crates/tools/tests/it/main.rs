@@ -29,6 +29,7 @@ mod shell;
 mod surface;
 mod swapping;
 mod todos;
+mod tool_facts;
 mod web;
 mod web_fetch;
 mod web_guard;

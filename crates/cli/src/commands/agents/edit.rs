@@ -19,7 +19,7 @@ use crate::{
 pub struct Arguments {
     /// Which agent
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
 }
 
 /// Does it.

@@ -4,12 +4,12 @@ use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
 use rooftree_providers::{CallRules, Workplace};
-use rooftree_runtime::{Clock, Definitions, SystemClock, peers};
-use rooftree_tools::{BackgroundProcesses, PermissionRule, SemanticSearchTool, Tool, Toolset};
+use rooftree_runtime::{Definitions, assembly::known_tools, peers};
+use rooftree_tools::{PermissionRule, Tool, Toolset};
 use serde::Serialize;
 
 use super::AgentsContext;
-use crate::{assemble, configured_models, web::WebAccess};
+use crate::configured_models;
 
 /// The effective configuration of one agent.
 #[derive(Serialize)]
@@ -45,16 +45,6 @@ struct ToolAvailability {
     because: String,
 }
 
-/// All built-in tools.
-pub fn tools() -> Toolset {
-    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
-    assemble::tools(
-        &processes,
-        SemanticSearchTool::new(None),
-        WebAccess::default(),
-    )
-}
-
 /// Resolves it.
 pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent {
     let definitions = &here.project.definitions;
@@ -66,7 +56,7 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
         model: model(here, definition),
         permission_mode: permission_mode(here, definition),
         max_turns: max_turns(here, definition),
-        tools: tools()
+        tools: known_tools()
             .iter()
             .map(|tool| judged(tool, definition))
             .collect(),
@@ -84,7 +74,7 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
 
 /// The agents it may delegate to; empty if it has no `Task` tool.
 fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
-    if !tools()
+    if !known_tools()
         .scoped(&definition.tools)
         .capable(&definition.capabilities)
         .names()
@@ -110,12 +100,12 @@ fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String>
     let Some(Ok(model)) = choice.map(|choice| here.models.catalog.open(&choice)) else {
         return Vec::new();
     };
-    let mode = here.settings.mode.unwrap_or_default();
+    let mode = here.settings.permission.mode.unwrap_or_default();
     let mode = definition.permission_mode.map_or(mode, |own| own.min(mode));
     let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
     let rules = CallRules {
-        allow: written(&here.settings.allow),
-        deny: written(&here.settings.deny),
+        allow: written(&here.settings.permission.allow),
+        deny: written(&here.settings.permission.deny),
     };
     let workplace = Workplace {
         mode,
@@ -123,7 +113,7 @@ fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String>
         ..Workplace::default()
     };
     model.provider.unenforced(
-        &tools()
+        &known_tools()
             .scoped(&definition.tools)
             .capable(&definition.capabilities)
             .names(),
@@ -155,7 +145,7 @@ fn model(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
 }
 
 fn permission_mode(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
-    let own = here.settings.mode.unwrap_or_default();
+    let own = here.settings.permission.mode.unwrap_or_default();
     let word = |mode| {
         serde_json::to_value(mode)
             .ok()
@@ -177,7 +167,7 @@ fn permission_mode(here: &AgentsContext, definition: &AgentDefinition) -> Source
 
 fn max_turns(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
     let limits = &definition.limits;
-    match (here.settings.max_turns, definition.max_turns) {
+    match (here.settings.limits.max_turns, definition.max_turns) {
         (Some(turns), _) => sourced(turns, "the settings"),
         (None, Some(turns)) => sourced(turns, "its definition"),
         (None, None) => sourced(

@@ -25,7 +25,7 @@ pub struct Arguments {
     program: AgentImportSource,
     /// A file, or a directory of files
     #[arg(value_name = "PATH")]
-    path: PathBuf,
+    pub(super) path: PathBuf,
     #[command(flatten)]
     place: AgentFileLocation,
 }

@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use rooftree_protocol::{AgentDefinition, Problem, Timestamp};
-use rooftree_runtime::{
-    Clock, SystemClock,
-    definitions::{READ_ONLY, ShadowedDefinition},
-};
-use rooftree_store::{SessionFilter, Store};
+use rooftree_runtime::{Clock, Queries, SystemClock, definitions::ShadowedDefinition};
+use rooftree_store::SessionFilter;
+use rooftree_tools::declared;
 use serde::Serialize;
 
 use super::{AgentsContext, mode, source};
 use crate::{
-    commands::sessions::open_read_only,
     environment::Environment,
     exit::Exit,
     human_format::{ago, place},
@@ -51,11 +48,11 @@ impl ListItem for Row {
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let here = AgentsContext::look(environment)?;
-    let store = open_read_only(environment)?;
+    let store = environment.queries()?;
     let mut rows = Vec::new();
     for definition in here.project.definitions.all() {
         if arguments.all || !definition.hidden {
-            let used_at = used_at(store.as_deref(), &definition.name).await?;
+            let used_at = used_at(store.as_ref(), &definition.name).await?;
             rows.push(Row {
                 definition: Arc::new(super::show::without_secrets(&definition)),
                 used_at,
@@ -79,7 +76,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn used_at(store: Option<&dyn Store>, agent: &str) -> Result<Option<Timestamp>, Problem> {
+async fn used_at(store: Option<&Queries>, agent: &str) -> Result<Option<Timestamp>, Problem> {
     let Some(store) = store else { return Ok(None) };
     let filter = SessionFilter {
         agent: Some(agent.to_owned()),
@@ -142,7 +139,7 @@ fn tools(definition: &AgentDefinition) -> String {
     let names = match scope.allow.as_deref() {
         None => "all".to_owned(),
         Some([]) => return "none".to_owned(),
-        Some(names) if names.iter().all(|name| READ_ONLY.contains(&name.as_str())) => {
+        Some(names) if names.iter().all(|name| declared(name).only_reads_files()) => {
             format!("read-only {}", names.len())
         }
         Some(names @ ([_] | [_, _])) => names.join(" "),

@@ -1,14 +1,15 @@
 //! Output directory of agent files: the project's or the user's.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::definitions::is_name;
+use rooftree_stdx::atomic_file::AtomicFile;
 
 use crate::{environment::Environment, human_format, project_agents};
 
@@ -49,28 +50,25 @@ pub fn write_new(directory: &Path, name: &str, text: &str) -> Result<PathBuf, Pr
         .fix("letters, digits, `-` and `_`, beginning with a letter or digit, 64 at most"));
     }
     let path = directory.join(format!("{}.md", name.to_lowercase()));
-    let write = || {
+    let write = || -> io::Result<bool> {
         fs::create_dir_all(directory)?;
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&path)?
-            .write_all(text.as_bytes())
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.commit_new()
     };
-    write()
-        .map(|()| path.clone())
-        .map_err(|error: std::io::Error| {
-            let place = human_format::place(&path);
-            match error.kind() {
-                std::io::ErrorKind::AlreadyExists => Problem::new(
-                    ErrorCode::InvalidArguments,
-                    format!("{place} is there already"),
-                )
-                .fix(format!(
-                    "rooftree agents edit {name}, or choose another name"
-                )),
-                _ => Problem::new(ErrorCode::InvalidConfig, format!("cannot write {place}"))
-                    .cause(error.to_string()),
-            }
-        })
+    let place = human_format::place(&path);
+    match write() {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(Problem::new(
+            ErrorCode::InvalidArguments,
+            format!("{place} is there already"),
+        )
+        .fix(format!(
+            "rooftree agents edit {name}, or choose another name"
+        ))),
+        Err(error) => Err(
+            Problem::new(ErrorCode::InvalidConfig, format!("cannot write {place}"))
+                .cause(error.to_string()),
+        ),
+    }
 }

@@ -29,7 +29,7 @@ const TEXT: &str = "---\n\
 pub struct Arguments {
     /// What to call it: letters, digits, `-` and `_`
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
     /// Begin with what this agent says
     #[arg(long, value_name = "AGENT")]
     from: Option<String>,

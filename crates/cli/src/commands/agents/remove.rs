@@ -13,7 +13,7 @@ use crate::{environment::Environment, exit::Exit, human_format::place, output, p
 pub struct Arguments {
     /// Which agent
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
 }
 
 /// Does it. Files of other programs are theirs.

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::{
     PromptSections,
+    assembly::known_tools,
     definitions::written,
     exposure::{self, ExposedTools},
     memory, skill_tools,
@@ -76,7 +77,7 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
 fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Environment) -> String {
     let project = &here.project;
     let project_context = project.project_context.current();
-    let tools = skill_tools::needed(&effective::tools(), &project_context);
+    let tools = skill_tools::needed(&known_tools(), &project_context);
     let tools = rooftree_runtime::effective_rights::tools(&tools, definition);
     let exposed = ExposedTools::of(&tools, definition.exposure, &environment.calls());
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::atomic_file;
 use toml::{Table, Value};
 
 use crate::{
-    atomic_replace,
     environment::Environment,
     human_format::place,
     output,
@@ -23,7 +23,7 @@ use crate::{
 pub struct Arguments {
     /// Its whole name, for example limits.max_turns
     #[arg(value_name = "KEY")]
-    key: String,
+    pub(super) key: String,
     /// As TOML has it; what is not TOML is text
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
@@ -73,7 +73,7 @@ pub fn set(
         text,
     };
     layer.settings()?;
-    atomic_replace::replace(&file, &layer.text).map_err(|error| {
+    atomic_file::replace_through_links(&file, layer.text.as_bytes()).map_err(|error| {
         Problem::new(
             ErrorCode::InvalidConfig,
             format!("cannot write {}", place(&file)),

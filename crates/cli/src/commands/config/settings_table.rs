@@ -2,6 +2,7 @@
 //! applied alone by the code that merges settings, and the result is compared.
 
 use rooftree_protocol::Problem;
+use rooftree_stdx::shorten::shorten;
 use serde::Serialize;
 use toml::Value;
 
@@ -167,13 +168,7 @@ fn hidden(key: &str, value: Value) -> Value {
 impl SettingRow {
     /// The value, short enough for a line.
     pub fn shown(&self) -> String {
-        let whole = clean_line(&self.value.to_string());
-        let short: String = whole.chars().take(SHOWN).collect();
-        if short.len() < whole.len() {
-            short + "…"
-        } else {
-            whole
-        }
+        shorten(&clean_line(&self.value.to_string()), SHOWN)
     }
 }
 

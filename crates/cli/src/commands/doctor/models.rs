@@ -62,8 +62,18 @@ fn of_minds(models: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> 
 
 /// The other names of models in the settings, with what they are.
 fn named(settings: &Settings) -> impl Iterator<Item = (&'static str, &String)> {
-    let fallbacks = settings.fallbacks.iter().map(|name| ("fallbacks", name));
-    fallbacks.chain(settings.aliases.values().map(|name| ("aliases", name)))
+    let fallbacks = settings
+        .models
+        .fallbacks
+        .iter()
+        .map(|name| ("fallbacks", name));
+    fallbacks.chain(
+        settings
+            .models
+            .aliases
+            .values()
+            .map(|name| ("aliases", name)),
+    )
 }
 
 fn opened(models: &ConfiguredModels, name: &str) -> Result<ModelChoice, Problem> {

@@ -1,18 +1,17 @@
 //! Runs hooks for real with a made-up payload, to test them.
 
-use std::sync::Arc;
-
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{
-    Clock, Hooks, SystemClock,
+    Hooks, SystemClock,
+    assembly::known_tools,
     hooks::{HookAnswer, HookError, HookPayload, HookPoint, HookRunContext, HookVerdict},
 };
-use rooftree_tools::{BackgroundProcesses, SemanticSearchTool, toolset::ToolLookup};
+use rooftree_tools::toolset::ToolLookup;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{assemble, environment::Environment, exit::Exit, output, web::WebAccess};
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `hooks test`.
 #[derive(Args, Debug)]
@@ -182,12 +181,7 @@ fn payload(arguments: &Arguments, environment: &Environment) -> Result<HookPaylo
 
 fn about_a_tool(arguments: &Arguments, mut payload: HookPayload) -> Result<HookPayload, Problem> {
     let wrong = |message: String| Problem::new(ErrorCode::InvalidArguments, message);
-    let processes = Arc::new(BackgroundProcesses::new(|| SystemClock.entropy()));
-    let tools = assemble::tools(
-        &processes,
-        SemanticSearchTool::new(None),
-        WebAccess::default(),
-    );
+    let tools = known_tools();
     let ToolLookup::Tool(tool) = tools.find(&arguments.tool) else {
         return Err(wrong(format!("there is no tool `{}`", arguments.tool))
             .fix(format!("tools there are: {}", tools.names().join(", "))));

@@ -16,7 +16,7 @@ use crate::{
 pub struct Arguments {
     /// Which server
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
     /// Print JSON
     #[arg(long)]
     json: bool,

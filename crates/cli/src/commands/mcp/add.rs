@@ -22,7 +22,7 @@ use crate::{
 pub struct Arguments {
     /// What to call it
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
     /// Its address, for a server elsewhere
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,

@@ -3,9 +3,8 @@
 use std::{fs, path::Path};
 
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::atomic_file;
 use serde_json::{Map, Value};
-
-use crate::atomic_replace;
 
 /// Changes the servers of a file; makes it if it is not there.
 pub fn change<T>(
@@ -35,6 +34,7 @@ pub fn change<T>(
     let changed = change(servers);
     let text =
         serde_json::to_string_pretty(&whole).map_err(|error| failed(error.to_string()))? + "\n";
-    atomic_replace::replace(path, &text).map_err(|error| failed(error.to_string()))?;
+    atomic_file::replace_through_links(path, text.as_bytes())
+        .map_err(|error| failed(error.to_string()))?;
     Ok(changed)
 }

@@ -11,7 +11,7 @@ use crate::{environment::Environment, exit::Exit, human_format::place, output};
 pub struct Arguments {
     /// Which server
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
 }
 
 /// Does it, in the file the server is written in.

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{
-    Answer, ErrorCode, EventBody, InquiryResponse, PermissionDecision, PermissionScope, Problem,
-    Question, QuestionReply,
+    Answer, Command, ErrorCode, EventBody, PermissionDecision, PermissionId, PermissionScope,
+    Problem, Question, QuestionId, QuestionReply,
 };
-use rooftree_runtime::{Clock, SystemClock, inquiries, saved_rules};
-use rooftree_store::{Inquiry, Store};
+use rooftree_runtime::{Handle, Queries, saved_rules};
+use rooftree_store::Inquiry;
 
 use super::find;
 use crate::{
+    control::{named_owner, owner},
     environment::Environment,
     exit::Exit,
     human_format::place,
@@ -58,6 +59,9 @@ pub struct AnswerArguments {
     because: Option<String>,
 }
 
+/// Why an answer of the other kind is refused.
+const BY_KIND: &str = "a permission is answered with yes or no, a question with what it asks for";
+
 /// For how long a yes holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AllowScope {
@@ -99,25 +103,29 @@ pub async fn deny(arguments: DenyArguments, environment: &Environment) -> Result
 }
 
 async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let asked = find::inquiry(store.as_ref(), id).await?;
+    let handle = find::control(environment)?;
+    let queries = handle.queries(&owner());
+    let asked = find::inquiry(&queries, id).await?;
     // Bind the answer to the request as it is now, so that it cannot answer a changed one.
     let digest = Some(asked.digest.clone()).filter(|digest| !digest.is_empty());
     let answer = Answer { digest, ..answer };
-    let asked = give(
-        store.as_ref(),
-        &asked,
-        InquiryResponse::Permission(answer.clone()),
-    )
-    .await?;
-    output::print_note(environment, &said(store.as_ref(), &asked, &answer).await?);
-    print_delivery(environment, store.as_ref(), &asked).await
+    let permission = PermissionId::parse(&asked.id)
+        .map_err(|_| usage(format!("{} is not asked that way", asked.id)).cause(BY_KIND))?;
+    let command = Command::Permit {
+        session: asked.session.clone(),
+        permission,
+        answer: answer.clone(),
+    };
+    give(&handle, command).await?;
+    output::print_note(environment, &said(&queries, &asked, &answer).await?);
+    print_delivery(environment, &queries, &asked).await
 }
 
 /// Answers an agent's questions.
 pub async fn reply(arguments: AnswerArguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let asked = find::inquiry(store.as_ref(), &arguments.id).await?;
+    let handle = find::control(environment)?;
+    let queries = handle.queries(&owner());
+    let asked = find::inquiry(&queries, &arguments.id).await?;
     let reply = match &asked.asked {
         _ if arguments.decline => QuestionReply::Declined {
             because: arguments.because,
@@ -135,23 +143,21 @@ pub async fn reply(arguments: AnswerArguments, environment: &Environment) -> Res
     } else {
         "answered"
     };
-    let asked = give(store.as_ref(), &asked, InquiryResponse::Question(reply)).await?;
+    let question = QuestionId::parse(&asked.id)
+        .map_err(|_| usage(format!("{} is not asked that way", asked.id)).cause(BY_KIND))?;
+    give(&handle, Command::Reply { question, reply }).await?;
     output::print_note(environment, &format!("{word}: {}", asked.id));
-    print_delivery(environment, store.as_ref(), &asked).await
+    print_delivery(environment, &queries, &asked).await
 }
 
-async fn give(
-    store: &dyn Store,
-    asked: &Inquiry,
-    response: InquiryResponse,
-) -> Result<Inquiry, Problem> {
-    let given =
-        inquiries::answer(store, &asked.id, response, &find::who(), SystemClock.now()).await;
-    given.map_err(|error| error.problem())
+/// Answers in the name of the account, which others are told.
+async fn give(handle: &Handle, command: Command) -> Result<(), Problem> {
+    let given = handle.send(&named_owner(), command).await;
+    given.map(drop).map_err(|error| error.problem())
 }
 
 /// What was answered, with the exact rule that is saved.
-async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<String, Problem> {
+async fn said(store: &Queries, asked: &Inquiry, answer: &Answer) -> Result<String, Problem> {
     let EventBody::PermissionRequested {
         tool, title, rule, ..
     } = &asked.asked
@@ -184,7 +190,7 @@ async fn said(store: &dyn Store, asked: &Inquiry, answer: &Answer) -> Result<Str
 /// Prints whether the answer is delivered now, or else how to resume the session.
 async fn print_delivery(
     environment: &Environment,
-    store: &dyn Store,
+    store: &Queries,
     asked: &Inquiry,
 ) -> Result<Exit, Problem> {
     if !find::is_awake(store, &asked.session).await? {

@@ -1,55 +1,44 @@
 //! Finds a pending request by its id, and checks whether the process that asked is alive to receive the answer.
 
-use std::sync::Arc;
-
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
-use rooftree_store::{Inquiry, Owner, Store};
+use rooftree_runtime::{Handle, Queries};
+use rooftree_store::{Inquiry, Owner};
 
-use crate::{commands::sessions::open_read_only, environment::Environment, environment::variable};
+use crate::{
+    environment::Environment,
+    id_lookup::{self, IdCandidate, REQUEST},
+};
 
-/// The database, which must be there.
-pub fn store(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+/// The way to answer, if anything can have been asked.
+pub fn control(environment: &Environment) -> Result<Handle, Problem> {
     if environment.database.exists() {
-        environment.store()
+        environment.control()
     } else {
         Err(nothing())
     }
 }
 
-/// The database to look at, if there is one.
-pub fn readable(environment: &Environment) -> Result<Option<Arc<dyn Store>>, Problem> {
-    open_read_only(environment)
-}
-
-/// The one question that is meant.
-pub async fn inquiry(store: &dyn Store, typed: &str) -> Result<Inquiry, Problem> {
-    let found = store
-        .inquiry(typed)
-        .await
-        .map_err(|error| error.problem())?;
-    found.ok_or_else(|| {
-        Problem::new(
-            ErrorCode::TaskNotFound,
-            format!("nobody asks `{typed}`, or more than one does"),
-        )
-        .fix("rooftree permissions list shows what is asked; type 4 or more characters of an id")
-    })
+/// The one request that is meant: open ones by the end of their id, all by the whole id.
+pub async fn inquiry(queries: &Queries, typed: &str) -> Result<Inquiry, Problem> {
+    let found = queries.inquiry(typed).await;
+    if let Some(found) = found.map_err(|error| error.problem())? {
+        return Ok(found);
+    }
+    let open = queries.inquiries(None).await;
+    let open = open.map_err(|error| error.problem())?;
+    let candidates = open.into_iter().map(|inquiry| IdCandidate {
+        id: inquiry.id.clone(),
+        description: format!("{}, {}", inquiry.id, inquiry.agent),
+        value: inquiry,
+    });
+    id_lookup::one(REQUEST, typed, candidates.collect())
 }
 
 /// Whether a living process works on a session.
-pub async fn is_awake(store: &dyn Store, session: &SessionId) -> Result<bool, Problem> {
-    let owner = store
-        .owner(session)
-        .await
-        .map_err(|error| error.problem())?;
+pub async fn is_awake(queries: &Queries, session: &SessionId) -> Result<bool, Problem> {
+    let owner = queries.owner(session).await;
+    let owner = owner.map_err(|error| error.problem())?;
     Ok(owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process())))
-}
-
-/// Who answers, as others are told.
-pub fn who() -> String {
-    variable("USER")
-        .or_else(|| variable("LOGNAME"))
-        .unwrap_or_else(|| "user".into())
 }
 
 fn nothing() -> Problem {

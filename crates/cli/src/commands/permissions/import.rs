@@ -68,15 +68,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::print_note(environment, "nothing was saved");
         return Ok(Exit::DONE);
     }
-    let store = environment.store()?;
+    let handle = environment.control()?;
     for (kind, rule) in &found {
-        let said = rules::save_rule(
-            store.as_ref(),
-            *kind,
-            rule,
-            arguments.place.scope(environment),
-        )
-        .await?;
+        let said =
+            rules::save_rule(&handle, *kind, rule, arguments.place.scope(environment)).await?;
         output::print_note(environment, &said);
     }
     Ok(Exit::DONE)

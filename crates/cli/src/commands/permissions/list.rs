@@ -2,8 +2,8 @@
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Problem, Question, SessionId, Timestamp};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Inquiry, Store};
+use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_store::Inquiry;
 use serde::Serialize;
 
 use super::find;
@@ -91,8 +91,8 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut rows = match find::readable(environment)? {
-        Some(store) => rows(store.as_ref()).await?,
+    let mut rows = match environment.queries()? {
+        Some(store) => rows(&store).await?,
         None => Vec::new(),
     };
     rows.retain(|row| arguments.all || row.state == State::Pending);
@@ -113,10 +113,10 @@ pub async fn show(
     arguments: PermissionShowArguments,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let inquiry = find::inquiry(store.as_ref(), &arguments.id).await?;
+    let store = find::control(environment)?.queries(&crate::control::owner());
+    let inquiry = find::inquiry(&store, &arguments.id).await?;
     let (session, asked) = (inquiry.session.clone(), inquiry.asked.clone());
-    let row = row(store.as_ref(), inquiry).await?;
+    let row = row(&store, inquiry).await?;
     if arguments.json {
         output::print(&output::json_page(
             &serde_json::json!({ "question": row, "asked": asked }),
@@ -131,6 +131,7 @@ pub async fn show(
         run: None,
         parent_run: None,
         agent: row.agent.clone(),
+        who: None,
         body: asked,
     };
     let columns = listing::look(environment).width.unwrap_or(100);
@@ -154,7 +155,7 @@ pub async fn show(
     Ok(Exit::DONE)
 }
 
-async fn rows(store: &dyn Store) -> Result<Vec<Row>, Problem> {
+async fn rows(store: &Queries) -> Result<Vec<Row>, Problem> {
     let mut rows = Vec::new();
     for inquiry in store
         .inquiries(None)
@@ -166,7 +167,7 @@ async fn rows(store: &dyn Store) -> Result<Vec<Row>, Problem> {
     Ok(rows)
 }
 
-async fn row(store: &dyn Store, inquiry: Inquiry) -> Result<Row, Problem> {
+async fn row(store: &Queries, inquiry: Inquiry) -> Result<Row, Problem> {
     let is_awaited = !inquiry.settled && find::is_awake(store, &inquiry.session).await?;
     let state = match &inquiry.answer {
         Some(_) => State::Answered,

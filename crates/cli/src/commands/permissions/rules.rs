@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use rooftree_protocol::{ErrorCode, Problem, Timestamp};
-use rooftree_runtime::{Clock, SystemClock, saved_rules};
-use rooftree_store::{RuleKind, RuleRow, RuleScope, Store};
+use rooftree_protocol::{Command, ErrorCode, Problem, Timestamp, command::CommandReply};
+use rooftree_runtime::{Clock, Handle, SystemClock, saved_rules};
+use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_tools::PermissionRule;
 use serde::Serialize;
 
 use super::find;
 use crate::{
     commands::sessions::find::{self as sessions, LookupScope},
+    control::{named_owner, owner},
     environment::Environment,
     exit::Exit,
     human_format::{ago, place},
@@ -131,15 +132,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 async fn list(format: ListFormat, environment: &Environment) -> Result<Exit, Problem> {
     let mut rows: Vec<Row> = Vec::new();
-    if let Some(store) = find::readable(environment)? {
-        let (_, made) = store.rules().await.map_err(|error| error.problem())?;
+    if let Some(store) = environment.queries()? {
+        let made = store.rules().await.map_err(|error| error.problem())?;
         rows.extend(made.into_iter().map(made_row));
     }
     for (file, settings) in settings::sources(environment)? {
         let kinds = [
-            (RuleKind::Deny, settings.deny),
-            (RuleKind::Ask, settings.ask),
-            (RuleKind::Allow, settings.allow),
+            (RuleKind::Deny, settings.permission.deny),
+            (RuleKind::Ask, settings.permission.ask),
+            (RuleKind::Allow, settings.permission.allow),
         ];
         for (kind, rules) in kinds {
             rows.extend(rules.iter().map(|rule| written_row(kind, rule, &file)));
@@ -244,47 +245,46 @@ async fn add(add: AddRuleArguments, environment: &Environment) -> Result<Exit, P
         (_, true) => RuleKind::Ask,
         _ => RuleKind::Allow,
     };
-    let store = environment.store()?;
+    let handle = environment.control()?;
     let scope = match &add.session {
-        Some(session) => RuleScope::Session(
-            sessions::session(store.as_ref(), session, LookupScope::Live)
-                .await?
-                .id,
-        ),
+        Some(session) => {
+            let queries = handle.queries(&owner());
+            let session = sessions::session(&queries, session, LookupScope::Live).await?;
+            RuleScope::Session(session.id)
+        }
         None => add.place.scope(environment),
     };
-    let said = save_rule(store.as_ref(), kind, &rule, scope).await?;
+    let said = save_rule(&handle, kind, &rule, scope).await?;
     output::print_note(environment, &said);
     Ok(Exit::DONE)
 }
 
 /// Saves a rule; says which.
 pub async fn save_rule(
-    store: &dyn Store,
+    handle: &Handle,
     kind: RuleKind,
     rule: &PermissionRule,
     scope: RuleScope,
 ) -> Result<String, Problem> {
-    let (by, at, holds) = (find::who(), SystemClock.now(), scope_text(&scope));
-    let row = RuleRow {
-        number: 0,
+    let holds = scope_text(&scope);
+    let command = Command::AddRule {
         kind,
         rule: rule.to_string(),
         scope,
-        by,
-        at,
     };
-    let number = store.put_rule(row).await.map_err(|error| error.problem())?;
+    let saved = handle.send(&named_owner(), command).await;
+    let CommandReply::Rule { number } = saved.map_err(|error| error.problem())? else {
+        return Err(Problem::new(ErrorCode::Internal, "the rule has no number"));
+    };
     Ok(format!("rule {number}: {} {rule} ({holds})", word(kind)))
 }
 
 async fn remove(number: i64, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    if store
-        .remove_rule(number)
-        .await
-        .map_err(|error| error.problem())?
-    {
+    let handle = find::control(environment)?;
+    let removed = handle
+        .send(&named_owner(), Command::RemoveRule { number })
+        .await;
+    if let CommandReply::Rule { .. } = removed.map_err(|error| error.problem())? {
         output::print_note(environment, &format!("rule {number} is gone"));
         return Ok(Exit::DONE);
     }

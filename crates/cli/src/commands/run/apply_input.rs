@@ -66,7 +66,7 @@ impl RunFollower<'_> {
             }
             InputLine::End => {
                 self.input_open = false;
-                for question in std::mem::take(&mut self.questions) {
+                for question in self.program_questions() {
                     self.refuse(question).await?;
                 }
                 Ok(())
@@ -74,10 +74,19 @@ impl RunFollower<'_> {
         }
     }
 
+    /// What the program that reads the events was asked and has not answered.
+    fn program_questions(&self) -> Vec<OpenPrompt> {
+        let open = self.watch.tree.inquiries().iter();
+        let open = open.filter(|_| matches!(self.answerer, PromptAnswerer::Program));
+        open.filter_map(|open| OpenPrompt::of(&open.session, &open.asked))
+            .collect()
+    }
+
     /// The open permission request with this id; an unknown id is taken for one of the main session.
     fn question(&mut self, id: PermissionId) -> PermissionRef {
-        let asked = self.questions.iter().find_map(|open| match open {
-            OpenPrompt::Permission(question) if question.id == id => Some(question.clone()),
+        let mut open = self.program_questions().into_iter();
+        let asked = open.find_map(|open| match open {
+            OpenPrompt::Permission(question) if question.id == id => Some(question),
             _ => None,
         });
         asked.unwrap_or_else(|| PermissionRef {
@@ -180,7 +189,7 @@ impl RunFollower<'_> {
                 })
                 .await;
         }
-        for agent in self.watch.agents.at_work() {
+        for agent in self.watch.tree.delegated_at_work() {
             let (session, run) = (agent.session.clone(), Some(agent.run.clone()));
             self.send(Command::Cancel { session, run }).await?;
         }
@@ -189,7 +198,7 @@ impl RunFollower<'_> {
 
     pub(super) async fn send(&self, command: Command) -> Result<(), Problem> {
         self.handle
-            .send(command)
+            .send(&crate::control::owner(), command)
             .await
             .map(|_| ())
             .map_err(|error| error.problem())
@@ -217,6 +226,7 @@ impl RunFollower<'_> {
             run: None,
             parent_run: None,
             agent: self.session.agent.clone(),
+            who: None,
             body: EventBody::Notice {
                 level,
                 code,

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::terminal::{delegated_run_list::DelegatedRunList, run_text};
+use rooftree_view::RunTreeView;
+
+use crate::terminal::run_text;
 
 /// Timeout for agents that were told to stop.
 const TO_STOP: Duration = Duration::from_secs(5);
@@ -77,12 +79,13 @@ impl BackgroundWait {
     /// The main run has ended: what now? `is_settled` says that nothing in the session is left to do.
     pub fn next(
         &mut self,
-        agents: &DelegatedRunList,
+        tree: &RunTreeView,
         programs: &[String],
         is_settled: bool,
         is_stopping: bool,
     ) -> BackgroundWaitStep {
-        let mut names: Vec<&str> = agents.at_work().map(|agent| agent.agent.as_str()).collect();
+        let at_work = tree.delegated_at_work();
+        let mut names: Vec<&str> = at_work.map(|agent| agent.agent.as_str()).collect();
         let agents_at_work = names.len();
         if !is_stopping {
             // They end with the runtime, not by being cancelled.
@@ -99,7 +102,7 @@ impl BackgroundWait {
                 self.stage = BackgroundWaitStage::Stopping(now);
                 BackgroundWaitStep::Wait
             }
-            (_, true) if is_stopping || (is_settled && agents.have_all_ended()) => {
+            (_, true) if is_stopping || (is_settled && have_all_ended(tree)) => {
                 BackgroundWaitStep::Over
             }
             (BackgroundWaitStage::Waiting(since), false) => match self.policy {
@@ -141,6 +144,11 @@ impl BackgroundWait {
     }
 }
 
+/// Whether the end of each delegated run was heard from itself, and not only from the call that asked.
+fn have_all_ended(tree: &RunTreeView) -> bool {
+    tree.delegated().all(|run| run.end.is_some())
+}
+
 fn counted(agents: usize, programs: usize) -> String {
     let counts = [(agents, "agent"), (programs, "program")]
         .into_iter()
@@ -160,13 +168,13 @@ mod tests {
     use rooftree_protocol::{RunStatus, event::RunMode};
 
     use super::*;
-    use crate::terminal::delegated_run_list::tests::{began, ended};
+    use crate::terminal::agent_tree::tests::{begins, ends};
 
-    fn agents(ended_too: bool) -> DelegatedRunList {
-        let mut agents = DelegatedRunList::default();
-        agents.take(&began(1, 0, RunMode::Background));
+    fn agents(ended_too: bool) -> RunTreeView {
+        let mut agents = RunTreeView::default();
+        agents.apply(&begins(1, 0, RunMode::Background));
         if ended_too {
-            agents.take(&ended(1, RunStatus::Completed, "gold"));
+            agents.apply(&ends(1, RunStatus::Completed, "gold"));
         }
         agents
     }
@@ -228,7 +236,7 @@ mod tests {
     fn n_18_programs_are_waited_for_if_somebody_says_how_long() {
         let programs = ["make all".to_owned()];
         let mut linger = BackgroundWait::new(BackgroundPolicy::WaitForAll(Duration::from_secs(60)));
-        let said = linger.next(&DelegatedRunList::default(), &programs, true, false);
+        let said = linger.next(&RunTreeView::default(), &programs, true, false);
         assert_eq!(
             said,
             BackgroundWaitStep::Say(
@@ -236,11 +244,11 @@ mod tests {
             )
         );
         assert_eq!(
-            linger.next(&DelegatedRunList::default(), &programs, true, false),
+            linger.next(&RunTreeView::default(), &programs, true, false),
             BackgroundWaitStep::Wait
         );
         assert_eq!(
-            linger.next(&DelegatedRunList::default(), &[], true, false),
+            linger.next(&RunTreeView::default(), &[], true, false),
             BackgroundWaitStep::Over
         );
         assert!(

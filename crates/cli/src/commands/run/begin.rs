@@ -5,10 +5,9 @@ use rooftree_protocol::{
     command::{Address, CommandReply, Delivery},
     event,
 };
-use rooftree_runtime::{
-    Clock, EventFilter, Handle, SystemClock, TreeSubscription, settle_orphaned_programs,
-};
+use rooftree_runtime::{Clock, EventFilter, Handle, SystemClock, TreeSubscription};
 use rooftree_store::{Owner, TaskStatus};
+use rooftree_view::RunTreeView;
 use tokio::sync::mpsc;
 
 use super::{
@@ -18,9 +17,7 @@ use super::{
     session_target::SessionTarget,
     usage,
 };
-
-/// Events read at a time.
-const PAGE: usize = 1_000;
+use crate::control::owner;
 
 /// What is to be done in a session.
 #[derive(Debug)]
@@ -131,7 +128,8 @@ async fn start_known(
             resume_children(handle, id).await?;
         }
         CliRequest::Resume => {
-            settle_orphaned_programs(&**handle.store(), Some(id), SystemClock.now())
+            handle
+                .settle_programs(Some(id))
                 .await
                 .map_err(|error| error.problem())?;
             let is_left = resume_children(handle, id).await?;
@@ -140,9 +138,12 @@ async fn start_known(
             }
             watch = RunTracker::for_anything();
             handle
-                .send(Command::Resume {
-                    session: id.clone(),
-                })
+                .send(
+                    &owner(),
+                    Command::Resume {
+                        session: id.clone(),
+                    },
+                )
                 .await
                 .map_err(|error| error.problem())?;
         }
@@ -154,8 +155,8 @@ async fn start_known(
 /// Lets the agents go on that a session had delegated to and that were left; says whether there were any.
 async fn resume_children(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
     let tasks = handle
-        .store()
-        .tasks(Some(id))
+        .queries(&owner())
+        .tasks(rooftree_store::TaskFilter::of(id))
         .await
         .map_err(|error| error.problem())?;
     let left = tasks
@@ -165,7 +166,7 @@ async fn resume_children(handle: &Handle, id: &SessionId) -> Result<bool, Proble
     for session in left.filter_map(|task| task.child) {
         any = true;
         handle
-            .send(Command::Resume { session })
+            .send(&owner(), Command::Resume { session })
             .await
             .map_err(|error| error.problem())?;
     }
@@ -188,7 +189,7 @@ pub async fn post(
         delivery,
     };
     match handle
-        .send(command)
+        .send(&owner(), command)
         .await
         .map_err(|error| error.problem())?
     {
@@ -211,32 +212,21 @@ pub async fn await_keyed(
     watch: &mut RunTracker,
 ) -> Result<(), Problem> {
     watch.await_message(message);
-    let (seen, mut after) = (watch.seen, 0);
-    while after < seen {
-        let page = handle
-            .store()
-            .events(session, after, PAGE)
-            .await
-            .map_err(|error| error.problem())?;
-        let Some(last) = page.last().and_then(|event| event.id) else {
-            break;
-        };
-        for event in page
-            .iter()
-            .filter(|event| event.id.is_some_and(|id| id <= seen))
-        {
-            watch.take_past(event);
-        }
-        after = last;
+    let mut past = RunTreeView::of(session.clone());
+    let queries = handle.queries(&owner());
+    let events = queries.events_up_to(session, 0, watch.seen).await;
+    for event in events.map_err(|error| error.problem())? {
+        past.apply(&event);
+        watch.take_past(&event);
     }
-    watch.seen = seen;
+    watch.adopt_past(&past);
     Ok(())
 }
 
 /// Whether a session has a run open or mail waiting.
 pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
     Ok(handle
-        .store()
+        .queries(&owner())
         .unfinished()
         .await
         .map_err(|error| error.problem())?
@@ -259,6 +249,7 @@ pub fn opened(session: &Session) -> Event {
         run: None,
         parent_run: None,
         agent: session.agent.clone(),
+        who: None,
         body: EventBody::SessionOpened {
             agent: session.agent.clone(),
             name: session.name.clone(),
@@ -269,7 +260,7 @@ pub fn opened(session: &Session) -> Event {
 
 async fn session(handle: &Handle, id: &SessionId) -> Result<Session, Problem> {
     let found = handle
-        .store()
+        .queries(&owner())
         .session(id)
         .await
         .map_err(|error| error.problem())?;
@@ -279,7 +270,7 @@ async fn session(handle: &Handle, id: &SessionId) -> Result<Session, Problem> {
 async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String>, Problem> {
     let us = Owner::this_process();
     let owner = handle
-        .store()
+        .queries(&owner())
         .owner(id)
         .await
         .map_err(|error| error.problem())?;

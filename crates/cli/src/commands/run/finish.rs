@@ -5,6 +5,7 @@ use rooftree_protocol::{
     event::RunEnd,
 };
 use rooftree_runtime::AgentRuntime;
+use rooftree_view::TreeRun;
 
 use super::{
     PromptAnswerer, report::StdoutReport, result_json::RunResult, run_tracker::RunTracker,
@@ -98,8 +99,8 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
         let account = run_text::FinishedRun {
             end: &outcome.end,
             session: &followed.session.id,
-            run: followed.watch.first.as_ref(),
-            agents: outcome.agents.all().len(),
+            run: followed.watch.first(),
+            agents: outcome.tree.delegated().count(),
         };
         lines.extend(run_text::summary(&account, terminal::width()));
     }
@@ -122,7 +123,7 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
     Ok(RunExit {
         exit,
         session: followed.session.id.clone(),
-        run: followed.watch.first.clone(),
+        run: followed.watch.first().cloned(),
         shutdown,
     })
 }
@@ -166,7 +167,7 @@ fn ended_programs(programs: &[String]) -> StyledLine {
 /// The end of the run; one that was left has none yet and is told as interrupted.
 fn outcome(followed: &FollowedRun<'_>, ended: &FollowEnd) -> Option<RunResult> {
     let watch = &followed.watch;
-    let (run, end, exit) = match (ended, &watch.ended) {
+    let (run, end, exit) = match (ended, watch.last_end()) {
         (FollowEnd::Done, None) => return None,
         (FollowEnd::Done, Some((run, end))) => {
             let end = with_delegated_totals(watch, end);
@@ -180,47 +181,43 @@ fn outcome(followed: &FollowedRun<'_>, ended: &FollowEnd) -> Option<RunResult> {
     Some(RunResult {
         session: followed.session.clone(),
         run,
-        model: watch.model.clone(),
-        by_model: watch.by_model.clone(),
+        model: watch.model().to_owned(),
+        by_model: watch.by_model(),
         end,
-        agents: watch.agents.clone(),
+        tree: watch.tree.clone(),
         exit,
     })
 }
 
 /// The end of a run that delegated, with usage and calls summed over all its agents.
 fn with_delegated_totals(watch: &RunTracker, end: &RunEnd) -> RunEnd {
-    if watch.agents.all().is_empty() && watch.runs <= 1 {
+    if watch.tree.delegated().next().is_none() && watch.ended_runs() <= 1 {
         return end.clone();
     }
-    let mut usage = watch.used.unwrap_or_else(Usage::none);
-    usage += watch.agents.usage();
-    let theirs: u32 = watch.agents.all().iter().map(|agent| agent.calls).sum();
-    let calls = watch.so_far.calls + theirs;
-    let denials = end.denials.iter().chain(&watch.denials).cloned().collect();
+    let so_far = watch.so_far();
+    let theirs: u32 = watch.tree.delegated().map(TreeRun::total_calls).sum();
+    let denials = end.denials.iter().cloned().chain(watch.denials()).collect();
     RunEnd {
-        usage,
-        calls,
+        usage: watch.usage(),
+        calls: so_far.calls + theirs,
         denials,
-        duration_ms: watch.so_far.milliseconds(),
+        duration_ms: so_far.milliseconds,
         ..end.clone()
     }
 }
 
 fn left(watch: &RunTracker) -> RunEnd {
-    let usage = watch
-        .by_model
-        .values()
-        .fold(Usage::none(), |mut sum, used| {
-            sum += *used;
-            sum
-        });
+    let so_far = watch.so_far();
+    let mut usage = Usage::none();
+    for used in watch.by_model().values() {
+        usage += *used;
+    }
     RunEnd {
-        text: watch.so_far.text.as_str().to_owned(),
-        turns: watch.so_far.turns,
-        calls: watch.so_far.calls,
+        text: so_far.text.to_owned(),
+        turns: so_far.turns,
+        calls: so_far.calls,
         usage,
-        duration_ms: watch.so_far.milliseconds(),
+        duration_ms: so_far.milliseconds,
         ..RunEnd::new(RunStatus::Interrupted)
     }
 }

@@ -1,6 +1,6 @@
 //! Follows a run and all agents it delegates to, until all have ended or the user stops or leaves.
 
-use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session};
+use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session, SessionId};
 use rooftree_runtime::Handle;
 use rooftree_store::{TaskRow, TaskStatus};
 
@@ -17,6 +17,7 @@ use super::{
     session_target::SessionTarget,
 };
 use crate::{
+    control::owner,
     exit::Exit,
     human_format::place,
     terminal::{run_text, view::TerminalView},
@@ -64,7 +65,6 @@ pub async fn follow(
         view,
         report,
         asker: PromptQueue::default(),
-        questions: Vec::new(),
         linger: job.linger,
         stopping: None,
         refused: None,
@@ -115,21 +115,14 @@ pub(super) enum OpenPrompt {
 }
 
 impl OpenPrompt {
-    fn of(event: &Event) -> Option<Self> {
-        match &event.body {
+    pub(super) fn of(session: &SessionId, asked: &EventBody) -> Option<Self> {
+        match asked {
             EventBody::PermissionRequested { id, .. } => Some(Self::Permission(PermissionRef {
-                session: event.session.clone(),
+                session: session.clone(),
                 id: id.clone(),
             })),
             EventBody::QuestionRequested { id, .. } => Some(Self::Question(id.clone())),
             _ => None,
-        }
-    }
-
-    fn id(&self) -> &str {
-        match self {
-            Self::Permission(question) => question.id.as_str(),
-            Self::Question(id) => id.as_str(),
         }
     }
 }
@@ -144,8 +137,6 @@ pub(super) struct RunFollower<'a> {
     pub(super) view: Box<dyn TerminalView>,
     pub(super) report: &'a mut StdoutReport,
     pub(super) asker: PromptQueue,
-    /// What a program has not answered.
-    pub(super) questions: Vec<OpenPrompt>,
     pub(super) linger: BackgroundWait,
     pub(super) input_open: bool,
     /// Why the run was told to stop: the number to leave with.
@@ -194,7 +185,7 @@ impl RunFollower<'_> {
 
     /// Whether a run of ours, or an agent it delegated to, is at work.
     fn is_working(&self) -> bool {
-        self.watch.is_working() || self.watch.agents.at_work().next().is_some()
+        self.watch.is_working() || self.watch.tree.delegated_at_work().next().is_some()
     }
 
     async fn is_over(&mut self) -> Result<bool, Problem> {
@@ -209,8 +200,9 @@ impl RunFollower<'_> {
         } else {
             Vec::new()
         };
-        let has_delegated = !self.watch.agents.all().is_empty() || self.watch.has_programs;
-        let is_settled = match (self.watch.takes_any(), &self.watch.ended) {
+        let has_agents = self.watch.tree.delegated().next().is_some();
+        let has_delegated = has_agents || self.watch.has_programs;
+        let is_settled = match (self.watch.takes_any(), self.watch.last_end()) {
             (true, None) if !has_delegated => return Ok(false),
             (false, _) if !has_delegated => return Ok(true),
             // No agent's answer is on its way: only what is left in the inbox is waited for, without a timeout.
@@ -221,7 +213,7 @@ impl RunFollower<'_> {
             _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
         };
         match self.linger.next(
-            &self.watch.agents,
+            &self.watch.tree,
             &programs,
             is_settled,
             self.stopping.is_some(),
@@ -253,7 +245,11 @@ impl RunFollower<'_> {
             return Ok(());
         }
         for _ in 0..SETTLING {
-            let tasks = self.handle.store().tasks(Some(&self.session.id)).await;
+            let tasks = self
+                .handle
+                .queries(&owner())
+                .tasks(rooftree_store::TaskFilter::of(&self.session.id))
+                .await;
             let tasks = tasks.map_err(|error| error.problem())?;
             let is_open =
                 |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
@@ -277,14 +273,14 @@ impl RunFollower<'_> {
     /// The commands that still run in background, of the session and of the agents below it.
     async fn programs(&self) -> Result<Vec<String>, Problem> {
         let mut sessions = vec![&self.session.id];
-        sessions.extend(self.watch.agents.all().iter().map(|agent| &agent.session));
+        sessions.extend(self.watch.tree.delegated().map(|agent| &agent.session));
         sessions.dedup();
         let mut programs = Vec::new();
         for session in sessions {
             let tasks = self
                 .handle
-                .store()
-                .tasks(Some(session))
+                .queries(&owner())
+                .tasks(rooftree_store::TaskFilter::of(session))
                 .await
                 .map_err(|error| error.problem())?;
             let running =
@@ -306,7 +302,7 @@ impl RunFollower<'_> {
             self.watch.take_delegated(event);
             self.view.show_delegated(event);
         }
-        if let Some(open) = OpenPrompt::of(event) {
+        if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
             self.ask(event, open).await?;
         }
         match &event.body {
@@ -319,13 +315,12 @@ impl RunFollower<'_> {
 
     /// A prompt is settled, by this client or another one.
     fn settle(&mut self, id: &str, by: &str) {
-        self.questions.retain(|open| open.id() != id);
         self.asker
             .remove(id, by, &mut *self.view, &mut self.sources.keys);
     }
 
     fn take_own(&mut self, event: &Event) {
-        let answered = self.watch.ended.as_ref().map(|(_, end)| end.text.clone());
+        let answered = self.watch.last_end().map(|(_, end)| end.text.clone());
         match (self.watch.take(event), answered) {
             (TrackerStep::OtherBegun(ForeignRunOrder::Before, title), _) => {
                 self.remark(&format!("an earlier message is worked on first: {title}"));
@@ -358,9 +353,9 @@ impl RunFollower<'_> {
                         .add(item, &mut *self.view, &mut self.sources.keys);
                 }
             }
-            PromptAnswerer::Program if self.input_open => self.questions.push(open),
-            PromptAnswerer::Program => self.refuse(open).await?,
-            PromptAnswerer::Nobody => {}
+            // A program may answer as long as it can say something.
+            PromptAnswerer::Program if !self.input_open => self.refuse(open).await?,
+            PromptAnswerer::Program | PromptAnswerer::Nobody => {}
         }
         Ok(())
     }
@@ -372,7 +367,7 @@ impl RunFollower<'_> {
         }
         let waiting = self
             .handle
-            .store()
+            .queries(&owner())
             .session(&event.session)
             .await
             .map_err(|error| error.problem())?;

@@ -7,15 +7,10 @@ use rooftree_protocol::{
     event::{Denial, Report, RunEnd},
     tool_call::{FileAction, FileNote},
 };
+use rooftree_view::{RunTreeView, TreeRun};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    exit::Exit,
-    terminal::{
-        delegated_run::{DelegatedRun, DelegatedRunState},
-        delegated_run_list::DelegatedRunList,
-    },
-};
+use crate::exit::Exit;
 
 /// The version of the object.
 const VERSION: u32 = 1;
@@ -29,8 +24,8 @@ pub struct RunResult {
     pub by_model: BTreeMap<String, Usage>,
     /// How the main run ended; its usage is the sum over all agents.
     pub end: RunEnd,
-    /// Those it delegated to.
-    pub agents: DelegatedRunList,
+    /// It, and those it delegated to.
+    pub tree: RunTreeView,
     pub exit: Exit,
 }
 
@@ -63,7 +58,7 @@ impl RunResult {
             "duration_ms": end.duration_ms,
             "usage": end.usage,
             "by_model": by_model,
-            "runs": self.agents.all().iter().map(delegated).collect::<Vec<_>>(),
+            "runs": self.tree.delegated().map(delegated).collect::<Vec<_>>(),
             "files_changed": files_changed(&end.files, &self.session.cwd),
             "permission_denials": end.denials.iter().map(denied).collect::<Vec<_>>(),
             "error": end.error,
@@ -87,26 +82,23 @@ pub fn failed(problem: &Problem) -> Value {
     })
 }
 
-fn delegated(agent: &DelegatedRun) -> Value {
-    let status = match agent.state {
-        DelegatedRunState::Ended(status) => json!(status),
-        DelegatedRunState::Working | DelegatedRunState::Asking | DelegatedRunState::Waiting => {
-            json!("running")
-        }
-    };
+fn delegated(agent: &TreeRun) -> Value {
+    let status = agent
+        .status()
+        .map_or_else(|| json!("running"), |status| json!(status));
     json!({
         "run": agent.run,
         "session": agent.session,
         "agent": agent.agent,
         "parent": agent.parent.as_ref().map(|parent| &parent.run),
-        "mode": agent.mode,
+        "mode": agent.mode(),
         "status": status,
-        "verified": agent.verified,
+        "verified": agent.verified(),
         "model": agent.model,
-        "turns": agent.turns,
-        "tools": agent.calls,
-        "usage": agent.usage,
-        "duration_ms": agent.duration_ms,
+        "turns": agent.total_turns(),
+        "tools": agent.total_calls(),
+        "usage": agent.own_usage(),
+        "duration_ms": agent.duration_ms(),
     })
 }
 

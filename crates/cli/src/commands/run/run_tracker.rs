@@ -1,14 +1,14 @@
 //! Tracks from events whether the requested runs have ended. Pure.
 
-use std::collections::BTreeMap;
+mod totals;
 
 use rooftree_protocol::{
-    Event, EventBody, MessageId, ParentCall, RunId, ToolKind, Usage,
-    event::{Denial, RunEnd, RunMode},
+    Event, EventBody, MessageId, ParentCall, RunId, ToolKind,
+    event::{RunEnd, RunMode},
 };
+use rooftree_view::RunTreeView;
 
-use super::partial_result::PartialResult;
-use crate::terminal::{delegated_run_list::DelegatedRunList, run_text};
+use crate::terminal::run_text;
 
 /// What is waited for and what came of it.
 #[derive(Debug, Default)]
@@ -21,28 +21,16 @@ pub struct RunTracker {
     any: bool,
     /// Whether everything was told to stop: what wakes after that is not ours.
     pub is_stopping: bool,
-    /// The runs that ours delegated to.
-    pub agents: DelegatedRunList,
+    /// The session, the sessions below it, and all runs that were heard of.
+    pub tree: RunTreeView,
     /// Whether a run of ours has started a program in background: its end may start a run.
     pub has_programs: bool,
-    /// What those were not allowed to do.
-    pub denials: Vec<Denial>,
-    /// How many runs of ours have ended.
-    pub runs: u32,
-    /// What our own runs used.
-    pub used: Option<Usage>,
-    /// The run that began first: everything that was delegated hangs below it.
-    pub first: Option<RunId>,
+    /// Our runs, in the order in which they became ours.
+    ours: Vec<RunId>,
+    /// Those of them that have ended, in order.
+    ended: Vec<RunId>,
     /// The number of the last event of the session.
     pub seen: u64,
-    /// The run that ended last.
-    pub ended: Option<(RunId, RunEnd)>,
-    /// The model that answered last.
-    pub model: String,
-    /// What each model used.
-    pub by_model: BTreeMap<String, Usage>,
-    /// What has been done so far, for a run that is left before its end.
-    pub so_far: PartialResult,
 }
 
 /// An agent at work, as shown to the user.
@@ -96,7 +84,23 @@ impl RunTracker {
 
     /// The run at work, or the last one.
     pub fn run(&self) -> Option<&RunId> {
-        self.open.last().or(self.ended.as_ref().map(|(run, _)| run))
+        self.open.last().or(self.ended.last())
+    }
+
+    /// The run of ours that ended last, and how.
+    pub fn last_end(&self) -> Option<(&RunId, &RunEnd)> {
+        let run = self.ended.last()?;
+        Some((run, self.tree.run(run)?.end.as_deref()?))
+    }
+
+    /// The run that ended first: everything that was delegated hangs below it.
+    pub fn first(&self) -> Option<&RunId> {
+        self.ended.first()
+    }
+
+    /// How many runs of ours have ended.
+    pub fn ended_runs(&self) -> usize {
+        self.ended.len()
     }
 
     /// Whether a run of ours is at work.
@@ -112,46 +116,45 @@ impl RunTracker {
     /// Takes an event in.
     pub fn take(&mut self, event: &Event) -> TrackerStep {
         self.seen = event.id.unwrap_or(self.seen);
+        self.tree.set_root(&event.session);
+        self.tree.apply(event);
         let step = self.step(event);
         // What others had asked for is not part of our account.
-        let is_ours =
-            |run: &RunId| self.any || self.open.contains(run) || step == TrackerStep::Ended;
-        if event.run.as_ref().is_some_and(is_ours) {
-            self.count(event);
+        let is_ours = |run: &&RunId| self.any || self.open.contains(run);
+        if let Some(run) = event.run.as_ref().filter(is_ours) {
+            self.count(run.clone());
         }
         step
+    }
+
+    fn count(&mut self, run: RunId) {
+        if !self.ours.contains(&run) {
+            self.ours.push(run);
+        }
     }
 
     /// Takes an event in that happened before the subscription: only the run of a message that is waited for
     /// counts, and the agents it had delegated to are not waited for.
     pub fn take_past(&mut self, event: &Event) {
-        let is_wanted = match &event.body {
-            EventBody::RunStarted { message, .. } => self.awaited.contains(message),
-            EventBody::MessageUser { message, .. } => self.awaited.contains(&message.id),
-            EventBody::MessageCompleted(_) | EventBody::RunCompleted(_) => event
-                .run
-                .as_ref()
-                .is_some_and(|run| self.open.contains(run)),
-            _ => false,
-        };
-        if is_wanted {
-            self.take(event);
+        match (&event.body, &event.run) {
+            (EventBody::RunStarted { message, .. }, Some(run)) => {
+                self.entered(message, run);
+            }
+            (EventBody::MessageUser { message, .. }, Some(run)) => {
+                self.entered(&message.id, run);
+            }
+            (EventBody::RunCompleted(_), Some(run)) if self.open.contains(run) => {
+                self.open.retain(|open| open != run);
+                self.ended.push(run.clone());
+            }
+            _ => {}
         }
     }
 
-    /// Adds an event of a run of ours to the account.
-    fn count(&mut self, event: &Event) {
-        self.so_far.take(event);
-        match &event.body {
-            EventBody::RunStarted { model, .. } => self.model.clone_from(model),
-            EventBody::MessageCompleted(reply) => {
-                self.model.clone_from(&reply.model);
-                *self
-                    .by_model
-                    .entry(reply.model.clone())
-                    .or_insert_with(Usage::none) += reply.usage;
-            }
-            _ => {}
+    /// Takes over what the journal before the subscription tells of our runs.
+    pub fn adopt_past(&mut self, past: &RunTreeView) {
+        for run in self.ours.iter().filter_map(|run| past.run(run)) {
+            self.tree.adopt(run.clone());
         }
     }
 
@@ -196,16 +199,10 @@ impl RunTracker {
                 self.has_programs |= input.get("run_in_background") == Some(&true.into());
                 TrackerStep::Nothing
             }
-            (EventBody::ToolCompleted(record), _) => {
-                self.agents.apply_call_result(event, record);
-                TrackerStep::Nothing
-            }
-            (EventBody::RunCompleted(end), Some(run)) if self.any || self.open.contains(run) => {
+            (EventBody::RunCompleted(_), Some(run)) if self.any || self.open.contains(run) => {
                 self.open.retain(|open| open != run);
-                *self.used.get_or_insert_with(Usage::none) += end.usage;
-                self.runs += 1;
-                self.first.get_or_insert_with(|| run.clone());
-                self.ended = Some((run.clone(), end.clone()));
+                self.count(run.clone());
+                self.ended.push(run.clone());
                 TrackerStep::Ended
             }
             _ => TrackerStep::Nothing,
@@ -214,38 +211,25 @@ impl RunTracker {
 
     /// Takes an event of a session below in.
     pub fn take_delegated(&mut self, event: &Event) {
-        match &event.body {
-            EventBody::MessageCompleted(reply) => {
-                *self
-                    .by_model
-                    .entry(reply.model.clone())
-                    .or_insert_with(Usage::none) += reply.usage;
-            }
-            EventBody::ToolCompleted(record) => self.agents.apply_call_result(event, record),
-            EventBody::RunCompleted(end) => self.denials.extend(end.denials.iter().cloned()),
-            _ => {}
-        }
-        self.agents.take(event);
+        self.tree.apply(event);
     }
 
     /// The agent that an event comes from: its path from the main run, and its model.
     pub fn agent_label(&self, event: &Event, main: &str) -> AgentLabel {
-        let agents = self.agents.all();
-        let find = |run: Option<&RunId>| agents.iter().find(|agent| Some(&agent.run) == run);
+        let agents = self.tree.delegated().count();
+        let find =
+            |run: Option<&RunId>| self.tree.delegated().find(|agent| Some(&agent.run) == run);
         let Some(agent) = find(event.run.as_ref()) else {
             return AgentLabel {
                 path: event.agent.clone(),
-                model: run_text::model(&self.model),
+                model: run_text::model(self.model()),
             };
         };
         let mut names = vec![agent.agent.as_str()];
         let mut above = agent.parent.as_ref();
         while let Some(agent) = above.and_then(|parent| find(Some(&parent.run))) {
             names.push(&agent.agent);
-            above = agent
-                .parent
-                .as_ref()
-                .filter(|_| names.len() <= agents.len());
+            above = agent.parent.as_ref().filter(|_| names.len() <= agents);
         }
         names.push(main);
         names.reverse();
@@ -262,16 +246,17 @@ impl RunTracker {
             mode,
             RunMode::Main | RunMode::Scheduled | RunMode::Connector
         );
-        let agents = self.agents.all();
+        let mut agents = self.tree.delegated().peekable();
+        let has_agents = agents.peek().is_some();
         let is_known =
-            parent.is_none_or(|parent| agents.iter().any(|agent| agent.session == parent.session));
-        let is_possible = !agents.is_empty() || self.has_programs && mode == RunMode::Woken;
+            parent.is_none_or(|parent| agents.any(|agent| agent.session == parent.session));
+        let is_possible = has_agents || self.has_programs && mode == RunMode::Woken;
         is_agents
             && is_known
             && is_possible
             && !self.is_stopping
             && !self.any
-            && self.ended.is_some()
+            && !self.ended.is_empty()
     }
 
     fn entered(&mut self, message: &MessageId, run: &RunId) -> bool {
@@ -280,146 +265,11 @@ impl RunTracker {
         let is_ours = self.awaited.len() < before;
         if is_ours && !self.open.contains(run) {
             self.open.push(run.clone());
+            self.count(run.clone());
         }
         is_ours
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use rooftree_protocol::{RunStatus, SessionId, Timestamp};
-
-    use super::*;
-
-    fn event(run: u128, body: EventBody) -> Event {
-        Event {
-            v: 1,
-            id: None,
-            ts: Timestamp(0),
-            session: SessionId::from_entropy(1),
-            run: Some(RunId::from_entropy(run)),
-            parent_run: None,
-            agent: "lead".into(),
-            body,
-        }
-    }
-
-    fn started(run: u128, message: u128) -> Event {
-        let message = MessageId::from_entropy(message);
-        event(
-            run,
-            EventBody::RunStarted {
-                mode: RunMode::Main,
-                message,
-                model: "m".into(),
-                title: "t".into(),
-                depth: 0,
-                parent: None,
-                policy: None,
-                bounds: None,
-            },
-        )
-    }
-
-    fn completed(run: u128) -> Event {
-        event(
-            run,
-            EventBody::RunCompleted(RunEnd::new(RunStatus::Completed)),
-        )
-    }
-
-    #[test]
-    fn only_the_run_of_our_own_message_ends_the_wait() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        assert_eq!(
-            watch.take(&started(1, 6)),
-            TrackerStep::OtherBegun(ForeignRunOrder::Before, "t".into())
-        );
-        assert_eq!(watch.take(&completed(1)), TrackerStep::Nothing);
-        assert!(!watch.is_over() && !watch.is_working());
-        assert_eq!(watch.take(&started(2, 7)), TrackerStep::Begun);
-        assert!(watch.is_working());
-        assert_eq!(watch.take(&completed(2)), TrackerStep::Ended);
-        assert!(watch.is_over());
-    }
-
-    #[test]
-    fn s_b4_a_message_that_was_answered_before_is_over_at_once() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        for event in [started(1, 6), completed(1), started(2, 7), completed(2)] {
-            watch.take_past(&event);
-        }
-        assert!(watch.is_over());
-        assert_eq!(
-            watch.ended.as_ref().map(|(run, _)| run),
-            Some(&RunId::from_entropy(2))
-        );
-        assert_eq!(watch.runs, 1, "another message's run is not ours");
-    }
-
-    #[test]
-    fn r1_d18_a_run_that_an_agents_message_starts_is_ours_and_a_persons_is_not() {
-        use crate::terminal::delegated_run_list::tests::{began, ended};
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        watch.take(&started(1, 7));
-        watch.take_delegated(&began(5, 1, RunMode::Foreground));
-        watch.take_delegated(&ended(5, RunStatus::Completed, "gold"));
-        watch.take(&completed(1));
-        let mut mail = started(2, 8);
-        if let EventBody::RunStarted { mode, .. } = &mut mail.body {
-            *mode = RunMode::Foreground;
-        }
-        assert_eq!(watch.take(&mail), TrackerStep::Woken);
-        assert_eq!(watch.take(&completed(2)), TrackerStep::Ended);
-        assert_eq!(watch.runs, 2);
-        assert_eq!(
-            watch.take(&started(3, 9)),
-            TrackerStep::OtherBegun(ForeignRunOrder::After, "t".into())
-        );
-        assert_eq!(watch.take(&completed(3)), TrackerStep::Nothing);
-    }
-
-    #[test]
-    fn r2_d26_a_message_is_an_earlier_one_only_until_ours_is_worked_on() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(7));
-        assert_eq!(
-            watch.take(&started(1, 6)),
-            TrackerStep::OtherBegun(ForeignRunOrder::Before, "t".into())
-        );
-        watch.take(&completed(1));
-        watch.take(&started(2, 7));
-        watch.take(&completed(2));
-        assert_eq!(
-            watch.take(&started(3, 8)),
-            TrackerStep::OtherBegun(ForeignRunOrder::After, "t".into())
-        );
-    }
-
-    #[test]
-    fn several_messages_are_waited_for_in_any_order() {
-        let mut watch = RunTracker::default();
-        watch.await_message(MessageId::from_entropy(1));
-        watch.await_message(MessageId::from_entropy(2));
-        watch.take(&started(1, 1));
-        watch.take(&completed(1));
-        assert!(!watch.is_over());
-        watch.take(&started(2, 2));
-        watch.take(&completed(2));
-        assert!(watch.is_over());
-    }
-
-    #[test]
-    fn going_on_with_the_unfinished_takes_any_run_for_its_own() {
-        let mut watch = RunTracker::for_anything();
-        assert_eq!(watch.take(&completed(9)), TrackerStep::Ended);
-        assert!(watch.is_over());
-        watch.take(&started(10, 3));
-        assert!(!watch.is_over(), "it is left only when nothing is at work");
-        watch.take(&completed(10));
-        assert!(watch.is_over());
-    }
-}
+mod tests;

@@ -81,7 +81,7 @@ pub fn choose(
     if chosen.named.is_none() && chosen.default.is_none() {
         chosen.first_with_a_key(models);
     }
-    for name in &settings.fallbacks {
+    for name in &settings.models.fallbacks {
         let choice = chosen.understood(models.resolve(name))?;
         chosen.fallbacks.push(choice);
     }

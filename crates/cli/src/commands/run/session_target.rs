@@ -1,12 +1,13 @@
 //! Resolves the session to use: a new one, a named one, or the latest in this directory.
 
-use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Session, command::NewSession};
-use rooftree_runtime::Definitions;
-use rooftree_store::{SessionFilter, SessionPatch, Store};
+use rooftree_protocol::{Command, ErrorCode, ModelChoice, Problem, Session, command::NewSession};
+use rooftree_runtime::{Definitions, Handle, Queries};
+use rooftree_store::SessionFilter;
 
 use super::{Arguments, usage};
 use crate::{
     commands::sessions::find::{self, LookupScope},
+    control::send_for_session,
     environment::Environment,
 };
 
@@ -22,7 +23,7 @@ pub async fn find(
     arguments: &Arguments,
     environment: &Environment,
     definitions: &Definitions,
-    store: &dyn Store,
+    store: &Queries,
 ) -> Result<SessionTarget, Problem> {
     let session = match &arguments.session {
         Some(name) => Some(find::session(store, name, LookupScope::Live).await?),
@@ -86,7 +87,7 @@ impl SessionTarget {
         definitions: &Definitions,
         named: Option<ModelChoice>,
         default: Option<&ModelChoice>,
-        store: &dyn Store,
+        handle: &Handle,
     ) -> Result<Self, Problem> {
         match (self, named) {
             (Self::New(new), named) => {
@@ -98,14 +99,11 @@ impl SessionTarget {
                 }))
             }
             (Self::Known(session), Some(model)) => {
-                let patch = SessionPatch {
-                    model: Some(Some(model.to_string())),
-                    ..SessionPatch::default()
+                let command = Command::SetModel {
+                    session: session.id.clone(),
+                    model: Some(model),
                 };
-                let session = store
-                    .update(&session.id, patch)
-                    .await
-                    .map_err(|error| error.problem())?;
+                let session = send_for_session(handle, command).await?;
                 Ok(Self::Known(Box::new(session)))
             }
             (known, None) => Ok(known),
@@ -124,7 +122,7 @@ fn no_model(agent: &str) -> Problem {
         )
 }
 
-async fn latest(environment: &Environment, store: &dyn Store) -> Result<Session, Problem> {
+async fn latest(environment: &Environment, store: &Queries) -> Result<Session, Problem> {
     let cwd = Some(environment.cwd.clone());
     let filter = SessionFilter {
         cwd,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use rooftree_protocol::{Limits, Part, Problem, ReservedTag, reserved_tags::escape_tags};
-use rooftree_store::Store;
+use rooftree_runtime::Handle;
 
 use super::{Arguments, InputFormat, attachment::Attachment, usage};
 use crate::environment::Environment;
@@ -44,13 +44,13 @@ impl UserMessage {
     }
 
     /// The parts to post; bytes are put into the store.
-    pub async fn parts(self, store: &dyn Store) -> Result<Vec<Part>, Problem> {
+    pub async fn parts(self, handle: &Handle) -> Result<Vec<Part>, Problem> {
         let mut parts = Vec::new();
         if !self.text.is_empty() {
             parts.push(Part::text(self.text));
         }
         for attachment in self.attachments {
-            parts.push(attachment.part(store).await?);
+            parts.push(attachment.part(handle).await?);
         }
         Ok(parts)
     }

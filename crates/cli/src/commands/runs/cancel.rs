@@ -2,14 +2,20 @@
 
 use clap::Args;
 use rooftree_protocol::{Command, Problem, RunId};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{RunFilter, Store};
+use rooftree_runtime::Handle;
+use rooftree_store::RunFilter;
 
 use super::{
     find,
     run_summary::{RunState, RunSummary},
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::run_text::counted};
+use crate::{
+    control::{owner, send},
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::run_text::counted,
+};
 
 /// Options of `runs cancel`.
 #[derive(Args, Debug)]
@@ -22,10 +28,11 @@ pub struct Arguments {
 /// Stores a cancel request for the process that works on the run. If no process does, the run is cancelled as
 /// soon as one takes it over.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    find::store(environment)?;
-    let store = environment.store()?;
-    let row = find::run(store.as_ref(), &arguments.run).await?;
-    let Some(record) = RunSummary::of(store.as_ref(), &row).await? else {
+    find::queries(environment)?;
+    let handle = environment.control()?;
+    let queries = handle.queries(&owner());
+    let row = find::run(&queries, &arguments.run).await?;
+    let Some(record) = RunSummary::of(&queries, &row).await? else {
         return Ok(Exit::DONE);
     };
     let RunSummary {
@@ -35,7 +42,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ..
     } = record;
     if let RunState::Ended(status) = status {
-        let told = cancel_below(store.as_ref(), run.clone()).await?;
+        let told = cancel_below(&handle, run.clone()).await?;
         let words = match told {
             0 => format!("{run} has ended already: {status}"),
             told => {
@@ -52,10 +59,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         session: session.clone(),
         run: Some(run.clone()),
     };
-    store
-        .put_command(&session, command, SystemClock.now())
-        .await
-        .map_err(|error| error.problem())?;
+    send(&handle, command).await?;
     output::print_note(
         environment,
         &match status {
@@ -68,20 +72,25 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// Stops the runs below one that has ended: agents in background work on after the run that asked them. A run
 /// that is stopped stops those below it by itself. Says how many were told.
-async fn cancel_below(store: &dyn Store, run: RunId) -> Result<u64, Problem> {
+async fn cancel_below(handle: &Handle, run: RunId) -> Result<u64, Problem> {
+    let queries = handle.queries(&owner());
     let (mut above, mut told) = (vec![run], 0);
     while let Some(run) = above.pop() {
         let filter = RunFilter {
             parent: Some(run),
             ..RunFilter::default()
         };
-        for row in store.runs(filter).await.map_err(|error| error.problem())? {
+        for row in queries
+            .runs(filter)
+            .await
+            .map_err(|error| error.problem())?
+        {
             let Some(RunSummary {
                 run,
                 session,
                 status,
                 ..
-            }) = RunSummary::of(store, &row).await?
+            }) = RunSummary::of(&queries, &row).await?
             else {
                 continue;
             };
@@ -93,10 +102,7 @@ async fn cancel_below(store: &dyn Store, run: RunId) -> Result<u64, Problem> {
                 session: session.clone(),
                 run: Some(run),
             };
-            store
-                .put_command(&session, command, SystemClock.now())
-                .await
-                .map_err(|error| error.problem())?;
+            send(handle, command).await?;
             told += 1;
         }
     }

@@ -1,60 +1,48 @@
 //! Finds the run that was typed: a full id, or its last characters.
 
-use std::sync::Arc;
-
 use rooftree_protocol::{ErrorCode, Problem, RunId};
-use rooftree_store::{RunFilter, RunRow, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::{RunFilter, RunRow};
 
-use crate::{commands::sessions::open_read_only, environment::Environment};
+use crate::{
+    environment::Environment,
+    id_lookup::{self, IdCandidate, MOST_CANDIDATES, RUN},
+};
 
-/// Fewer characters than this are no end of an id: too many runs could be meant.
-const SHORTEST_END: usize = 4;
-/// More candidates than this are not listed.
-const MOST_CANDIDATES: usize = 10;
-
-/// The database to look at, which must be there.
-pub fn store(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
-    open_read_only(environment)?.ok_or_else(|| {
+/// The runs to look at, of which there must be some.
+pub fn queries(environment: &Environment) -> Result<Queries, Problem> {
+    environment.queries()?.ok_or_else(|| {
         Problem::new(ErrorCode::TaskNotFound, "there are no runs yet")
             .fix("rooftree run \"…\" starts one, rooftree demo shows how")
     })
 }
 
 /// The one run that is meant.
-pub async fn run(store: &dyn Store, typed: &str) -> Result<RunRow, Problem> {
-    let tail = typed.strip_prefix(RunId::PREFIX).unwrap_or(typed);
-    let missing = |message: String| Problem::new(ErrorCode::TaskNotFound, message);
-    if tail.len() < SHORTEST_END {
-        return Err(missing(format!("there is no run `{typed}`"))
-            .fix(format!("type at least {SHORTEST_END} characters of an id")));
+pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
+    let suffix = typed.strip_prefix(RunId::PREFIX).unwrap_or(typed);
+    if !id_lookup::is_long_enough(suffix) {
+        return Err(id_lookup::missing(RUN, typed).fix(format!(
+            "type at least {} characters of an id",
+            id_lookup::SHORTEST_SUFFIX
+        )));
     }
     let filter = RunFilter {
         ending: Some(typed.to_owned()),
         limit: MOST_CANDIDATES + 1,
         ..RunFilter::default()
     };
-    let mut found = store.runs(filter).await.map_err(|error| error.problem())?;
-    match (found.pop(), found.len()) {
-        (Some(only), 0) => Ok(only),
-        (Some(last), _) => {
-            found.push(last);
-            Err(ambiguous(typed, &found))
+    let found = queries
+        .runs(filter)
+        .await
+        .map_err(|error| error.problem())?;
+    let candidates = found.into_iter().map(|row| {
+        let id = row.started.run.as_ref().map(ToString::to_string);
+        let id = id.unwrap_or_default();
+        IdCandidate {
+            value: row,
+            description: id.clone(),
+            id,
         }
-        (None, _) => Err(missing(format!("there is no run `{typed}`"))
-            .fix("rooftree runs list --all shows what there is")),
-    }
-}
-
-fn ambiguous(typed: &str, candidates: &[RunRow]) -> Problem {
-    let ids = candidates
-        .iter()
-        .take(MOST_CANDIDATES)
-        .filter_map(|row| row.started.run.as_ref());
-    let lines: Vec<String> = ids.map(ToString::to_string).collect();
-    Problem::new(
-        ErrorCode::InvalidArguments,
-        format!("`{typed}` could be any of several runs"),
-    )
-    .cause(lines.join("\n"))
-    .fix("type more of the id")
+    });
+    id_lookup::one(RUN, typed, candidates.collect())
 }

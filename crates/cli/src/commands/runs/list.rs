@@ -2,12 +2,11 @@
 
 use clap::Args;
 use rooftree_protocol::Problem;
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{RunFilter, Store};
+use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_store::RunFilter;
 
 use super::run_summary::RunSummary;
 use crate::{
-    commands::sessions::open_read_only,
     environment::Environment,
     exit::Exit,
     human_format,
@@ -38,8 +37,8 @@ impl ListItem for RunSummary {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let records = match open_read_only(environment)? {
-        Some(store) => records(store.as_ref(), arguments.all).await?,
+    let records = match environment.queries()? {
+        Some(store) => records(&store, arguments.all).await?,
         None => Vec::new(),
     };
     let shown = if arguments.all {
@@ -67,7 +66,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn records(store: &dyn Store, all: bool) -> Result<Vec<RunSummary>, Problem> {
+async fn records(store: &Queries, all: bool) -> Result<Vec<RunSummary>, Problem> {
     let limit = if all { 0 } else { PAGE + 1 };
     let filter = RunFilter {
         roots: !all,

@@ -6,7 +6,9 @@ use rooftree_protocol::{
     EventBody, Problem, RunId, RunStatus, SessionId, Timestamp, Usage,
     event::{RunEnd, RunMode},
 };
-use rooftree_store::{Owner, RunRow, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::{Owner, RunRow};
+use rooftree_view::{RunTreeView, TreeRun};
 use serde::Serialize;
 
 /// What is known of a run.
@@ -80,38 +82,34 @@ impl RunState {
 
 impl RunSummary {
     /// Summarizes a run from its first and last event, and from whether a process works on it.
-    pub async fn of(store: &dyn Store, row: &RunRow) -> Result<Option<Self>, Problem> {
-        let EventBody::RunStarted {
-            mode, model, title, ..
-        } = &row.started.body
-        else {
+    pub async fn of(store: &Queries, row: &RunRow) -> Result<Option<Self>, Problem> {
+        let Some(run) = folded(row).filter(|run| run.mode.is_some()) else {
             return Ok(None);
         };
-        let Some(run) = row.started.run.clone() else {
-            return Ok(None);
-        };
-        let end = end(row);
-        let status = match end {
-            Some(end) => RunState::Ended(end.status),
-            None => standing(store, &row.started.session).await?,
+        let status = match run.status() {
+            Some(status) => RunState::Ended(status),
+            None => standing(store, &run.session).await?,
         };
         Ok(Some(Self {
-            run,
-            session: row.started.session.clone(),
-            agent: row.started.agent.clone(),
-            parent: row.started.parent_run.clone(),
-            mode: *mode,
             status,
-            verified: end.and_then(|end| end.verified),
-            model: model.clone(),
-            title: title.clone(),
-            turns: end.map_or(0, |end| end.turns),
-            tools: end.map_or(0, |end| end.calls),
-            usage: end.map_or_else(Usage::none, |end| end.usage),
-            delegated: end.map_or_else(Usage::none, |end| end.delegated),
-            started_at: row.started.ts,
-            duration_ms: end.map(|end| end.duration_ms),
-            error: end.and_then(|end| end.error.clone()),
+            mode: run.mode(),
+            verified: run.verified(),
+            turns: run.total_turns(),
+            tools: run.total_calls(),
+            usage: run.own_usage(),
+            delegated: run
+                .end
+                .as_ref()
+                .map_or_else(Usage::none, |end| end.delegated),
+            duration_ms: run.duration_ms(),
+            error: run.end.as_ref().and_then(|end| end.error.clone()),
+            run: run.run,
+            session: run.session,
+            agent: run.agent,
+            parent: run.parent_run,
+            model: run.model,
+            title: run.title,
+            started_at: run.started_at,
         }))
     }
 
@@ -123,6 +121,16 @@ impl RunSummary {
     }
 }
 
+/// What the first and the last event tell of a run.
+fn folded(row: &RunRow) -> Option<TreeRun> {
+    let mut tree = RunTreeView::default();
+    tree.apply(&row.started);
+    row.ended.iter().for_each(|event| {
+        tree.apply(event);
+    });
+    tree.run(row.started.run.as_ref()?).cloned()
+}
+
 /// How a run ended, if it has.
 pub fn end(row: &RunRow) -> Option<&RunEnd> {
     match row.ended.as_ref().map(|event| &event.body) {
@@ -132,7 +140,7 @@ pub fn end(row: &RunRow) -> Option<&RunEnd> {
 }
 
 /// How a run is that has not ended.
-pub async fn standing(store: &dyn Store, session: &SessionId) -> Result<RunState, Problem> {
+pub async fn standing(store: &Queries, session: &SessionId) -> Result<RunState, Problem> {
     let owner = store
         .owner(session)
         .await

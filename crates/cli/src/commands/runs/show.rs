@@ -6,7 +6,8 @@ use rooftree_protocol::{
     event::RunEnd,
     tool_call::{FileAction, FileNote},
 };
-use rooftree_store::{RunFilter, RunRow, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::{RunFilter, RunRow};
 use serde_json::{Value, json};
 
 use super::{
@@ -39,12 +40,12 @@ pub struct Arguments {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let row = find::run(store.as_ref(), &arguments.run).await?;
-    let Some(run) = RunSummary::of(store.as_ref(), &row).await? else {
+    let store = find::queries(environment)?;
+    let row = find::run(&store, &arguments.run).await?;
+    let Some(run) = RunSummary::of(&store, &row).await? else {
         return Ok(Exit::DONE);
     };
-    let below = below(store.as_ref(), &run.run).await?;
+    let below = below(&store, &run.run).await?;
     let text = if arguments.json {
         output::json_page(&object(&run, &row, &below))?
     } else {
@@ -56,7 +57,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// The runs it delegated to, oldest first.
-async fn below(store: &dyn Store, run: &RunId) -> Result<Vec<RunSummary>, Problem> {
+async fn below(store: &Queries, run: &RunId) -> Result<Vec<RunSummary>, Problem> {
     let filter = RunFilter {
         parent: Some(run.clone()),
         ..RunFilter::default()

@@ -33,9 +33,9 @@ pub struct Arguments {
 
 /// Draws it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let row = find::run(store.as_ref(), &arguments.run).await?;
-    let spans = gather::spans(store.as_ref(), row).await?;
+    let store = find::queries(environment)?;
+    let row = find::run(&store, &arguments.run).await?;
+    let spans = gather::spans(&store, row).await?;
     let picture = waterfall::lay_out(&spans);
     match &arguments.svg {
         Some(file) if file.as_os_str() == "-" => output::print(&svg::draw(&picture))?,

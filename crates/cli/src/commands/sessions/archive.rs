@@ -11,7 +11,7 @@ use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::{BlobId, Event, EventBody, Part, Problem, Session};
-use rooftree_store::Store;
+use rooftree_runtime::Queries;
 use serde::{Deserialize, Serialize};
 
 use super::in_words;
@@ -81,7 +81,7 @@ pub fn blob_line(id: &BlobId, bytes: Option<&[u8]>) -> Result<String, Problem> {
 }
 
 /// The bytes a blob's name stands for; none if the store has lost them.
-pub async fn bytes_of(store: &dyn Store, id: &BlobId) -> Result<Option<Vec<u8>>, Problem> {
+pub async fn bytes_of(store: &Queries, id: &BlobId) -> Result<Option<Vec<u8>>, Problem> {
     store.blob(id).await.map_err(in_words)
 }
 

@@ -1,22 +1,19 @@
 //! Returns from a session that was handed over: posts a summary of it to the first agent.
 
 use clap::Args;
-use rooftree_protocol::{
-    ErrorCode, Event, EventBody, Lane, Message, MessageId, Origin, Part, Problem, Session,
-};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::InboxPost;
+use rooftree_protocol::{Command, Problem, command::CommandReply};
 
 use super::{
+    control,
     find::{self, LookupScope},
-    in_words, journal, open_writable,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
-
-/// Characters of one answer in the summary.
-const ANSWER: usize = 1_500;
-/// Characters of the summary.
-const WHOLE: usize = 6_000;
+use crate::{
+    control::{owner, send},
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::run_text::how_to_continue,
+};
 
 /// Options of `sessions back`.
 #[derive(Args, Debug)]
@@ -28,96 +25,26 @@ pub struct Arguments {
 
 /// Leaves the summary in the first session, to be read when it goes on, and prints that one's id.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_writable(environment)?;
-    let switched = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
-    let Some(origin) = switched.forked_from.clone() else {
-        let message = format!(
-            "session {} was not handed over from another one",
-            switched.id
-        );
-        return Err(Problem::new(ErrorCode::InvalidArguments, message)
-            .fix("rooftree sessions switch ID AGENT hands a conversation over"));
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let switched = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let command = Command::HandBack {
+        session: switched.id.clone(),
     };
-    let events = journal::whole(store.as_ref(), &switched).await?;
-    let own: Vec<&Event> = events
-        .iter()
-        .filter(|event| event.session == switched.id)
-        .collect();
-    let Some(summary) = summary(&switched, &own) else {
-        output::print_note(
-            environment,
-            "nothing was said there; there is nothing to tell",
-        );
-        output::print(&format!("{}\n", origin.session))?;
+    let reply = send(&handle, command).await?;
+    let origin = switched.forked_from.map(|origin| origin.session);
+    let Some(origin) = origin else {
         return Ok(Exit::DONE);
     };
-    let id = MessageId::from_entropy(SystemClock.entropy());
-    let from = Origin::Agent {
-        session: switched.id.clone(),
-        agent: switched.agent.clone(),
-        call: None,
+    output::print(&format!("{origin}\n"))?;
+    let said = match reply {
+        CommandReply::Accepted { .. } => format!(
+            "what {} did is told when you go on: {}",
+            switched.agent,
+            how_to_continue(&origin)
+        ),
+        _ => "nothing was said there; there is nothing to tell".to_owned(),
     };
-    let message = Message {
-        silent: true,
-        ..Message::new(id, vec![Part::text(summary)], from, SystemClock.now())
-    };
-    // What was told up to this event is not told again.
-    let key = format!("back:{}:{}", switched.id, switched.head);
-    let session = origin.session.clone();
-    let post = InboxPost {
-        session,
-        lane: Lane::Boundary,
-        key,
-        message,
-        capacity: u64::MAX,
-    };
-    store.post(post).await.map_err(in_words)?;
-    output::print(&format!("{}\n", origin.session))?;
-    let next = format!(
-        "what {} did is told when you go on: {}",
-        switched.agent,
-        how_to_continue(&origin.session)
-    );
-    output::print_note(environment, &next);
+    output::print_note(environment, &said);
     Ok(Exit::DONE)
-}
-
-/// What was asked and answered there, and which files changed; none if nothing was.
-fn summary(session: &Session, own: &[&Event]) -> Option<String> {
-    let mut lines = Vec::new();
-    for event in own {
-        match &event.body {
-            EventBody::RunStarted { title, .. } => lines.push(format!("Asked: {title}")),
-            EventBody::RunCompleted(end) => {
-                lines.push(format!(
-                    "{}, {}: {}",
-                    session.agent,
-                    end.status,
-                    cut(end.text.trim(), ANSWER)
-                ));
-                let files: Vec<String> = end
-                    .files
-                    .iter()
-                    .map(|file| file.path.display().to_string())
-                    .collect();
-                if !files.is_empty() {
-                    lines.push(format!("Files changed: {}", files.join(", ")));
-                }
-            }
-            _ => {}
-        }
-    }
-    let told = format!(
-        "The conversation went on with agent {} and is back.\n{}",
-        session.agent,
-        lines.join("\n")
-    );
-    (!lines.is_empty()).then(|| cut(&told, WHOLE))
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

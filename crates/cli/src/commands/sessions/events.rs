@@ -1,14 +1,15 @@
 //! Prints a session's events as the protocol spells them, and follows them.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Event, Problem, Session};
-use rooftree_store::Store;
+use rooftree_runtime::Queries;
 
 use super::{
+    existing,
     find::{self, LookupScope},
-    journal, open_existing, transcript,
+    journal, transcript,
 };
 use crate::{
     environment::Environment,
@@ -58,13 +59,13 @@ impl ListItem for Event {
 
 /// Prints them.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_existing(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
+    let store = existing(environment)?;
+    let session = find::session(&store, &arguments.session, LookupScope::Live).await?;
     refuse_unknown(&session, arguments.since)?;
     match (arguments.follow, arguments.format) {
         (_, ListFormat::Jsonl | ListFormat::Ids) => stream(&store, &session, &arguments).await?,
         (false, format) => {
-            let mut events = journal::whole(store.as_ref(), &session).await?;
+            let mut events = journal::whole(&store, &session).await?;
             events.retain(|event| event.id > Some(arguments.since));
             listing::print(&events, format, listing::look(environment), table)?;
         }
@@ -90,15 +91,11 @@ fn refuse_unknown(session: &Session, since: u64) -> Result<(), Problem> {
 }
 
 /// Prints events line by line, as they are read, until there are no more or the reader closes the pipe.
-async fn stream(
-    store: &Arc<dyn Store>,
-    session: &Session,
-    arguments: &Arguments,
-) -> Result<(), Problem> {
+async fn stream(store: &Queries, session: &Session, arguments: &Arguments) -> Result<(), Problem> {
     let mut changes = arguments.follow.then(|| store.changes());
     let mut after = arguments.since;
     loop {
-        let page = journal::page(store.as_ref(), session, after).await?;
+        let page = journal::page(store, session, after).await?;
         after = page.last().and_then(|event| event.id).unwrap_or(after);
         if output::write(&lines(&page, arguments.format)?)? == StdoutReader::Gone {
             return Ok(());

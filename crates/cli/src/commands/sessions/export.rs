@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Event, Problem, Session};
-use rooftree_store::Store;
+use rooftree_runtime::Queries;
 
 use super::{
     archive::{self, directory},
-    atomic_file::AtomicFile,
+    existing,
+    export_file::ExportFile,
     find::{self, LookupScope},
-    journal, open_existing, transcript,
+    journal, transcript,
 };
 use crate::{
     environment::Environment,
@@ -56,9 +57,9 @@ enum ExportLayout {
 
 /// Writes it. A file appears whole or not at all.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_existing(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
-    let mut events = journal::whole(store.as_ref(), &session).await?;
+    let store = existing(environment)?;
+    let session = find::session(&store, &arguments.session, LookupScope::Live).await?;
+    let mut events = journal::whole(&store, &session).await?;
     // Redact again: an event stored before a key was known, or by an older program, must not leave the machine.
     let secrets = secrets::known(environment);
     events
@@ -67,7 +68,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let out = arguments.out.map(|path| environment.cwd.join(path));
     if arguments.layout == Some(ExportLayout::Files) {
         let place = out.unwrap_or_else(|| environment.cwd.join(session.id.as_str()));
-        directory::write(&place, store.as_ref(), &session, &events).await?;
+        directory::write(&place, &store, &session, &events).await?;
         return said(environment, &session, Some(&place));
     }
     let mut target = Target::open(out.as_deref())?;
@@ -81,7 +82,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 sanitised(&text)
             })?;
         }
-        Format::Jsonl => lines(store.as_ref(), &session, &events, &mut target).await?,
+        Format::Jsonl => lines(&store, &session, &events, &mut target).await?,
     }
     target.close()?;
     said(environment, &session, out.as_deref())
@@ -102,7 +103,7 @@ fn said(
 }
 
 async fn lines(
-    store: &dyn Store,
+    store: &Queries,
     session: &Session,
     events: &[Event],
     target: &mut Target,
@@ -129,13 +130,13 @@ async fn lines(
 /// Where lines go.
 enum Target {
     Output,
-    File(AtomicFile),
+    File(ExportFile),
 }
 
 impl Target {
     fn open(path: Option<&Path>) -> Result<Self, Problem> {
         path.map_or(Ok(Self::Output), |path| {
-            AtomicFile::create(path).map(Self::File)
+            ExportFile::create(path).map(Self::File)
         })
     }
 

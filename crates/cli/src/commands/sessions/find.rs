@@ -1,14 +1,18 @@
 //! Finds the session that was typed: a full id, its last characters, or a name.
 
 use rooftree_protocol::{ErrorCode, Problem, Session};
-use rooftree_store::{SessionFilter, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::SessionFilter;
 
 use super::in_words;
+use crate::id_lookup::{self, IdKind, SHORTEST_SUFFIX};
 
-/// Fewer characters than this are no end of an id: too many sessions could be meant.
-const SHORTEST_END: usize = 4;
-/// More candidates than this are not listed.
-const MOST_CANDIDATES: usize = 10;
+const SESSION: IdKind = IdKind {
+    singular: "session",
+    plural: "sessions",
+    missing: ErrorCode::SessionNotFound,
+    list: "rooftree sessions list --all shows what there is",
+};
 
 /// Which sessions can be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,11 +22,7 @@ pub enum LookupScope {
 }
 
 /// The one session that is meant.
-pub async fn session(
-    store: &dyn Store,
-    typed: &str,
-    among: LookupScope,
-) -> Result<Session, Problem> {
+pub async fn session(store: &Queries, typed: &str, among: LookupScope) -> Result<Session, Problem> {
     let mut found = called(store, typed, among).await?;
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
@@ -35,11 +35,7 @@ pub async fn session(
 }
 
 /// Those a text could mean. A whole id or a whole name leaves no doubt; ends of ids may.
-async fn called(
-    store: &dyn Store,
-    typed: &str,
-    among: LookupScope,
-) -> Result<Vec<Session>, Problem> {
+async fn called(store: &Queries, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
     let filter = SessionFilter {
         called: Some(typed.to_owned()),
         deleted: among == LookupScope::Deleted,
@@ -48,7 +44,7 @@ async fn called(
     let found = store.sessions(filter).await.map_err(in_words)?;
     let exactly = |session: &&Session| is_whole(session, typed);
     let whole: Vec<Session> = found.iter().filter(exactly).cloned().collect();
-    Ok(match (whole.is_empty(), typed.len() >= SHORTEST_END) {
+    Ok(match (whole.is_empty(), typed.len() >= SHORTEST_SUFFIX) {
         (false, _) => whole,
         (true, true) => found,
         (true, false) => Vec::new(),
@@ -64,18 +60,8 @@ fn is_whole(session: &Session, typed: &str) -> bool {
 }
 
 fn ambiguous(typed: &str, candidates: &[Session]) -> Problem {
-    let mut lines: Vec<String> = candidates
-        .iter()
-        .take(MOST_CANDIDATES)
-        .map(described)
-        .collect();
-    if candidates.len() > MOST_CANDIDATES {
-        lines.push(format!("and {} more", candidates.len() - MOST_CANDIDATES));
-    }
-    let message = format!("`{typed}` could be any of {} sessions", candidates.len());
-    Problem::new(ErrorCode::InvalidArguments, message)
-        .cause(lines.join("\n"))
-        .fix("type more of the id, or the whole name")
+    let lines: Vec<String> = candidates.iter().map(described).collect();
+    id_lookup::ambiguous(SESSION, typed, &lines).fix("type more of the id, or the whole name")
 }
 
 fn described(session: &Session) -> String {
@@ -88,7 +74,7 @@ fn described(session: &Session) -> String {
 }
 
 /// Says that there is none, and what may have been meant.
-async fn missing(store: &dyn Store, typed: &str, among: LookupScope) -> Result<Problem, Problem> {
+async fn missing(store: &Queries, typed: &str, among: LookupScope) -> Result<Problem, Problem> {
     let other = if among == LookupScope::Live {
         LookupScope::Deleted
     } else {
@@ -101,9 +87,9 @@ async fn missing(store: &dyn Store, typed: &str, among: LookupScope) -> Result<P
         (Some(session), LookupScope::Deleted) => {
             problem(format!("session {} is not deleted", session.id))
         }
-        (None, _) if typed.len() < SHORTEST_END => {
+        (None, _) if typed.len() < SHORTEST_SUFFIX => {
             problem(format!("there is no session called `{typed}`")).fix(format!(
-                "type at least {SHORTEST_END} characters of an id, or a whole name"
+                "type at least {SHORTEST_SUFFIX} characters of an id, or a whole name"
             ))
         }
         (None, _) => problem(format!("there is no session `{typed}`"))

@@ -1,15 +1,20 @@
 //! Branches a new session off another one's journal. Nothing is copied, and the parent is untouched.
 
 use clap::Args;
-use rooftree_protocol::{ErrorCode, Problem, Session, SessionId};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::NewSessionRow;
+use rooftree_protocol::{Command, ErrorCode, Problem, Session};
 
 use super::{
+    control,
     find::{self, LookupScope},
-    in_words, name, open_writable,
+    name,
 };
-use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
+use crate::{
+    control::{owner, send_for_session},
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::run_text::how_to_continue,
+};
 
 /// Options of `sessions fork`.
 #[derive(Args, Debug)]
@@ -33,20 +38,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .map(name::checked)
         .transpose()?
         .flatten();
-    let store = open_writable(environment)?;
-    let parent = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let parent = find::session(&queries, &arguments.session, LookupScope::Live).await?;
     let at = place(&parent, arguments.at)?;
-    let new = NewSessionRow {
-        id: SessionId::from_entropy(SystemClock.entropy()),
-        agent: parent.agent,
+    let command = Command::Fork {
+        session: parent.id.clone(),
+        at: Some(at),
         name,
-        model: parent.model,
-        cwd: parent.cwd,
-        parent: None,
-        connector_key: None,
-        at: SystemClock.now(),
+        agent: None,
     };
-    let forked = store.fork(&parent.id, at, new).await.map_err(in_words)?;
+    let forked = send_for_session(&handle, command).await?;
     output::print(&format!("{}\n", forked.id))?;
     let next = format!(
         "forked {} at event {at}; go on with: {}",

@@ -1,7 +1,7 @@
 //! Reads a session's journal, page by page.
 
 use rooftree_protocol::{Event, Problem, Session};
-use rooftree_store::Store;
+use rooftree_runtime::Queries;
 
 use super::in_words;
 
@@ -10,25 +10,12 @@ const PAGE: usize = 2_000;
 
 /// All events of a session up to the head its row had, inherited ones included. What is
 /// appended meanwhile is left out, so that row and events fit each other.
-pub async fn whole(store: &dyn Store, session: &Session) -> Result<Vec<Event>, Problem> {
-    let mut events: Vec<Event> = Vec::new();
-    loop {
-        let after = events.last().and_then(|event| event.id).unwrap_or(0);
-        let page = page(store, session, after).await?;
-        let is_last =
-            page.len() < PAGE || page.last().and_then(|event| event.id) >= Some(session.head);
-        events.extend(
-            page.into_iter()
-                .filter(|event| event.id <= Some(session.head)),
-        );
-        if is_last {
-            return Ok(events);
-        }
-    }
+pub async fn whole(store: &Queries, session: &Session) -> Result<Vec<Event>, Problem> {
+    store.journal(session, 0).await.map_err(in_words)
 }
 
 /// The next events after a number; none if there are no more yet.
-pub async fn page(store: &dyn Store, session: &Session, after: u64) -> Result<Vec<Event>, Problem> {
+pub async fn page(store: &Queries, session: &Session, after: u64) -> Result<Vec<Event>, Problem> {
     store
         .events(&session.id, after, PAGE)
         .await

@@ -2,11 +2,11 @@
 
 use clap::Args;
 use rooftree_protocol::{Problem, Session};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Owner, SessionFilter, Store};
+use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_store::{Owner, SessionFilter};
 use serde::Serialize;
 
-use super::{in_words, open_read_only};
+use super::in_words;
 use crate::{
     environment::Environment,
     exit::Exit,
@@ -65,8 +65,8 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match open_read_only(environment)? {
-        Some(store) => rows(store.as_ref(), &arguments).await?,
+    let rows = match environment.queries()? {
+        Some(store) => rows(&store, &arguments).await?,
         None => Vec::new(),
     };
     let shown = if arguments.all {
@@ -95,7 +95,7 @@ fn nothing(arguments: &Arguments) -> &'static str {
     }
 }
 
-async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+async fn rows(store: &Queries, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
     let filter = SessionFilter {
         agent: arguments.agent.clone(),
         top_level: (!arguments.all).then_some(true),
@@ -118,7 +118,7 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
 }
 
 /// How a session is that has something left to do.
-async fn state(store: &dyn Store, session: &Session) -> Result<SessionState, Problem> {
+async fn state(store: &Queries, session: &Session) -> Result<SessionState, Problem> {
     let owner = store.owner(&session.id).await.map_err(in_words)?;
     let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
     Ok(if works {

@@ -1,9 +1,6 @@
 //! Validates session names.
 
-use rooftree_protocol::{ErrorCode, Problem, Session, SessionId};
-use rooftree_store::{Error, SessionFilter, Store};
-
-use super::in_words;
+use rooftree_protocol::{ErrorCode, Problem, SessionId};
 
 /// Longer names do not fit any list.
 const LONGEST: usize = 100;
@@ -28,26 +25,6 @@ pub fn checked(name: &str) -> Result<Option<String>, Problem> {
         }
         _ if name.starts_with(SessionId::PREFIX) => refused("it looks like an id"),
         _ => Ok(Some(name.to_owned())),
-    }
-}
-
-/// Says early that a name is taken, before work is done that would be in vain.
-pub async fn refuse_taken(store: &dyn Store, name: &str) -> Result<(), Problem> {
-    let filter = SessionFilter {
-        called: Some(name.to_owned()),
-        ..SessionFilter::default()
-    };
-    let found = store.sessions(filter).await.map_err(in_words)?;
-    let has_it = |session: &Session| {
-        session
-            .name
-            .as_ref()
-            .is_some_and(|other| other.to_lowercase() == name.to_lowercase())
-    };
-    if found.iter().any(has_it) {
-        Err(in_words(Error::NameTaken(name.to_owned())))
-    } else {
-        Ok(())
     }
 }
 

@@ -1,15 +1,19 @@
 //! Sets or removes the name of a session.
 
 use clap::Args;
-use rooftree_protocol::Problem;
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::SessionPatch;
+use rooftree_protocol::{Command, Problem};
 
 use super::{
+    control,
     find::{self, LookupScope},
-    in_words, name, open_writable,
+    name,
 };
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{
+    control::{owner, send_for_session},
+    environment::Environment,
+    exit::Exit,
+    output,
+};
 
 /// Options of `sessions rename`.
 #[derive(Args, Debug)]
@@ -25,15 +29,14 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = name::checked(&arguments.name)?;
-    let store = open_writable(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
-    let at = Some(SystemClock.now());
-    let patch = SessionPatch {
-        name: Some(name),
-        at,
-        ..SessionPatch::default()
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let command = Command::Rename {
+        session: session.id,
+        name,
     };
-    let session = store.update(&session.id, patch).await.map_err(in_words)?;
+    let session = send_for_session(&handle, command).await?;
     let said = match &session.name {
         Some(name) => format!("session {} is called `{name}` now", session.id),
         None => format!("session {} has no name now", session.id),

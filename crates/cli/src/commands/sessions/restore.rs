@@ -1,14 +1,13 @@
 //! Restores a deleted session.
 
 use clap::Args;
-use rooftree_protocol::Problem;
-use rooftree_store::SessionPatch;
+use rooftree_protocol::{Command, Problem};
 
 use super::{
+    control,
     find::{self, LookupScope},
-    in_words, open_writable,
 };
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{control::owner, environment::Environment, exit::Exit, output};
 
 /// Options of `sessions restore`.
 #[derive(Args, Debug)]
@@ -20,26 +19,25 @@ pub struct Arguments {
 
 /// Restores it. The store refuses if another session has taken the name by now.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_writable(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Deleted).await?;
-    let patch = SessionPatch {
-        deleted_at: Some(None),
-        ..SessionPatch::default()
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let session = find::session(&queries, &arguments.session, LookupScope::Deleted).await?;
+    let session = session.id;
+    let command = Command::Restore {
+        session: session.clone(),
     };
-    let restored = store
-        .update(&session.id, patch)
-        .await
-        .map_err(|error| match error {
-            rooftree_store::Error::NameTaken(ref name) => error
-                .problem()
-                .cause(format!(
-                    "the session was deleted and another one is called `{name}` now"
-                ))
-                .fix(format!(
-                    "rename that one first: rooftree sessions rename {name:?} NEW-NAME"
-                )),
-            _ => in_words(error),
-        })?;
-    output::print_note(environment, &format!("session {} is back", restored.id));
+    let restored = handle.send(&owner(), command).await;
+    restored.map_err(|error| match &error {
+        rooftree_runtime::Error::Store(rooftree_store::Error::NameTaken(name)) => error
+            .problem()
+            .cause(format!(
+                "the session was deleted and another one is called `{name}` now"
+            ))
+            .fix(format!(
+                "rename that one first: rooftree sessions rename {name:?} NEW-NAME"
+            )),
+        _ => error.problem(),
+    })?;
+    output::print_note(environment, &format!("session {session} is back"));
     Ok(Exit::DONE)
 }

@@ -6,8 +6,9 @@ use rooftree_runtime::{Clock, SystemClock};
 use serde_json::json;
 
 use super::{
+    existing,
     find::{self, LookupScope},
-    journal, open_existing,
+    journal,
     transcript::{
         self,
         terminal_text::{TranscriptDetail, TranscriptPrinter},
@@ -55,9 +56,9 @@ enum SessionShowFormat {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = open_existing(environment)?;
-    let session = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
-    let events = journal::whole(store.as_ref(), &session).await?;
+    let store = existing(environment)?;
+    let session = find::session(&store, &arguments.session, LookupScope::Live).await?;
+    let events = journal::whole(&store, &session).await?;
     let entries = transcript::entries(&events);
     let text = match arguments.format {
         SessionShowFormat::Json => {

@@ -3,17 +3,22 @@
 use std::sync::Arc;
 
 use clap::Args;
-use rooftree_protocol::{Problem, SessionId};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::NewSessionRow;
+use rooftree_protocol::{Command, Problem};
 
 use super::{
+    control,
     find::{self, LookupScope},
-    in_words, name, open_writable,
+    name,
 };
 use crate::{
-    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
-    project_agents::ProjectAgents, settings, terminal::run_text::how_to_continue,
+    configured_models::ConfiguredModels,
+    control::{owner, send_for_session},
+    environment::Environment,
+    exit::Exit,
+    output,
+    project_agents::ProjectAgents,
+    settings,
+    terminal::run_text::how_to_continue,
 };
 
 /// Options of `sessions switch`.
@@ -39,22 +44,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .transpose()?
         .flatten();
     let agent = agent_named(environment, &arguments.agent)?;
-    let store = open_writable(environment)?;
-    let from = find::session(store.as_ref(), &arguments.session, LookupScope::Live).await?;
-    let new = NewSessionRow {
-        id: SessionId::from_entropy(SystemClock.entropy()),
-        agent: agent.clone(),
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let from = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let command = Command::Fork {
+        session: from.id.clone(),
+        at: Some(from.head),
         name,
-        model: None,
-        cwd: from.cwd,
-        parent: None,
-        connector_key: None,
-        at: SystemClock.now(),
+        agent: Some(agent.clone()),
     };
-    let switched = store
-        .fork(&from.id, from.head, new)
-        .await
-        .map_err(in_words)?;
+    let switched = send_for_session(&handle, command).await?;
     output::print(&format!("{}\n", switched.id))?;
     let id = &switched.id;
     let next = format!(

@@ -1,20 +1,32 @@
 //! Finds the task that was typed: a full id, or its last characters.
 
-use std::sync::Arc;
-
 use rooftree_process::{ProcessIdentity, is_alive};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
-use rooftree_runtime::{Clock, SystemClock, settle_orphaned_programs};
-use rooftree_store::{Owner, Store, TaskRow, TaskStatus};
+use rooftree_runtime::{Handle, Queries};
+use rooftree_store::{Owner, TaskFilter, TaskRow, TaskStatus};
 
-use crate::{commands::sessions::open_read_only, environment::Environment};
+use crate::{
+    environment::Environment,
+    id_lookup::{self, IdCandidate, MOST_CANDIDATES, TASK},
+};
 
-/// The database to look at, which must be there.
-pub fn store(environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
-    open_read_only(environment)?.ok_or_else(|| {
-        Problem::new(ErrorCode::TaskNotFound, "there are no tasks yet")
-            .fix("agents start them; rooftree demo shows how")
-    })
+/// The tasks to look at, of which there must be some.
+pub fn queries(environment: &Environment) -> Result<Queries, Problem> {
+    environment.queries()?.ok_or_else(none_yet)
+}
+
+/// The way to change one of the tasks there are.
+pub fn control(environment: &Environment) -> Result<Handle, Problem> {
+    if environment.database.exists() {
+        environment.control()
+    } else {
+        Err(none_yet())
+    }
+}
+
+fn none_yet() -> Problem {
+    Problem::new(ErrorCode::TaskNotFound, "there are no tasks yet")
+        .fix("agents start them; rooftree demo shows how")
 }
 
 /// Ends the rows of background programs whose process was killed. Where the database cannot be written, they stay as
@@ -26,23 +38,28 @@ pub async fn settle_left(environment: &Environment, tasks: &[TaskRow]) -> Result
     {
         return Ok(false);
     }
-    let Ok(store) = environment.store() else {
+    let Ok(handle) = environment.control() else {
         return Ok(false);
     };
-    let settled = settle_orphaned_programs(store.as_ref(), None, SystemClock.now()).await;
+    let settled = handle.settle_programs(None).await;
     Ok(settled.map_err(|error| error.problem())? > 0)
 }
 
 /// The one task that is meant.
-pub async fn task(store: &dyn Store, typed: &str) -> Result<TaskRow, Problem> {
-    let found = store.task(typed).await.map_err(|error| error.problem())?;
-    found.ok_or_else(|| {
-        Problem::new(
-            ErrorCode::TaskNotFound,
-            format!("there is no task `{typed}`, or more than one"),
-        )
-        .fix("rooftree tasks list --all shows what there is; type 4 or more characters of an id")
-    })
+pub async fn task(queries: &Queries, typed: &str) -> Result<TaskRow, Problem> {
+    let filter = TaskFilter {
+        ending: Some(typed.to_owned()),
+        limit: MOST_CANDIDATES + 1,
+        ..TaskFilter::default()
+    };
+    let found = queries.tasks(filter).await;
+    let found = found.map_err(|error| error.problem())?;
+    let candidates = found.into_iter().map(|task| IdCandidate {
+        id: task.id.clone(),
+        description: format!("{}, {}", task.id, task.title),
+        value: task,
+    });
+    id_lookup::one(TASK, typed, candidates.collect())
 }
 
 /// The session and the run of a task that is an agent; none for a program.
@@ -51,7 +68,7 @@ pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
 }
 
 /// Whether no process works on a task that has not ended: it goes on when its session does, or not at all.
-pub async fn is_left(store: &dyn Store, task: &TaskRow) -> Result<bool, Problem> {
+pub async fn is_left(store: &Queries, task: &TaskRow) -> Result<bool, Problem> {
     if let (None, Some((group, start))) = (&task.child, task.process_group) {
         return Ok(!is_alive(ProcessIdentity { group, start }));
     }

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use rooftree_protocol::{Problem, Timestamp};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{Store, TaskRow, TaskStatus};
+use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_store::{TaskRow, TaskStatus};
 use serde::Serialize;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     output::{TaskOutputSummary, written},
 };
 use crate::{
-    commands::sessions::{find, open_read_only},
+    commands::sessions::find,
     environment::Environment,
     exit::Exit,
     listing::{self, ListItem, ListOutput},
@@ -59,11 +59,14 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match open_read_only(environment)? {
+    let rows = match environment.queries()? {
         Some(store) => {
-            let tasks = store.tasks(None).await.map_err(|error| error.problem())?;
+            let tasks = store
+                .tasks(rooftree_store::TaskFilter::default())
+                .await
+                .map_err(|error| error.problem())?;
             settle_left(environment, &tasks).await?;
-            rows(store.as_ref(), &arguments).await?
+            rows(&store, &arguments).await?
         }
         None => Vec::new(),
     };
@@ -86,7 +89,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+async fn rows(store: &Queries, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
     let session = match &arguments.session {
         Some(typed) => Some(
             find::session(store, typed, find::LookupScope::Live)
@@ -96,7 +99,10 @@ async fn rows(store: &dyn Store, arguments: &Arguments) -> Result<Vec<Row>, Prob
         None => None,
     };
     let tasks = store
-        .tasks(session.as_ref())
+        .tasks(rooftree_store::TaskFilter {
+            session,
+            ..rooftree_store::TaskFilter::default()
+        })
         .await
         .map_err(|error| error.problem())?;
     let (running, ended): (Vec<TaskRow>, Vec<TaskRow>) = tasks

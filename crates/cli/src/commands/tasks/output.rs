@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use rooftree_protocol::Problem;
-use rooftree_store::{OutputPiece, Store, TaskRow, TaskStatus};
+use rooftree_runtime::Queries;
+use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
 use tokio::time::Instant;
 
 use super::find;
@@ -28,7 +29,7 @@ pub struct TaskOutputSummary {
 
 /// Sums up what a task wrote; none if nothing is kept of it.
 pub async fn written(
-    store: &dyn Store,
+    store: &Queries,
     task: &TaskRow,
 ) -> Result<Option<TaskOutputSummary>, Problem> {
     let last = store
@@ -51,7 +52,7 @@ pub async fn written(
 
 /// Prints what a program wrote, then what it writes.
 pub async fn follow(
-    store: &dyn Store,
+    store: &Queries,
     environment: &Environment,
     mut task: TaskRow,
 ) -> Result<Exit, Problem> {

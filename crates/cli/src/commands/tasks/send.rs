@@ -2,13 +2,20 @@
 
 use clap::Args;
 use rooftree_protocol::{
-    ErrorCode, Lane, Limits, Message, MessageId, Origin, Part, Problem, SessionId,
+    Command, ErrorCode, Lane, Limits, MessageId, Origin, Part, Problem, SessionId,
+    command::{Address, CommandReply, Delivery},
 };
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_store::{InboxPost, Store, TaskRow, TaskStatus};
+use rooftree_runtime::Queries;
+use rooftree_store::{TaskRow, TaskStatus};
 
 use super::find;
-use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
+use crate::{
+    control::{owner, send},
+    environment::Environment,
+    exit::Exit,
+    output,
+    terminal::run_text::how_to_continue,
+};
 
 /// Options of `tasks send`.
 #[derive(Args, Debug)]
@@ -23,9 +30,9 @@ pub struct Arguments {
 
 /// Puts it into the inbox of the session the agent works in.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    find::store(environment)?;
-    let store = environment.store()?;
-    let task = find::task(store.as_ref(), &arguments.task).await?;
+    let handle = find::control(environment)?;
+    let queries = handle.queries(&owner());
+    let task = find::task(&queries, &arguments.task).await?;
     let Some((session, _)) = find::agent(&task) else {
         return Err(find::needs_agent(&task, "be told"));
     };
@@ -37,18 +44,19 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         )
         .fix(how_to_continue(&session)));
     }
-    let now = SystemClock.now();
-    let id = MessageId::from_entropy(SystemClock.entropy());
-    let parts = vec![Part::text(arguments.words.join(" "))];
-    let post = InboxPost {
-        session: session.clone(),
-        lane: Lane::Boundary,
-        key: id.to_string(),
-        message: Message::new(id.clone(), parts, Origin::User, now),
-        capacity: Limits::default().inbox,
+    let command = Command::Post {
+        to: Address::Id {
+            id: session.clone(),
+        },
+        parts: vec![Part::text(arguments.words.join(" "))],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Steer,
     };
-    store.post(post).await.map_err(|error| error.problem())?;
-    if is_unread(store.as_ref(), &task, &session, &id).await? {
+    let CommandReply::Accepted { message: id, .. } = send(&handle, command).await? else {
+        return Ok(Exit::DONE);
+    };
+    if is_unread(&queries, &task, &session, &id).await? {
         // A process that releases a session checks its inbox once more; this message came after that check.
         let words = format!("nobody is at work on {} any more", task.id);
         return Err(Problem::new(ErrorCode::TaskNotFound, words)
@@ -64,7 +72,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// Whether the message is still unread and no process is there to read it.
 async fn is_unread(
-    store: &dyn Store,
+    store: &Queries,
     task: &TaskRow,
     session: &SessionId,
     message: &MessageId,

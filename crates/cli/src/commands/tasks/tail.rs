@@ -4,7 +4,8 @@ use std::{io::stdout, time::Duration};
 
 use clap::Args;
 use rooftree_protocol::{EventBody, Problem, RunId, SessionId};
-use rooftree_store::{RunFilter, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::RunFilter;
 
 use super::{find, output::follow};
 use crate::{
@@ -33,10 +34,10 @@ pub struct Arguments {
 
 /// Prints what happened, then what happens.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
-    let task = find::task(store.as_ref(), &arguments.task).await?;
+    let store = find::queries(environment)?;
+    let task = find::task(&store, &arguments.task).await?;
     let Some((session, run)) = find::agent(&task) else {
-        return follow(store.as_ref(), environment, task).await;
+        return follow(&store, environment, task).await;
     };
     let mut view = PlainView::new(
         stdout(),
@@ -44,9 +45,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ViewDetail::Usual,
     );
     let mut changes = store.changes();
-    let mut after = beginning(store.as_ref(), &run).await?;
+    let mut after = beginning(&store, &run).await?;
     loop {
-        let page = page(store.as_ref(), &session, after).await?;
+        let page = page(&store, &session, after).await?;
         for event in page.iter().filter(|event| event.run.as_ref() == Some(&run)) {
             view.show(event);
             if let EventBody::RunCompleted(end) = &event.body {
@@ -64,7 +65,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 async fn page(
-    store: &dyn Store,
+    store: &Queries,
     session: &SessionId,
     after: u64,
 ) -> Result<Vec<rooftree_protocol::Event>, Problem> {
@@ -76,7 +77,7 @@ async fn page(
 }
 
 /// The event before the run's first one.
-async fn beginning(store: &dyn Store, run: &RunId) -> Result<u64, Problem> {
+async fn beginning(store: &Queries, run: &RunId) -> Result<u64, Problem> {
     let filter = RunFilter {
         run: Some(run.clone()),
         limit: 1,

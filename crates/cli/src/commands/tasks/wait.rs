@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use rooftree_protocol::Problem;
-use rooftree_store::{RunFilter, Store, TaskRow, TaskStatus};
+use rooftree_runtime::Queries;
+use rooftree_store::{RunFilter, TaskRow, TaskStatus};
 use tokio::time::Instant;
 
 use super::find;
@@ -29,26 +30,26 @@ pub struct Arguments {
 
 /// Waits.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::store(environment)?;
+    let store = find::queries(environment)?;
     let mut ids = Vec::new();
     for typed in &arguments.tasks {
-        ids.push(find::task(store.as_ref(), typed).await?.id);
+        ids.push(find::task(&store, typed).await?.id);
     }
     let deadline = arguments.timeout.map(|most| Instant::now() + most);
     let mut changes = store.changes();
     loop {
         let mut ended = Vec::new();
         for id in &ids {
-            let mut task = find::task(store.as_ref(), id).await?;
+            let mut task = find::task(&store, id).await?;
             if find::settle_left(environment, std::slice::from_ref(&task)).await? {
-                task = find::task(store.as_ref(), id).await?;
+                task = find::task(&store, id).await?;
             }
             if task.status != TaskStatus::Running {
                 ended.push(task);
             }
         }
         if ended.len() == ids.len() || (arguments.any && !ended.is_empty()) {
-            return tell(store.as_ref(), environment, &ended).await;
+            return tell(&store, environment, &ended).await;
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             output::print_note(
@@ -66,7 +67,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 async fn tell(
-    store: &dyn Store,
+    store: &Queries,
     environment: &Environment,
     ended: &[TaskRow],
 ) -> Result<Exit, Problem> {
@@ -80,7 +81,7 @@ async fn tell(
 }
 
 /// The number a task would have ended with, had it been a program of its own.
-async fn exit(store: &dyn Store, task: &TaskRow) -> Result<Exit, Problem> {
+async fn exit(store: &Queries, task: &TaskRow) -> Result<Exit, Problem> {
     if let Some((_, run)) = find::agent(task) {
         let filter = RunFilter {
             run: Some(run),

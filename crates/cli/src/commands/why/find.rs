@@ -1,7 +1,8 @@
 //! Finds the decision that was typed: by its call, its question, or the number of an event.
 
 use rooftree_protocol::{ErrorCode, EventBody, Problem, Session};
-use rooftree_store::{SessionFilter, Store};
+use rooftree_runtime::Queries;
+use rooftree_store::SessionFilter;
 
 use super::past_call::{self, PastCall};
 use crate::commands::sessions::{
@@ -20,7 +21,7 @@ pub struct MatchingCalls {
 
 /// Looks where it can be: in the session that is named, in the one that asked, in all, the latest first.
 pub async fn calls(
-    store: &dyn Store,
+    store: &Queries,
     typed: &str,
     session: Option<&str>,
 ) -> Result<MatchingCalls, Problem> {
@@ -54,7 +55,7 @@ pub async fn calls(
     Err(nothing(typed))
 }
 
-async fn candidates(store: &dyn Store, typed: &str) -> Result<Vec<Session>, Problem> {
+async fn candidates(store: &Queries, typed: &str) -> Result<Vec<Session>, Problem> {
     let asked = store
         .inquiry(typed)
         .await
@@ -73,7 +74,7 @@ async fn candidates(store: &dyn Store, typed: &str) -> Result<Vec<Session>, Prob
 }
 
 /// The calls an event is about.
-async fn at(store: &dyn Store, session: Session, number: u64) -> Result<MatchingCalls, Problem> {
+async fn at(store: &Queries, session: Session, number: u64) -> Result<MatchingCalls, Problem> {
     let events = journal::whole(store, &session).await?;
     let Some(event) = events.iter().find(|event| event.id == Some(number)) else {
         return Err(Problem::new(

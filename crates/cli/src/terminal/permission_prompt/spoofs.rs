@@ -64,6 +64,7 @@ fn card(spoof: &Spoof) -> PermissionPrompt {
         run: None,
         parent_run: None,
         agent: agent.clone(),
+        who: None,
         body,
     };
     PermissionPrompt::from_event(&agent, &event).unwrap()

@@ -40,6 +40,7 @@ pub fn event(body: EventBody) -> Event {
         run: None,
         parent_run: None,
         agent,
+        who: None,
         body,
     }
 }

@@ -213,7 +213,11 @@ impl House {
     }
 
     pub fn tasks(&self) -> Vec<TaskRow> {
-        wait(self.store().tasks(Some(&self.scene.session))).unwrap()
+        wait(
+            self.store()
+                .tasks(rooftree_store::TaskFilter::of(&self.scene.session)),
+        )
+        .unwrap()
     }
 
     pub fn report(&self) -> VerifyReport {

@@ -179,6 +179,8 @@ impl<'a> Writer<'a> {
             cwd: "/somewhere".into(),
             parent: None,
             connector_key: None,
+            account: Default::default(),
+            audit: None,
             at: DAWN,
         };
         waiting.block_on(store.open(new)).unwrap();
@@ -240,6 +242,7 @@ impl<'a> Writer<'a> {
             context: None,
             mandate: None,
             call: None,
+            who: None,
             at: self.now,
         };
         let (session, key) = (self.id.clone(), id.to_string());
@@ -392,6 +395,7 @@ impl<'a> Writer<'a> {
                 run: self.run.clone(),
                 parent_run: None,
                 agent: "lead".into(),
+                who: None,
                 body,
             });
         }

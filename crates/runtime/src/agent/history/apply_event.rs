@@ -17,7 +17,7 @@ impl History {
     /// Applies a changed permission policy of the run.
     pub(super) fn hold_to(&mut self, policy: &PolicyNote) {
         if let Some(run) = &mut self.run {
-            run.policy = Some(Box::new(policy.clone()));
+            run.rights.policy = Some(Box::new(policy.clone()));
         }
     }
 
@@ -26,9 +26,9 @@ impl History {
     }
 
     pub(super) fn push_shared(&mut self, message: Arc<ModelMessage>) {
-        self.images.extend(images_in(&message));
-        self.estimate += window::weigh(&message);
-        Arc::make_mut(&mut self.messages).push(message);
+        self.conversation.images.extend(images_in(&message));
+        self.conversation.estimate += window::weigh(&message);
+        Arc::make_mut(&mut self.conversation.messages).push(message);
     }
 
     pub(super) fn take_message(&mut self, message: &Message, lane: Lane, position: u64) {
@@ -51,12 +51,14 @@ impl History {
             message, &self.mark,
         )));
         if let (Some(run), false) = (&mut self.run, matches!(message.origin, Origin::Task { .. })) {
-            run.requests.push(worded.clone());
+            run.work.requests.push(worded.clone());
         }
         if matches!(message.origin, Origin::User | Origin::Connector { .. }) {
-            self.prompts.push((message.id.clone(), worded.clone()));
+            self.conversation
+                .prompts
+                .push((message.id.clone(), worded.clone()));
         }
-        self.request = Some(worded.clone());
+        self.conversation.request = Some(worded.clone());
         self.push_shared(worded);
     }
 
@@ -66,8 +68,8 @@ impl History {
             self.push(go_on());
         }
         (self.shrunk, self.checked) = (0, false);
-        self.prompts.clear();
-        self.last_stop = Some(reply.stop);
+        self.conversation.prompts.clear();
+        self.calls.last_stop = Some(reply.stop);
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
         if let Some(run) = &mut self.run {
             run.note_reply(reply, &calls);
@@ -83,22 +85,22 @@ impl History {
             result: None,
             inside: None,
         };
-        self.open = calls.into_iter().map(open).collect();
+        self.calls.open = calls.into_iter().map(open).collect();
     }
 
     /// Work that was found wanting goes back to the model, with the reasons.
     pub(super) fn take_verdict(&mut self, verdict: &Verdict) {
         self.checked = true;
         if let Some(run) = &mut self.run {
-            run.verifications = verdict.attempt;
-            run.verified = Some(verdict.passed);
-            run.failed_checks = verdict
+            run.verification.attempts = verdict.attempt;
+            run.verification.passed = Some(verdict.passed);
+            run.verification.failed_checks = verdict
                 .reports
                 .iter()
                 .filter(|report| !report.passed)
                 .cloned()
                 .collect();
-            run.usage += verdict.usage;
+            run.progress.usage += verdict.usage;
         }
         for task in verdict
             .reports
@@ -143,24 +145,30 @@ impl History {
                 input: input.clone(),
             };
             let inside = inside.clone();
-            self.inner.push(OpenToolCall {
+            self.calls.nested.push(OpenToolCall {
                 call,
                 intent: Some(*repeat),
                 kind: Some(*kind),
                 result: None,
                 inside,
             });
-        } else if let Some(open) = self.open.iter_mut().find(|open| open.call.id == *call) {
+        } else if let Some(open) = self
+            .calls
+            .open
+            .iter_mut()
+            .find(|open| open.call.id == *call)
+        {
             (open.intent, open.kind) = (Some(*repeat), Some(*kind));
         }
     }
 
     pub(super) fn take_result(&mut self, record: &ToolRecord) {
         if record.inside.is_some() {
-            self.inner.retain(|open| open.call.id != record.call);
+            self.calls.nested.retain(|open| open.call.id != record.call);
             return self.note_result(record);
         }
         let Some(open) = self
+            .calls
             .open
             .iter_mut()
             .find(|open| open.call.id == record.call && open.result.is_none())
@@ -177,9 +185,9 @@ impl History {
         self.note_result(record);
         if let (false, Some(run)) = (is_made, &mut self.run) {
             // The run ended before the call began: it has a result and is no call that was made.
-            run.calls = run.calls.saturating_sub(1);
+            run.progress.calls = run.progress.calls.saturating_sub(1);
         }
-        if self.open.iter().all(|open| open.result.is_some()) {
+        if self.calls.open.iter().all(|open| open.result.is_some()) {
             self.close_open(INTERRUPTED);
         }
     }
@@ -200,13 +208,13 @@ impl History {
 
     pub(super) fn note_task(&mut self, task: &TaskNote) {
         match task.status {
-            None if self.tasks.iter().all(|known| known.task != task.task) => {
-                self.tasks.push(task.clone());
+            None if self.tasks.open.iter().all(|known| known.task != task.task) => {
+                self.tasks.open.push(task.clone());
                 self.keep_mandate(&task.task);
             }
             None => {}
             Some(_) if self.hear_of_end(&task.task, task.usage) => {
-                self.told.push(task.task.clone())
+                self.tasks.told.push(task.task.clone())
             }
             Some(_) => {}
         }
@@ -215,26 +223,26 @@ impl History {
     /// A task has ended: nothing is owed any more, and its cost is known.
     /// Says whether that is new.
     pub(super) fn hear_of_end(&mut self, task: &RunId, usage: Option<Usage>) -> bool {
-        self.tasks.retain(|known| known.task != *task);
-        self.task_mandates.retain(|known| known.task != *task);
-        if !self.heard.insert(task.clone()) {
+        self.tasks.open.retain(|known| known.task != *task);
+        self.tasks.mandates.retain(|known| known.task != *task);
+        if !self.tasks.ended.insert(task.clone()) {
             return false;
         }
         if let (Some(run), Some(usage)) = (&mut self.run, usage) {
-            run.delegated += usage;
+            run.progress.delegated += usage;
         }
         true
     }
 
     /// Ends the last reply's calls: those without a result get one with these words.
     pub(super) fn close_open(&mut self, words: &str) {
-        if !self.open.is_empty() {
-            let results = results_of(&self.open, words);
-            self.open.clear();
+        if !self.calls.open.is_empty() {
+            let results = results_of(&self.calls.open, words);
+            self.calls.open.clear();
             self.push(results);
         }
-        if !self.aside.is_empty() {
-            let parts = std::mem::take(&mut self.aside);
+        if !self.calls.hook_texts.is_empty() {
+            let parts = std::mem::take(&mut self.calls.hook_texts);
             self.push(ModelMessage::User(parts));
         }
     }
@@ -246,19 +254,21 @@ impl History {
             run.note_hook(note);
         }
         let prompt = self
+            .conversation
             .prompts
             .iter()
             .position(|(id, _)| note.about.as_deref() == Some(id.as_str()));
         match prompt {
             Some(at) if note.blocks => {
-                let (_, message) = self.prompts.remove(at);
+                let (_, message) = self.conversation.prompts.remove(at);
                 self.leave_out(&message);
             }
             _ if note.text.is_empty() => {}
             _ => {
-                self.aside
+                self.calls
+                    .hook_texts
                     .push(Part::text(message_text::hook(note, &self.mark)));
-                if self.open.is_empty() {
+                if self.calls.open.is_empty() {
                     self.close_open(INTERRUPTED);
                 }
             }
@@ -266,35 +276,39 @@ impl History {
     }
 
     pub(super) fn leave_out(&mut self, message: &Arc<ModelMessage>) {
-        Arc::make_mut(&mut self.messages).retain(|kept| !Arc::ptr_eq(kept, message));
-        self.estimate = self.estimate.saturating_sub(window::weigh(message));
+        Arc::make_mut(&mut self.conversation.messages).retain(|kept| !Arc::ptr_eq(kept, message));
+        self.conversation.estimate = self
+            .conversation
+            .estimate
+            .saturating_sub(window::weigh(message));
         if self
+            .conversation
             .request
             .as_ref()
             .is_some_and(|request| Arc::ptr_eq(request, message))
         {
-            self.request = None;
+            self.conversation.request = None;
         }
     }
 
     pub(super) fn set_waiting(&mut self, until: Option<Timestamp>) {
         if let Some(run) = &mut self.run {
-            run.waiting_until = until;
+            run.waits.until = until;
         }
     }
 
     /// Records that the next question was also posted to this session.
     pub(super) fn set_told(&mut self, told: Option<SessionId>) {
         if let Some(run) = &mut self.run {
-            run.told = told;
+            run.waits.told = told;
         }
     }
 
     pub(super) fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
         if let Some(run) = &mut self.run {
             let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
-            let told = run.told.take();
-            run.asked.push(RunInquiry {
+            let told = run.waits.told.take();
+            run.waits.asked.push(RunInquiry {
                 id,
                 call,
                 digest,
@@ -310,7 +324,7 @@ impl History {
         let asked = self
             .run
             .as_mut()
-            .and_then(|run| run.asked.iter_mut().find(|asked| asked.id == id));
+            .and_then(|run| run.waits.asked.iter_mut().find(|asked| asked.id == id));
         if let Some(asked) = asked {
             (asked.settled, asked.answer) = (true, answer.cloned());
         }

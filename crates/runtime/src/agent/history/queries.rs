@@ -14,9 +14,9 @@ use crate::agent::run_view::RunView;
 impl History {
     /// The conversation for a request. Calls without a result get one that says so.
     pub fn messages(&self) -> Arc<Vec<Arc<ModelMessage>>> {
-        let mut messages = self.messages.clone();
-        if !self.open.is_empty() {
-            Arc::make_mut(&mut messages).push(Arc::new(results_of(&self.open, INTERRUPTED)));
+        let mut messages = self.conversation.messages.clone();
+        if !self.calls.open.is_empty() {
+            Arc::make_mut(&mut messages).push(Arc::new(results_of(&self.calls.open, INTERRUPTED)));
         } else if self.is_cut_off() {
             Arc::make_mut(&mut messages).push(Arc::new(go_on()));
         }
@@ -30,23 +30,25 @@ impl History {
 
     /// Calls of the last reply that have no result yet, in call order.
     pub fn open_calls(&self) -> impl Iterator<Item = &OpenToolCall> {
-        self.open.iter().filter(|open| open.result.is_none())
+        self.calls.open.iter().filter(|open| open.result.is_none())
     }
 
     /// Calls made from inside others that have no result yet.
     pub fn inner_calls(&self) -> impl Iterator<Item = &OpenToolCall> {
-        self.inner.iter()
+        self.calls.nested.iter()
     }
 
     /// The skill that is followed.
     pub fn skill(&self) -> Option<&SkillNote> {
-        self.run.as_ref().and_then(|run| run.skill.as_ref())
+        self.run.as_ref().and_then(|run| run.rights.skill.as_ref())
     }
 
     /// How the last reply ended, if it is the last thing that was said.
     pub fn last_reply(&self) -> Option<StopReason> {
-        match self.messages.last().map(Arc::as_ref) {
-            Some(ModelMessage::Assistant { .. }) if self.open.is_empty() => self.last_stop,
+        match self.conversation.messages.last().map(Arc::as_ref) {
+            Some(ModelMessage::Assistant { .. }) if self.calls.open.is_empty() => {
+                self.calls.last_stop
+            }
             _ => None,
         }
     }
@@ -63,12 +65,12 @@ impl History {
 
     /// The last request to the agent.
     pub fn request(&self) -> Option<&Arc<ModelMessage>> {
-        self.request.as_ref()
+        self.conversation.request.as_ref()
     }
 
     /// Whether there is anything besides the last request that could be left out.
     pub fn is_shrinkable(&self) -> bool {
-        self.messages.len() > 1
+        self.conversation.messages.len() > 1
     }
 
     /// Whether the run has used up its turns and has one more, to report how far it got: the delegating agent reads
@@ -81,7 +83,7 @@ impl History {
         };
         self.run
             .as_ref()
-            .is_some_and(|run| is_asked(run) && run.turns == limits.max_turns)
+            .is_some_and(|run| is_asked(run) && run.progress.turns == limits.max_turns)
     }
 
     /// Whether the work of the run, as it is, was checked.
@@ -92,7 +94,7 @@ impl History {
     /// Whether the last thing said is what tools answered.
     pub fn ends_with_results(&self) -> bool {
         matches!(
-            self.messages.last().map(Arc::as_ref),
+            self.conversation.messages.last().map(Arc::as_ref),
             Some(ModelMessage::Results(_))
         )
     }
@@ -101,8 +103,8 @@ impl History {
     pub fn is_made(&self) -> bool {
         self.run
             .as_ref()
-            .is_some_and(|run| run.is_directed && run.turns == 1)
-            && self.prompts.is_empty()
+            .is_some_and(|run| run.is_directed && run.progress.turns == 1)
+            && self.conversation.prompts.is_empty()
     }
 
     /// The todo list.
@@ -112,7 +114,7 @@ impl History {
 
     /// The images and files the conversation names, in order.
     pub fn images(&self) -> &[BlobId] {
-        &self.images
+        &self.conversation.images
     }
 
     /// The last message that was taken from a lane.
@@ -131,7 +133,7 @@ impl History {
 
     /// What people said since the last reply.
     pub(in crate::agent) fn prompts(&self) -> &[(MessageId, Arc<ModelMessage>)] {
-        &self.prompts
+        &self.conversation.prompts
     }
 
     /// The permission mode, if it was changed since the session began.
@@ -146,16 +148,16 @@ impl History {
 
     /// Tasks that were started and of whose end nothing was told yet.
     pub fn tasks(&self) -> &[TaskNote] {
-        &self.tasks
+        &self.tasks.open
     }
 
     /// Whether a call has told how this task ended, while the inbox still held it.
     pub fn is_told(&self, task: &RunId) -> bool {
-        self.told.contains(task)
+        self.tasks.told.contains(task)
     }
 
     /// Estimated tokens of the conversation.
     pub fn estimate(&self) -> u64 {
-        self.estimate
+        self.conversation.estimate
     }
 }

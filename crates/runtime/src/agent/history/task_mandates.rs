@@ -14,7 +14,7 @@ impl History {
         let Origin::Task { task, .. } = &message.origin else {
             return None;
         };
-        let known = self.task_mandates.iter().find(|known| known.task == *task);
+        let known = self.tasks.mandates.iter().find(|known| known.task == *task);
         known.map(|known| Box::new(known.mandate.woken()))
     }
 
@@ -33,7 +33,7 @@ impl History {
     pub(super) fn keep_mandate(&mut self, task: &RunId) {
         let Some(run) = &self.run else { return };
         if let Some(mandate) = run.mandate.clone() {
-            self.task_mandates.push(TaskMandate {
+            self.tasks.mandates.push(TaskMandate {
                 task: task.clone(),
                 run: run.id.clone(),
                 mandate,
@@ -45,7 +45,7 @@ impl History {
     pub(super) fn charge_mandates(&mut self, end: &RunEnd) {
         let Some(run) = &self.run else { return };
         let cost = end.usage.cost_usd + end.delegated.cost_usd;
-        let own = self.task_mandates.iter_mut();
+        let own = self.tasks.mandates.iter_mut();
         for known in own.filter(|known| known.run == run.id) {
             if let Some(budget) = &mut known.mandate.max_cost_usd {
                 *budget = (*budget - cost).max(0.0);

@@ -28,11 +28,11 @@ pub(in crate::agent) async fn puts_off(
     };
     let Some(why) = answer.refusal() else {
         record_hook_answer(agent, HookPoint::PreCompact, None, &answer);
-        return Ok(agent.ending.is_some());
+        return Ok(agent.inbox.end_reason.is_some());
     };
-    let is_possible = squeeze == CompactionStep::Summarise && agent.refusals == 0;
+    let is_possible = squeeze == CompactionStep::Summarise && agent.model.refusals == 0;
     let words = if is_possible {
-        agent.hooked.put_off = Some(agent.history.reply_at());
+        agent.hook_state.put_off = Some(agent.history.reply_at());
         format!("a hook puts off making the context smaller: {why}")
     } else {
         format!(

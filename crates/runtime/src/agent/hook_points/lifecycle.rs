@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{ask_hooks, is_any, payload, record_hook_answer, run_context, tell, wants};
 use crate::{
-    Error, RuntimeOptions,
+    Error,
     agent::{AgentActor, limits::RunEndReason},
     hooks::{
         self, ConfiguredHook, EndedSession, HookAnswer, HookPayload, HookPoint, SessionBeginning,
@@ -21,16 +21,23 @@ const PUT_OFF: u32 = 5;
 /// At a turn boundary: tells of the beginning once, and has what people said judged.
 pub(in crate::agent) async fn begin(agent: &mut AgentActor) -> Result<(), Error> {
     look(agent);
-    if !is_any(agent) || agent.ending.is_some() || agent.history.open_calls().next().is_some() {
+    if !is_any(agent)
+        || agent.inbox.end_reason.is_some()
+        || agent.history.open_calls().next().is_some()
+    {
         return Ok(());
     }
-    if let Some(why) = agent.history.run().and_then(|run| run.refused.clone()) {
+    if let Some(why) = agent
+        .history
+        .run()
+        .and_then(|run| run.hooks.refused_message.clone())
+    {
         // Cut off between the refusal and the end of the run.
-        agent.ending = Some(refused(&why));
+        agent.inbox.end_reason = Some(refused(&why));
         return Ok(());
     }
     run_session_start(agent).await?;
-    if agent.ending.is_none() && wants(agent, HookPoint::UserPromptSubmit) {
+    if agent.inbox.end_reason.is_none() && wants(agent, HookPoint::UserPromptSubmit) {
         prompts(agent).await?;
     }
     Ok(())
@@ -41,11 +48,11 @@ pub(in crate::agent) async fn begin(agent: &mut AgentActor) -> Result<(), Error>
 /// A child may be in a copy that was made after an agent has worked: what counts there is what was
 /// seen in the project. The same goes for a project's hooks in other directories than the first.
 fn look(agent: &mut AgentActor) {
-    if agent.hooked.has_looked || !is_any(agent) {
+    if agent.hook_state.has_looked || !is_any(agent) {
         return;
     }
-    agent.hooked.has_looked = true;
-    let (hooks, cwd) = (&agent.context.options.hooks, &agent.session.cwd);
+    agent.hook_state.has_looked = true;
+    let (hooks, cwd) = (&agent.context.options.agents.hooks, &agent.session.cwd);
     hooks.pin(&agent.resolved.hooks);
     if agent.mandate.is_none() {
         let root = hooks.project.as_ref().unwrap_or(cwd);
@@ -97,7 +104,7 @@ fn instructions(agent: &AgentActor) {
     }
     let (reason, project) = (
         "session_start",
-        agent.context.options.hooks.project.as_ref(),
+        agent.context.options.agents.hooks.project.as_ref(),
     );
     for file in &agent.project_context.instructions.files {
         let is_theirs = file.starts_with(project.unwrap_or(&agent.session.cwd));
@@ -115,8 +122,9 @@ fn end_evicted_session(agent: &AgentActor, left: Option<EndedSession>) {
     let Some(left) = left else { return };
     let (context, run_context) = (agent.context.clone(), run_context(agent));
     agent.context.task_tracker.spawn(async move {
-        let RuntimeOptions { hooks, clock, .. } = &context.options;
-        hooks::notify_session_end(left, hooks, run_context, clock.clone()).await;
+        let options = &context.options;
+        let (hooks, clock) = (&options.agents.hooks, options.clock.clone());
+        hooks::notify_session_end(left, hooks, run_context, clock).await;
     });
 }
 
@@ -145,7 +153,7 @@ async fn run_subagent_start(agent: &mut AgentActor) -> Result<(), Error> {
     );
     let name = agent.session.agent.clone();
     let answer = ask_hooks(agent, about.named([name])).await?;
-    if agent.ending != Some(RunEndReason::Paused) {
+    if agent.inbox.end_reason != Some(RunEndReason::Paused) {
         // Kept also where nothing was said, so that a run that a crash interrupts does not begin twice.
         let text = answer
             .map(|answer| answer.context.join("\n\n"))
@@ -194,7 +202,7 @@ async fn prompts(agent: &mut AgentActor) -> Result<(), Error> {
         let is_kept = |run: &crate::agent::run_view::RunView| {
             run.has_heard(HookPoint::UserPromptSubmit.name(), Some(id.as_str()))
         };
-        if agent.history.run().is_some_and(is_kept) || !agent.hooked.passed.insert(id.clone()) {
+        if agent.history.run().is_some_and(is_kept) || !agent.hook_state.passed.insert(id.clone()) {
             continue;
         }
         let ModelMessage::User(parts) = message.as_ref() else {
@@ -207,7 +215,7 @@ async fn prompts(agent: &mut AgentActor) -> Result<(), Error> {
         );
         let Some(answer) = ask_hooks(agent, about).await? else {
             // The process that resumes the run asks again.
-            agent.hooked.passed.remove(&id);
+            agent.hook_state.passed.remove(&id);
             return Ok(());
         };
         record_hook_answer(
@@ -216,8 +224,12 @@ async fn prompts(agent: &mut AgentActor) -> Result<(), Error> {
             Some(id.to_string()),
             &answer,
         );
-        if let Some(why) = agent.history.run().and_then(|run| run.refused.clone()) {
-            agent.ending = Some(refused(&why));
+        if let Some(why) = agent
+            .history
+            .run()
+            .and_then(|run| run.hooks.refused_message.clone())
+        {
+            agent.inbox.end_reason = Some(refused(&why));
             return Ok(());
         }
     }
@@ -250,29 +262,29 @@ pub(in crate::agent) async fn may_end(
     {
         return Ok(Some(end));
     }
-    if agent.history.run().is_some_and(|run| run.is_end_told) {
+    if agent.history.run().is_some_and(|run| run.hooks.is_end_told) {
         // Interrupted between the hooks' yes and the end of the run.
         return Ok(Some(end));
     }
     let (text, before) = agent.history.run().map_or((String::new(), 0), |run| {
-        (run.text.as_str().to_owned(), run.put_off)
+        (run.reply.text.as_str().to_owned(), run.hooks.refused_ends)
     });
     let status = end.status().map(|status| status.to_string());
     let details = json!({"stop_hook_active": before > 0, "last_assistant_message": text,
-        "status": status, "verified": agent.history.run().and_then(|run| run.verified)});
+        "status": status, "verified": agent.history.run().and_then(|run| run.verification.passed)});
     let mut about = payload(agent, point, details);
     if point == HookPoint::SubagentStop {
         about.names = vec![agent.session.agent.clone()];
     }
     let Some(mut answer) = ask_hooks(agent, about).await? else {
-        if agent.ending != Some(RunEndReason::Paused) {
+        if agent.inbox.end_reason != Some(RunEndReason::Paused) {
             end_told(agent, point);
         }
-        return Ok(agent.ending.take());
+        return Ok(agent.inbox.end_reason.take());
     };
     if answer.stops.is_some() {
         // It ends anyway, and as well as it would have.
-        agent.ending = None;
+        agent.inbox.end_reason = None;
         end_told(agent, point);
         return Ok(Some(end));
     }
@@ -309,7 +321,7 @@ fn end_told(agent: &mut AgentActor, point: HookPoint) {
 /// whose beginning hooks were told of, they are told of its end, once; nothing they say changes it.
 pub(in crate::agent) fn ended(agent: &mut AgentActor, end: &RunEndReason) {
     failed(agent, end);
-    let is_told = agent.history.run().is_none_or(|run| run.is_end_told);
+    let is_told = agent.history.run().is_none_or(|run| run.hooks.is_end_told);
     if !agent.is_asked() || is_told || !is_greeted(agent) || !wants(agent, HookPoint::SubagentStop)
     {
         return;
@@ -318,9 +330,9 @@ pub(in crate::agent) fn ended(agent: &mut AgentActor, end: &RunEndReason) {
     let run = agent.history.run();
     let details = json!({
         "stop_hook_active": false,
-        "last_assistant_message": run.map(|run| run.text.as_str().to_owned()),
+        "last_assistant_message": run.map(|run| run.reply.text.as_str().to_owned()),
         "status": status,
-        "verified": run.and_then(|run| run.verified),
+        "verified": run.and_then(|run| run.verification.passed),
     });
     let name = agent.session.agent.clone();
     tell(
@@ -355,7 +367,10 @@ fn failed(agent: &AgentActor, end: &RunEndReason) {
     }
     let code = json!(problem.code);
     let name = code.as_str().unwrap_or_default().to_owned();
-    let text = agent.history.run().map(|run| run.text.as_str().to_owned());
+    let text = agent
+        .history
+        .run()
+        .map(|run| run.reply.text.as_str().to_owned());
     let details =
         json!({"error": code, "error_details": problem.message, "last_assistant_message": text});
     tell(

@@ -12,7 +12,7 @@ use crate::{
     hooks::{HookAnswer, HookPoint},
 };
 
-/// What hooks answer in place of a person. If the run must end first, `agent.ending` says how.
+/// What hooks answer in place of a person. If the run must end first, `agent.inbox.end_reason` says how.
 pub(in crate::agent) async fn permission(
     agent: &mut AgentActor,
     one: &PreparedCall,
@@ -58,7 +58,7 @@ pub(in crate::agent) fn server_of(agent: &AgentActor, call: &CallId) -> Option<S
 }
 
 /// What hooks answer in place of a person to what a server asks; none if people are asked. If the run must
-/// end first, `agent.ending` says how.
+/// end first, `agent.inbox.end_reason` says how.
 pub(in crate::agent) async fn elicitation(
     agent: &mut AgentActor,
     server: &str,

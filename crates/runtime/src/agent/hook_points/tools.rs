@@ -44,12 +44,17 @@ impl CallHookAnswers {
 
 /// Whether any hook is to be asked before a tool is used.
 pub(in crate::agent) fn has_say(agent: &AgentActor) -> bool {
-    !agent.context.options.hooks.before_tool.is_empty() || wants(agent, HookPoint::PreToolUse)
+    !agent.context.options.agents.hooks.before_tool.is_empty()
+        || wants(agent, HookPoint::PreToolUse)
 }
 
 async fn before(agent: &mut AgentActor, one: &PreparedCall) -> Result<Option<HookAnswer>, Error> {
     let (context, about) = (agent.context.clone(), tool_use(agent, one));
-    let judging = context.options.hooks.judge(&*context.options.clock, &about);
+    let judging = context
+        .options
+        .agents
+        .hooks
+        .judge(&*context.options.clock, &about);
     let Some(verdict) = unless_interrupted(agent, judging).await? else {
         return Ok(None);
     };
@@ -207,7 +212,8 @@ pub(in crate::agent) async fn after_batch(
     agent: &mut AgentActor,
     all: Vec<CompletedToolUse>,
 ) -> Result<(), Error> {
-    if all.is_empty() || agent.ending.is_some() || !wants(agent, HookPoint::PostToolBatch) {
+    if all.is_empty() || agent.inbox.end_reason.is_some() || !wants(agent, HookPoint::PostToolBatch)
+    {
         return Ok(());
     }
     let calls: Vec<Value> = all
@@ -224,7 +230,7 @@ pub(in crate::agent) async fn after_batch(
     };
     record_hook_answer(agent, HookPoint::PostToolBatch, None, &answer);
     if let Some(why) = answer.refusal() {
-        agent.ending = Some(stopped(why));
+        agent.inbox.end_reason = Some(stopped(why));
     }
     Ok(())
 }

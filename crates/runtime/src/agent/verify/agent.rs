@@ -43,7 +43,7 @@ impl VerifierAgent<'_> {
         attempt: u32,
         before: &[Report],
     ) -> Result<VerifierOutcome, Error> {
-        let ToolLookup::Tool(task) = agent.context.options.tools.find("Task") else {
+        let ToolLookup::Tool(task) = agent.context.options.tools.all.find("Task") else {
             return Ok(VerifierOutcome::said(false, "no agent can be asked here"));
         };
         let Some(run) = agent.run_id() else {

@@ -21,13 +21,13 @@ pub(super) async fn run(
     seconds: u64,
     zero_is_good: bool,
 ) -> Result<VerifierOutcome, Error> {
-    let ToolLookup::Tool(shell) = agent.context.options.tools.find("Bash") else {
+    let ToolLookup::Tool(shell) = agent.context.options.tools.all.find("Bash") else {
         return Ok(VerifierOutcome::said(
             false,
             "there is no shell here to run it with",
         ));
     };
-    let hooks = &agent.context.options.hooks;
+    let hooks = &agent.context.options.agents.hooks;
     if let Err(HookError::Changed(path)) = hooks.check_verifier(command, &agent.session.cwd) {
         let words = format!(
             "it was not run: {} has changed since this program started",
@@ -65,7 +65,7 @@ pub(super) async fn run(
 pub(super) fn context(agent: &AgentActor, call: CallId, cancel: CancellationToken) -> ToolContext {
     ToolContext {
         cancel,
-        views: agent.views.clone(),
+        views: agent.calls.file_views.clone(),
         todos: agent.history.todos(),
         ..ToolContext::detached(agent.session.id.clone(), call, &agent.session.cwd)
     }

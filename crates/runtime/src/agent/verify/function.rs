@@ -20,9 +20,14 @@ pub(super) async fn call(
         (work.run, work.asked, work.answer) = (
             Some(run.id.clone()),
             run.title.clone(),
-            run.text.as_str().to_owned(),
+            run.reply.text.as_str().to_owned(),
         );
-        work.files = run.files.iter().map(|file| file.path.clone()).collect();
+        work.files = run
+            .work
+            .files
+            .iter()
+            .map(|file| file.path.clone())
+            .collect();
     }
     // Calling it may panic as well as waiting for it.
     let calling = AssertUnwindSafe(async move { checker(work).await }).catch_unwind();

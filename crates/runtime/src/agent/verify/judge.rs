@@ -25,7 +25,7 @@ pub(super) async fn judge(
     prompt: &str,
     usage: &mut Usage,
 ) -> Result<VerifierOutcome, Error> {
-    let model = match &agent.model {
+    let model = match &agent.model.chosen {
         Ok(model) => model.clone(),
         Err(problem) => return Ok(VerifierOutcome::said(false, problem.message.clone())),
     };

@@ -19,13 +19,13 @@ pub(super) fn of(agent: &AgentActor) -> String {
     let Some(run) = agent.history.run() else {
         return String::new();
     };
-    let steps: Vec<&str> = run.steps.iter().map(String::as_str).collect();
-    let files: Vec<String> = run.files.iter().map(changed).collect();
+    let steps: Vec<&str> = run.work.steps.iter().map(String::as_str).collect();
+    let files: Vec<String> = run.work.files.iter().map(changed).collect();
     let texts = [
         asked(run),
-        run.text.as_str().to_owned(),
+        run.reply.text.as_str().to_owned(),
         files.join("\n"),
-        run.diff.clone(),
+        run.work.diff.clone(),
         steps.join("\n"),
     ];
     let parts = PARTS
@@ -41,7 +41,12 @@ fn asked(run: &RunView) -> String {
         ModelMessage::User(parts) => text_of(parts),
         _ => String::new(),
     };
-    let requests: Vec<String> = run.requests.iter().map(|message| text(message)).collect();
+    let requests: Vec<String> = run
+        .work
+        .requests
+        .iter()
+        .map(|message| text(message))
+        .collect();
     if requests.is_empty() {
         run.title.clone()
     } else {

@@ -12,21 +12,12 @@ use rooftree_protocol::{
 };
 use rooftree_store::Store;
 use rooftree_tools::{
-    Toolset,
+    Toolset, declared,
     resolved_path::{LastLink, ResolvedPath},
+    tool_info::ToolSubject,
     toolset::ToolLookup,
 };
 use serde_json::Value;
-
-/// Tools whose results follow from the files at the path they are given, and from nothing else.
-pub(super) const READ_ONLY: [&str; 6] = [
-    "Read",
-    "Grep",
-    "Glob",
-    "List",
-    "SemanticSearch",
-    "TodoWrite",
-];
 
 /// Events of one child that are looked at; one with more is not cached.
 const MOST_EVENTS: usize = 5_000;
@@ -82,14 +73,15 @@ fn is_covered(body: &EventBody, tools: &Toolset, directory: &Path) -> bool {
 
 /// Whether a call looks at nothing but files below the directory: the path is the one the policy judges it by.
 fn is_within(tools: &Toolset, tool: &str, input: &Value, directory: &Path) -> bool {
-    if !READ_ONLY.contains(&tool) {
+    let info = declared(tool);
+    if !info.is_cacheable {
         return false;
     }
     let ToolLookup::Tool(found) = tools.find(tool) else {
         return false;
     };
     let Some(subject) = found.subject(input) else {
-        return tool == "TodoWrite";
+        return info.subject == ToolSubject::None;
     };
     let ResolvedPath {
         written,

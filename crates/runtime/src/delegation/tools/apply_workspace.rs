@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, ErrorCode, PermissionMode, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::{Effect, ErrorCode, PermissionMode, ToolSpec};
 use rooftree_tools::{
-    Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext, ToolOutput,
+    Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    session_tools::APPLY_WORKSPACE,
 };
+use rooftree_workspace::{self as workspace, ApplyOutcome, ConflictStrategy, Workspace};
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
-use crate::{
-    caller::Caller,
-    workspace::{self, ApplyOutcome, ConflictStrategy, Workspace},
-};
+use crate::caller::Caller;
 
 const DESCRIPTION: &str = "Bring what a task changed in its own working copy into your working directory, merged with \
 what is there.";
@@ -38,47 +37,22 @@ pub(super) struct ApplyWorkspaceTool {
 impl ApplyWorkspaceTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("ApplyWorkspace", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(APPLY_WORKSPACE.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for ApplyWorkspaceTool {
+    fn info(&self) -> &ToolInfo {
+        &APPLY_WORKSPACE
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["apply_workspace"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Edit
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("ApplyWorkspace", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    /// What is in place already is found to be so.
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "task_id").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "task_id").to_owned())
+        arguments::normalise(APPLY_WORKSPACE.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -124,10 +98,10 @@ async fn refusal(caller: &Caller, copy: &Workspace) -> Option<ToolOutput> {
         Err(problem) => return Some(in_trouble(&problem)),
     };
     // If every change needs approval, the user has approved this call.
-    let mode = caller.policy.mode.max(PermissionMode::AcceptEdits);
+    let mode = caller.rights.policy.mode.max(PermissionMode::AcceptEdits);
     let policy = Policy {
         mode,
-        ..caller.policy.clone()
+        ..caller.rights.policy.clone()
     };
     let is_refused = |path: &&PathBuf| {
         let subject = path.to_string_lossy();

@@ -1,15 +1,16 @@
 //! DiscardWorkspace: drops a task's working copy. Work that was not applied is not lost.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{Effect, Repeat, ToolKind, ToolSpec};
+use rooftree_protocol::ToolSpec;
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::DISCARD_WORKSPACE,
 };
+use rooftree_workspace as workspace;
 use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
-use crate::workspace;
 
 const DESCRIPTION: &str = "Drop the working copy of a task. Refused while it holds work that was not applied, unless \
 forced; then the work stays on its branch.";
@@ -33,46 +34,22 @@ pub(super) struct DiscardWorkspaceTool {
 impl DiscardWorkspaceTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("DiscardWorkspace", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(DISCARD_WORKSPACE.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for DiscardWorkspaceTool {
+    fn info(&self) -> &ToolInfo {
+        &DISCARD_WORKSPACE
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["discard_workspace"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delete
-    }
-
-    fn needs_caller(&self) -> bool {
-        true
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("DiscardWorkspace", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::LocalMutation
-    }
-
-    fn repeat(&self, _input: &Value) -> Repeat {
-        Repeat::Idempotent
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "task_id").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "task_id").to_owned())
+        arguments::normalise(DISCARD_WORKSPACE.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -1,10 +1,12 @@
 //! ListAgents: the agents that can be asked.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{AgentDefinition, Effect, ToolKind, ToolSpec};
+use rooftree_protocol::{AgentDefinition, ToolSpec};
+use rooftree_stdx::shorten::shorten;
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag},
+    session_tools::LIST_AGENTS,
 };
 use serde_json::Value;
 
@@ -29,34 +31,22 @@ pub(super) struct ListAgentsTool {
 impl ListAgentsTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("ListAgents", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(LIST_AGENTS.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for ListAgentsTool {
+    fn info(&self) -> &ToolInfo {
+        &LIST_AGENTS
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["list_agents", "agents_list"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("ListAgents", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, _input: &Value) -> String {
-        String::new()
+        arguments::normalise(LIST_AGENTS.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -83,11 +73,5 @@ fn described(agent: &AgentDefinition, detail: bool) -> String {
     if !detail {
         return line;
     }
-    let preview: String = agent.prompt.chars().take(PREVIEW).collect();
-    let more = if preview.len() < agent.prompt.len() {
-        "…"
-    } else {
-        ""
-    };
-    format!("{line}\n{preview}{more}\n")
+    format!("{line}\n{}\n", shorten(&agent.prompt, PREVIEW))
 }

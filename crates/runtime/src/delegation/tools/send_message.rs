@@ -2,13 +2,14 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{
-    AgentDialect, Effect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId,
-    Session, SessionId, ToolKind, ToolSpec,
+    AgentDialect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId, Session,
+    SessionId, ToolSpec,
 };
 use rooftree_store::{InboxPost, SessionFilter};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
+    session_tools::SEND_MESSAGE,
     toolset::is_named,
 };
 use serde_json::Value;
@@ -57,12 +58,16 @@ pub(super) struct SendMessageTool {
 impl SendMessageTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("SendMessage", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(SEND_MESSAGE.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for SendMessageTool {
+    fn info(&self) -> &ToolInfo {
+        &SEND_MESSAGE
+    }
+
     fn is_ordered(&self, _input: &Value) -> bool {
         true
     }
@@ -75,36 +80,13 @@ impl Tool for SendMessageTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "send_agent_message",
-            "team_send_message",
-            "sessions_message",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let input = arguments::normalise("SendMessage", &ARGUMENTS, input).map(Value::Object)?;
+        let input =
+            arguments::normalise(SEND_MESSAGE.name, &ARGUMENTS, input).map(Value::Object)?;
         if text(&input, "text").trim().is_empty() {
             return Err("SendMessage needs a `text` that says something.".into());
         }
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "to").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "to").to_owned())
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -137,6 +119,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     let is_hidden = caller
         .context
         .options
+        .agents
         .definitions
         .find(&target.agent)
         .is_ok_and(|found| found.hidden);
@@ -160,7 +143,7 @@ async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<S
     } else {
         mandate(caller, &target, context)?
     };
-    let outside = caller.outside;
+    let outside = caller.rights.outside;
     let message = Message {
         silent,
         outside,
@@ -207,7 +190,12 @@ fn mandate(
     target: &Session,
     context: &ToolContext,
 ) -> Result<Option<Box<Mandate>>, String> {
-    let definition = caller.context.options.definitions.find(&target.agent);
+    let definition = caller
+        .context
+        .options
+        .agents
+        .definitions
+        .find(&target.agent);
     let definition = definition.map_err(|problem| problem.message)?;
     let mut told = rights::told(caller, &definition, &context.call);
     if let (Some(told), None, None) = (&mut told, &target.model, &definition.model) {

@@ -1,8 +1,8 @@
 //! Task: asks another agent, waiting for it or not.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{AgentDialect, Effect, ToolKind, ToolSpec};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, arguments};
+use rooftree_protocol::{AgentDialect, ToolSpec};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, arguments, session_tools::TASK};
 use serde_json::Value;
 
 use super::caller;
@@ -24,12 +24,16 @@ pub(super) struct TaskTool {
 impl TaskTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("Task", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(TASK.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for TaskTool {
+    fn info(&self) -> &ToolInfo {
+        &TASK
+    }
+
     fn is_ordered(&self, input: &Value) -> bool {
         DelegationRequest::canonical(input).is_ok_and(|request| {
             let is_own = matches!(
@@ -49,29 +53,8 @@ impl Tool for TaskTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "InvokeAgent",
-            "invoke_agent",
-            "SpawnAgent",
-            "agents_message",
-            "start_background_agent",
-            "spawn_teammate",
-            "Agent",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
         DelegationRequest::read(called_as, input).map(|request| request.to_value())
-    }
-
-    /// Asking changes nothing: what the other one does is judged when it does it.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, input: &Value) -> String {
@@ -79,13 +62,6 @@ impl Tool for TaskTool {
             Ok(request) => format!("{}: {}", request.agent, request.title()),
             Err(_) => String::new(),
         }
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        input
-            .get("subagent_type")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -1,11 +1,12 @@
 //! TaskList: the background tasks of this session, agents and processes alike.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{AgentDialect, Effect, ErrorCode, Timestamp, ToolKind, ToolSpec};
+use rooftree_protocol::{AgentDialect, ErrorCode, Timestamp, ToolSpec};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ToolArgument},
+    session_tools::TASK_LIST,
 };
 use serde_json::Value;
 
@@ -28,12 +29,16 @@ pub(super) struct TaskListTool {
 impl TaskListTool {
     pub(super) fn new() -> Self {
         Self {
-            spec: arguments::spec("TaskList", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(TASK_LIST.name, DESCRIPTION, &ARGUMENTS),
         }
     }
 }
 
 impl Tool for TaskListTool {
+    fn info(&self) -> &ToolInfo {
+        &TASK_LIST
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -42,24 +47,8 @@ impl Tool for TaskListTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["list_tasks", "ListBackgroundTasks"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("TaskList", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, _input: &Value) -> String {
-        String::new()
+        arguments::normalise(TASK_LIST.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, _input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -69,7 +58,12 @@ impl Tool for TaskListTool {
                 Err(output) => return *output,
             };
             let now = caller.context.now();
-            match caller.context.store().tasks(Some(&caller.session.id)).await {
+            match caller
+                .context
+                .store()
+                .tasks(rooftree_store::TaskFilter::of(&caller.session.id))
+                .await
+            {
                 Ok(tasks) if tasks.is_empty() => ToolOutput::done("There are no tasks."),
                 Ok(tasks) => {
                     let lines: Vec<String> = tasks

@@ -3,13 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{
-    AgentDialect, Effect, ProcessId, SessionId, ToolKind, ToolSpec, event::TaskNote,
-};
+use rooftree_protocol::{AgentDialect, ProcessId, SessionId, ToolSpec, event::TaskNote};
 use rooftree_store::TaskStatus;
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, number, text},
+    session_tools::TASK_OUTPUT,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -56,13 +55,17 @@ pub(super) struct TaskOutputTool {
 impl TaskOutputTool {
     pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
         Self {
-            spec: arguments::spec("TaskOutput", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(TASK_OUTPUT.name, DESCRIPTION, &ARGUMENTS),
             processes,
         }
     }
 }
 
 impl Tool for TaskOutputTool {
+    fn info(&self) -> &ToolInfo {
+        &TASK_OUTPUT
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -71,20 +74,8 @@ impl Tool for TaskOutputTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["task_output", "WaitTask", "AgentOutput"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("TaskOutput", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
+        arguments::normalise(TASK_OUTPUT.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn title(&self, input: &Value) -> String {
@@ -131,7 +122,7 @@ async fn of_program(
     let options = &caller.context.options;
     if timeout > 0 {
         tokio::select! {
-            _ = options.processes.wait(&context.session, id) => {}
+            _ = options.tools.processes.wait(&context.session, id) => {}
             () = options.clock.sleep(Duration::from_secs(timeout)) => {}
             () = context.cancel.cancelled() => {}
         }

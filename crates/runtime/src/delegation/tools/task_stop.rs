@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDialect, Effect, RunStatus, ToolKind, ToolSpec, event::RunEnd};
 use rooftree_tools::{
-    Tool, ToolContext, ToolOutput,
+    TASK_STOP, Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
 };
 use serde_json::Value;
@@ -15,6 +15,22 @@ use crate::{
     caller::Caller,
     delegation::{answer, dialect, wait::look},
     runtime_context::SessionAction,
+};
+
+/// It only ends what this session has begun.
+const INFO: ToolInfo = ToolInfo {
+    aliases: &[
+        "exec_kill",
+        "kill_task",
+        "CancelTask",
+        "shutdown_teammate",
+        "KillShell",
+    ],
+    kind: ToolKind::Delegate,
+    effect: Effect::ReadOnly,
+    repeat: None,
+    needs_caller: true,
+    ..TASK_STOP
 };
 
 const DESCRIPTION: &str = "Stop a background task and everything it started.";
@@ -36,13 +52,17 @@ pub(super) struct AgentTaskStopTool {
 impl AgentTaskStopTool {
     pub(super) fn new(processes: Option<Arc<dyn Tool>>) -> Self {
         Self {
-            spec: arguments::spec("TaskStop", DESCRIPTION, &ARGUMENTS),
+            spec: arguments::spec(INFO.name, DESCRIPTION, &ARGUMENTS),
             processes,
         }
     }
 }
 
 impl Tool for AgentTaskStopTool {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
@@ -51,35 +71,8 @@ impl Tool for AgentTaskStopTool {
         dialect::spec(&self.spec, dialect)
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &[
-            "exec_kill",
-            "kill_task",
-            "CancelTask",
-            "shutdown_teammate",
-            "KillShell",
-        ]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Delegate
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        arguments::normalise("TaskStop", &ARGUMENTS, input).map(Value::Object)
-    }
-
-    /// It only ends what this session has begun.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn title(&self, input: &Value) -> String {
-        text(input, "task_id").to_owned()
-    }
-
-    fn subject(&self, input: &Value) -> Option<String> {
-        Some(text(input, "task_id").to_owned())
+        arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

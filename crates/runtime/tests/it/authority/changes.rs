@@ -36,13 +36,16 @@ async fn begun(keeper: &ProbeGate, calls: u32) {
 /// Changes something as another process does, and returns when the runtime has heard of it.
 async fn elsewhere(runtime: &TestRuntime, change: impl AsyncFnOnce(&dyn Store)) {
     let other = runtime.open_second(TestRuntimeBuilder::new([]));
-    let (mut changes, store) = (runtime.handle.store().changes(), other.handle.store());
+    let (mut changes, store) = (runtime.store().changes(), other.store());
     change(&**store).await;
     // What is noticed first may be a commit before the change. When the second commit after it is noticed, the
     // runtime has dealt with the first.
     for _ in 0..2 {
         changes.mark_unchanged();
-        store.put_rule(rule(runtime, "Nothing")).await.unwrap();
+        store
+            .put_rule(rule(runtime, "Nothing"), None)
+            .await
+            .unwrap();
         changes.changed().await.unwrap();
     }
 }
@@ -54,7 +57,7 @@ fn plan(entries: impl IntoIterator<Item = ScriptEntry>) -> (TestRuntimeBuilder, 
     let mut plan = TestRuntimeBuilder::new(entries)
         .with_delegation(tools)
         .agent(AgentDefinition::new("helper"));
-    plan.policy = Policy {
+    plan.rights.policy = Policy {
         mode: PermissionMode::Ask,
         ..Policy::default()
     };
@@ -81,13 +84,16 @@ async fn s_b7_a_rule_that_is_taken_away_reaches_a_child_that_works() {
     for (is_removed, wanted) in [(true, "denied"), (false, "done")] {
         let (plan, keeper) = plan(lead.clone().into_iter().chain(works("helper")));
         let runtime = plan.build();
-        let store = runtime.handle.store().clone();
-        let number = store.put_rule(rule(&runtime, "Change")).await.unwrap();
+        let store = runtime.store().clone();
+        let number = store
+            .put_rule(rule(&runtime, "Change"), None)
+            .await
+            .unwrap();
         let session = runtime.post("go").await;
         begun(&keeper, 1).await;
         if is_removed {
             elsewhere(&runtime, async |store| {
-                assert!(store.remove_rule(number).await.unwrap())
+                assert!(store.remove_rule(number, None).await.unwrap())
             })
             .await;
         }
@@ -118,7 +124,7 @@ async fn s_b7_a_rule_made_by_hand_widens_at_the_next_run_and_an_answer_at_once()
             ..rule(&runtime, "Change")
         };
         elsewhere(&runtime, async |store| {
-            assert!(store.put_rule(row).await.is_ok())
+            assert!(store.put_rule(row, None).await.is_ok())
         })
         .await;
         keeper.open(1);
@@ -181,7 +187,7 @@ async fn s_b7_a_definition_that_is_changed_narrows_at_the_next_turn_and_widens_a
     for (what, before, after, wanted) in table {
         let (mut plan, keeper) = plan(works("lead"));
         plan.definitions = Definitions::default().with(before);
-        plan.policy.mode = PermissionMode::Bypass;
+        plan.rights.policy.mode = PermissionMode::Bypass;
         let definitions = plan.definitions.clone();
         let runtime = plan.build();
         let session = runtime.post("go").await;
@@ -337,7 +343,7 @@ async fn r2_d14_whoever_is_told_that_something_is_asked_is_told_what_was_decided
         say("done").agent("helper"),
         say("hello").agent("lead").times(9),
     ]);
-    plan.approvals = rooftree_runtime::ApprovalSource::Client;
+    plan.rights.approvals = rooftree_runtime::ApprovalSource::Client;
     let runtime = plan.build();
     let first = runtime.post("go").await;
     runtime.wait_for_run(&first).await;

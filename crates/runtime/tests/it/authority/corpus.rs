@@ -130,9 +130,9 @@ impl Recovery {
             say("done").times(9),
         ])
         .tools(tools());
-        plan.policy = self.process.policy();
-        plan.sandbox.confinement = self.process.confinement();
-        plan.max_turns = self.process.max_turns;
+        plan.rights.policy = self.process.policy();
+        plan.rights.sandbox.confinement = self.process.confinement();
+        plan.limits.max_turns = self.process.max_turns;
         plan
     }
 

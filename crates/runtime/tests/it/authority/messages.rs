@@ -30,7 +30,7 @@ pub(super) fn plan(calls: ScriptedCall) -> TestRuntimeBuilder {
     ])
     .with_delegation(tools())
     .agent(AgentDefinition::new("scout"));
-    plan.policy = Policy {
+    plan.rights.policy = Policy {
         mode: PermissionMode::Bypass,
         ..Policy::default()
     };

@@ -23,7 +23,7 @@ fn script() -> [ScriptEntry; 3] {
 fn plan(held: std::sync::Arc<dyn rooftree_tools::Tool>, policy: Policy) -> TestRuntimeBuilder {
     let mut plan = TestRuntimeBuilder::new(script())
         .tools(Toolset::new(tools().iter().cloned().chain([held])));
-    plan.policy = policy;
+    plan.rights.policy = policy;
     plan
 }
 
@@ -99,7 +99,7 @@ async fn r2_d1_a_run_that_recorded_no_policy_goes_on_in_plan_mode() {
         say("done"),
     ];
     let mut plan = TestRuntimeBuilder::new(script).tools(tools());
-    plan.policy = mode(PermissionMode::Bypass);
+    plan.rights.policy = mode(PermissionMode::Bypass);
     let runtime = plan.build();
     let session = left_open(&runtime, "lead", None, None).await;
     runtime.recover().await;
@@ -141,7 +141,7 @@ async fn r2_d1_the_sandbox_and_the_network_of_the_run_are_a_ceiling() {
         ..Confinement::default()
     };
     let mut began = plan(held(), mode(PermissionMode::Bypass));
-    began.sandbox = SandboxConfig {
+    began.rights.sandbox = SandboxConfig {
         confinement: walled,
         ..SandboxConfig::off()
     };
@@ -250,7 +250,7 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
         let mut plan = plan(held, mode(most));
         plan.entries = entries().into();
         plan.tools = rooftree_runtime::people_tools::with_tools(&plan.tools);
-        plan.approvals = rooftree_runtime::ApprovalSource::Client;
+        plan.rights.approvals = rooftree_runtime::ApprovalSource::Client;
         plan
     };
     let runtime = build(held(), PermissionMode::Ask).build();
@@ -280,7 +280,7 @@ async fn r2_d1_what_a_person_agreed_to_in_another_process_holds_as_far_as_this_o
         )
         .await;
     let mut narrow = build(open(), PermissionMode::Plan);
-    narrow.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    narrow.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = runtime.crash(narrow).await;
     runtime.recover().await;
     runtime.wait_for_run(&session).await;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{AgentDefinition, Effect, EventBody, PermissionMode, Scope, SessionId};
+use rooftree_protocol::{
+    AgentDefinition, Effect, Event, EventBody, PermissionMode, Scope, SessionId,
+};
 use rooftree_providers::scripted::{call, say};
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::{Policy, Tool, Toolset};
@@ -44,8 +46,8 @@ fn plan(held: Arc<dyn Tool>, resumed: Arc<dyn Tool>) -> TestRuntimeBuilder {
         ..AgentDefinition::new("helper")
     })
     .agent(AgentDefinition::new("scout"));
-    plan.depth = Some(2);
-    plan.policy = Policy {
+    plan.limits.depth = Some(2);
+    plan.rights.policy = Policy {
         mode: PermissionMode::Bypass,
         ..Policy::default()
     };
@@ -58,6 +60,13 @@ fn open(name: &str) -> Arc<dyn Tool> {
 
 async fn helper_of(runtime: &TestRuntime, lead: &SessionId) -> SessionId {
     runtime.children(lead).await.remove(0).id
+}
+
+async fn has_started(runtime: &TestRuntime, session: &SessionId, name: &str) -> bool {
+    let events = runtime.events(session).await;
+    let starts =
+        |event: &Event| matches!(&event.body, EventBody::ToolStarted { tool, .. } if tool == name);
+    events.iter().any(starts)
 }
 
 /// The woken run began at the depth and in the mode that the lead gave, and no tool of others worked.
@@ -106,7 +115,8 @@ async fn r2_d1_it_keeps_its_mandate_when_the_woken_run_is_recovered_after_a_cras
     runtime.wait_for_run(&lead).await;
     keeper.open(1);
     let helper = helper_of(&runtime, &lead).await;
-    while !runtime.transcript(&helper).await.contains("Resumed") {
+    // Held in its call, the agent writes nothing that would keep its claim alive.
+    while !has_started(&runtime, &helper, "Resumed").await {
         tokio::task::yield_now().await;
     }
     let runtime = runtime.crash(plan(open("Held"), open("Resumed"))).await;

@@ -4,7 +4,8 @@ use rooftree_protocol::{
     AgentDialect, DefinitionLevel, Isolation, MemoryScope, PermissionMode, Scope,
     definition::ToolExposure,
 };
-use rooftree_runtime::definitions::{DocumentSyntax, READ_ONLY};
+use rooftree_runtime::definitions::DocumentSyntax;
+use rooftree_tools::declared;
 
 use super::folder::{Folder, codes, document};
 
@@ -76,7 +77,9 @@ fn an_emdash_agent_without_tools_only_looks_and_others_have_what_their_parent_ha
         .with("project/.emdash/agents/a.md", text)
         .with("project/.rooftree/agents/b.md", text);
     let loaded = folder.load();
-    assert_eq!(loaded.definitions[0].tools, Scope::only(READ_ONLY));
+    let reading = ["Glob", "Grep", "Read", "List", "SemanticSearch"];
+    assert_eq!(loaded.definitions[0].tools, Scope::only(reading));
+    assert!(reading.iter().all(|name| declared(name).only_reads_files()));
     assert_eq!(loaded.definitions[1].tools, Scope::default());
     let none = Folder::new().with(
         "project/.emdash/agents/a.md",

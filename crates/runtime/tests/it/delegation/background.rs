@@ -117,13 +117,7 @@ async fn what_task_output_has_told_is_not_told_again() {
         .clone()
         .unwrap();
     assert!(runtime.transcript(&session).await.contains(run.as_str()));
-    let listed = runtime
-        .handle
-        .store()
-        .task(run.as_str())
-        .await
-        .unwrap()
-        .unwrap();
+    let listed = runtime.store().task(run.as_str()).await.unwrap().unwrap();
     assert_eq!(listed.child, Some(child.id));
 }
 
@@ -183,7 +177,6 @@ async fn a_poller_and_the_inbox_tell_one_result_once() {
     );
     assert!(
         runtime
-            .handle
             .store()
             .waiting(&session, rooftree_protocol::Lane::Boundary, 9)
             .await
@@ -304,7 +297,6 @@ async fn a_task_that_was_stopped_wakes_nobody_and_is_told_at_the_next_run() {
     );
     assert!(
         !runtime
-            .handle
             .store()
             .unfinished()
             .await
@@ -365,6 +357,6 @@ async fn r1_d9_a_long_answer_from_background_says_where_the_rest_is() {
         .next()
         .unwrap();
     let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
-    let kept = runtime.handle.store().blob(&blob).await.unwrap().unwrap();
+    let kept = runtime.store().blob(&blob).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
 }

@@ -53,7 +53,7 @@ async fn with_a_depth_of_two_a_sub_agent_may_ask_and_the_third_may_not() {
         say("").agent("scout").calls([task("task", "three")]),
         say("{{ results[0].text | cut(40) }}").agent("scout"),
     ]);
-    plan.depth = Some(2);
+    plan.limits.depth = Some(2);
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;
@@ -68,7 +68,7 @@ async fn nobody_waits_for_somebody_who_waits_for_them() {
         say("").agent("helper").calls([task("lead", "back to you")]),
         say("{{ results[0].text | first_line }}").agent("helper"),
     ]);
-    plan.depth = Some(5);
+    plan.limits.depth = Some(5);
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;

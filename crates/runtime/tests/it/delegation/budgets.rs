@@ -24,7 +24,7 @@ async fn what_children_cost_is_counted_and_a_tree_never_costs_more_than_its_root
             .usage(100_000, 10)
             .cost(0.40),
     ]);
-    plan.max_cost_usd = Some(1.0);
+    plan.limits.max_cost_usd = Some(1.0);
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let end = runtime.wait_for_run(&session).await;

@@ -17,6 +17,11 @@ fn start_runtime() -> TestRuntime {
 
 /// The same with a scout that makes this call.
 fn house_calling(looks: ScriptedCall) -> TestRuntime {
+    house_with(looks, &["Read", "Grep", "Glob", "List", "SemanticSearch"])
+}
+
+/// The same with a scout that has these tools.
+fn house_with(looks: ScriptedCall, names: &[&str]) -> TestRuntime {
     let tools = rooftree_tools::builtin(std::sync::Arc::new(BackgroundProcesses::new(|| 1)));
     let script = [
         say("").agent("lead").on("ask").calls([task("scout", "what is in note.txt?")]),
@@ -26,9 +31,8 @@ fn house_calling(looks: ScriptedCall) -> TestRuntime {
         say("").agent("scout").calls([looks]),
         say("it says {{ results[0].text | find('red|blue|pink') | default('nothing') }}").agent("scout"),
     ];
-    let all = ["Read", "Grep", "Glob", "List", "SemanticSearch"];
     let scout = AgentDefinition {
-        tools: Scope::only(all),
+        tools: Scope::only(names.iter().copied()),
         ..agent("scout")
     };
     TestRuntimeBuilder::new(script)
@@ -99,6 +103,17 @@ async fn it_is_answered_once_until_a_file_changes() {
         .unwrap();
     tokio::time::sleep(Duration::from_millis(60)).await;
     assert_eq!(ask(&runtime).await, "it says pink");
+}
+
+#[tokio::test]
+async fn an_agent_that_can_do_more_than_look_at_files_is_asked_every_time() {
+    for more in ["BashOutput", "Bash", "Write", "WebSearch"] {
+        let looks = call("Read", json!({"file_path": "note.txt"}));
+        let runtime = house_with(looks, &["Read", more]);
+        write(&runtime, "red").await;
+        assert_eq!(ask(&runtime).await, "it says red", "{more}");
+        assert_eq!(ask(&runtime).await, "it says red", "{more}");
+    }
 }
 
 /// Every way a read-only agent can look at something, and the file that decides what it finds.

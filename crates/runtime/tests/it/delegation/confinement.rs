@@ -10,7 +10,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::scripted::{call, say};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
-use rooftree_tools::{SandboxConfig, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{SandboxConfig, Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::{agent, task};
@@ -88,21 +88,19 @@ fn narrowing_is_monotone_and_loses_nothing_that_both_permit() {
 /// Says how it is confined.
 struct Mirror(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Execute, Effect::ReadOnly);
+
 impl Tool for Mirror {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, _: &Value) -> String {
@@ -170,12 +168,12 @@ async fn a_child_is_confined_as_its_parent_is_and_as_its_definition_says() {
     .agent(lead)
     .agent(loose)
     .agent(strict);
-    plan.depth = Some(2);
+    plan.limits.depth = Some(2);
     let general = Confinement {
         writable: vec!["/srv/cache".into()],
         ..Confinement::default()
     };
-    plan.sandbox = SandboxConfig {
+    plan.rights.sandbox = SandboxConfig {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };

@@ -70,7 +70,7 @@ async fn told_to_change(lead: AgentDefinition) -> (TestRuntime, SessionId) {
         tools: Scope::only(["Look", "SendMessage"]),
         ..lead
     });
-    plan.policy = Policy {
+    plan.rights.policy = Policy {
         mode: PermissionMode::Bypass,
         ..Policy::default()
     };

@@ -95,7 +95,7 @@ async fn r1_d22_two_messages_to_an_agent_without_a_session_open_one() {
         agent: Some("helper".into()),
         ..Default::default()
     };
-    let sessions = runtime.handle.store().sessions(filter).await.unwrap();
+    let sessions = runtime.store().sessions(filter).await.unwrap();
     assert_eq!(sessions.len(), 1);
     assert_eq!(heard(&runtime, &sessions[0].id).await, ["n1", "n2"]);
 }

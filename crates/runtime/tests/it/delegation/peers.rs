@@ -87,7 +87,7 @@ async fn r2_d7_a_long_answer_stays_json_and_says_where_the_rest_is() {
         .next()
         .unwrap();
     let blob = rooftree_protocol::BlobId::parse(blob).unwrap();
-    let kept = runtime.handle.store().blob(&blob).await.unwrap().unwrap();
+    let kept = runtime.store().blob(&blob).await.unwrap().unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), long.trim());
     assert_eq!(answer["thinkingText"], "hm");
     assert_eq!(answer["toolCalls"][0]["name"], "Look");

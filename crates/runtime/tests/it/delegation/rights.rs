@@ -93,7 +93,7 @@ async fn a_child_is_never_more_permissive_than_its_parent() {
     ])
     .agent(bold)
     .agent(shy);
-    plan.policy = Policy {
+    plan.rights.policy = Policy {
         deny: vec![PermissionRule::parse("Look").unwrap()],
         ..Policy::default()
     };
@@ -220,8 +220,8 @@ async fn over_random_trees_no_child_has_a_right_that_its_parent_lacks() {
                 ..agent(name)
             });
         }
-        plan.depth = Some(9);
-        plan.policy.mode = dice.mode();
+        plan.limits.depth = Some(9);
+        plan.rights.policy.mode = dice.mode();
         let runtime = plan.build();
         let mut session = runtime.post("go").await;
         runtime.wait_for_run(&session).await;

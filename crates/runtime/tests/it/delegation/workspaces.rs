@@ -305,8 +305,10 @@ async fn applied(
 async fn what_the_one_who_applies_may_not_write_is_not_applied_and_neither_is_the_rest() {
     let rule = || PermissionRule::parse("Write(secret/**)").unwrap();
     for (directory, is_denied) in [("secret", true), ("public", false)] {
-        let (runtime, text) =
-            applied(directory, vec![], |plan| plan.policy.deny.push(rule())).await;
+        let (runtime, text) = applied(directory, vec![], |plan| {
+            plan.rights.policy.deny.push(rule())
+        })
+        .await;
         let is_there = |name: &str| work(&runtime).join(name).exists();
         let key = format!("{directory}/key");
         assert_eq!(
@@ -335,7 +337,8 @@ async fn what_programs_obey_is_applied_only_by_whoever_may_write_it() {
         (PermissionMode::Auto, false),
         (PermissionMode::Bypass, true),
     ] {
-        let (runtime, text) = applied(".vscode", vec![], |plan| plan.policy.mode = mode).await;
+        let (runtime, text) =
+            applied(".vscode", vec![], |plan| plan.rights.policy.mode = mode).await;
         assert_eq!(
             work(&runtime).join(".vscode/key").exists(),
             is_applied,

@@ -84,7 +84,7 @@ async fn scope_holds_whatever_name_is_used() {
 #[tokio::test]
 async fn rules_and_modes_hold_for_commands_as_for_the_model() {
     let mut denying = plan(calling(&["Change", "Look"]), ToolExposure::Skills);
-    denying.policy.deny = vec![PermissionRule::parse("Change").unwrap()];
+    denying.rights.policy.deny = vec![PermissionRule::parse("Change").unwrap()];
     let said = lines(denying, "clerk").await;
     assert_eq!(
         said,
@@ -92,7 +92,7 @@ async fn rules_and_modes_hold_for_commands_as_for_the_model() {
     );
 
     let mut planning = plan(calling(&["Change", "Look"]), ToolExposure::Skills);
-    planning.policy.mode = PermissionMode::Plan;
+    planning.rights.policy.mode = PermissionMode::Plan;
     let said = lines(planning, "clerk").await;
     assert!(
         said.starts_with("Denied: [denied] plan mode only looks") && said.ends_with("\nDone: x"),
@@ -101,7 +101,7 @@ async fn rules_and_modes_hold_for_commands_as_for_the_model() {
 
     // Nobody can be asked.
     let mut asking = plan(calling(&["Change"]), ToolExposure::Skills);
-    asking.policy.mode = PermissionMode::Ask;
+    asking.rights.policy.mode = PermissionMode::Ask;
     assert!(
         lines(asking, "clerk")
             .await

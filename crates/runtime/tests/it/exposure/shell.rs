@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, Outcome, ToolKind, ToolSpec};
 use rooftree_runtime::call_socket::{CallSocketReply, connect};
-use rooftree_tools::{CallSocketEnv, Tool, ToolContext, ToolOutput};
+use rooftree_tools::{CallSocketEnv, Tool, ToolContext, ToolInfo, ToolOutput};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
@@ -54,30 +54,24 @@ impl Shell {
     }
 }
 
+const INFO: ToolInfo = ToolInfo {
+    aliases: &["shell"],
+    // Like a line that calls tools: it only looks by itself.
+    repeat: Some(rooftree_protocol::Repeat::AtMostOnce),
+    ..ToolInfo::at_run_time(ToolKind::Execute, Effect::ReadOnly)
+};
+
 impl Tool for Shell {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
-        &["shell"]
-    }
-
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    /// Like a line that calls tools: it only looks by itself.
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-
-    fn repeat(&self, _input: &Value) -> rooftree_protocol::Repeat {
-        rooftree_protocol::Repeat::AtMostOnce
     }
 
     fn title(&self, _input: &Value) -> String {

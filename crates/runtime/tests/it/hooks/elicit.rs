@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::hooks::{ConfiguredHook, HookPoint};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::{asked, asked_about, keeps, kept, prints, told, with};
@@ -16,21 +16,19 @@ use super::{asked, asked_about, keeps, kept, prints, told, with};
 /// A tool that looks like one of a server and asks for a colour.
 struct Asker(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Other, Effect::ReadOnly);
+
 impl Tool for Asker {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Other
-    }
-
     fn normalise(&self, _: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, _: &Value) -> String {
@@ -66,7 +64,7 @@ async fn said(hooks: Vec<ConfiguredHook>) -> (String, String) {
         say("{{ results[0].text }}"),
     ];
     let mut plan = with(entries, hooks).tools(Toolset::new([asker()]));
-    plan.policy.mode = PermissionMode::Bypass;
+    plan.rights.policy.mode = PermissionMode::Bypass;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;

@@ -128,7 +128,7 @@ async fn rewritten_arguments_are_checked_as_if_the_model_had_written_them() {
         "note.txt",
         vec![asked(HookPoint::PreToolUse, &secret("private/note.txt"))],
     );
-    plan.policy.deny = vec![PermissionRule::parse("Write(private/**)").unwrap()];
+    plan.rights.policy.deny = vec![PermissionRule::parse("Write(private/**)").unwrap()];
     let (runtime, _, story) = story_of(plan).await;
     assert!(
         story.contains("Write denied: [denied] the deny rule"),
@@ -149,7 +149,7 @@ async fn rewritten_arguments_are_checked_as_if_the_model_had_written_them() {
         "note.txt",
         vec![asked(HookPoint::PreToolUse, &secret("/elsewhere/note.txt"))],
     );
-    plan.policy.mode = PermissionMode::AcceptEdits;
+    plan.rights.policy.mode = PermissionMode::AcceptEdits;
     let (_, _, story) = story_of(plan).await;
     assert!(story.contains("outside the working directory"), "{story}");
 }
@@ -170,14 +170,14 @@ async fn a_later_hook_is_asked_about_what_an_earlier_one_made_of_the_call() {
 async fn a_yes_counts_where_only_the_mode_asks() {
     let yes = || asked(HookPoint::PreToolUse, &decides("allow", json!({})));
     let mut plan = doing(vec![yes()]);
-    plan.policy.mode = PermissionMode::Ask;
+    plan.rights.policy.mode = PermissionMode::Ask;
     let (_, _, story) = story_of(plan).await;
     assert!(story.contains("tool     Do done: effect"), "{story}");
     for (ask, deny) in [("Do", None), ("*", None), ("Other", Some("Do"))] {
         let mut plan = doing(vec![yes()]);
-        plan.policy.mode = PermissionMode::Ask;
-        plan.policy.ask = vec![PermissionRule::parse(ask).unwrap()];
-        plan.policy.deny = deny
+        plan.rights.policy.mode = PermissionMode::Ask;
+        plan.rights.policy.ask = vec![PermissionRule::parse(ask).unwrap()];
+        plan.rights.policy.deny = deny
             .into_iter()
             .map(|deny| PermissionRule::parse(deny).unwrap())
             .collect();
@@ -188,7 +188,7 @@ async fn a_yes_counts_where_only_the_mode_asks() {
         );
     }
     let mut plan = doing(vec![yes()]);
-    plan.policy.mode = PermissionMode::Plan;
+    plan.rights.policy.mode = PermissionMode::Plan;
     let (_, _, story) = story_of(plan).await;
     assert!(
         story.contains("tool     Do denied: [denied] plan mode only looks"),
@@ -213,7 +213,7 @@ async fn a_projects_hook_cannot_say_yes_and_a_no_beats_a_yes() {
             (DefinitionLevel::User, true),
         ] {
             let mut plan = doing(vec![yes(level, point)]);
-            plan.policy.mode = PermissionMode::Ask;
+            plan.rights.policy.mode = PermissionMode::Ask;
             let (_, _, story) = story_of(plan).await;
             assert_eq!(
                 story.contains("tool     Do done"),
@@ -224,7 +224,7 @@ async fn a_projects_hook_cannot_say_yes_and_a_no_beats_a_yes() {
     }
     let no = asked(HookPoint::PreToolUse, "exit 2");
     let mut plan = doing(vec![yes(DefinitionLevel::User, HookPoint::PreToolUse), no]);
-    plan.policy.mode = PermissionMode::Ask;
+    plan.rights.policy.mode = PermissionMode::Ask;
     let (_, _, story) = story_of(plan).await;
     assert!(story.contains("tool     Do denied"), "{story}");
 }

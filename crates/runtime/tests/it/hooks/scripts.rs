@@ -351,7 +351,7 @@ async fn where_nothing_can_confine_a_projects_hook_it_is_refused_or_said() {
         hook.level = level;
         let mut plan = super::doing(vec![hook]);
         plan.hooks.confined = confined;
-        plan.sandbox.confinement.mode = mode;
+        plan.rights.sandbox.confinement.mode = mode;
         let (runtime, session, story) = super::story_of(plan).await;
         let story = story + &told(&runtime, &session).await;
         assert!(

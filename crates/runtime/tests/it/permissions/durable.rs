@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use rooftree_protocol::{
     Answer, Command, Effect, EventBody, InquiryResponse, Origin, PermissionId, PermissionMode,
-    PermissionScope, SessionId, ToolKind, ToolSpec,
+    PermissionScope, SessionId, ToolSpec,
 };
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::Clock;
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, probe_tool::ProbeGate};
-use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 use super::yes;
@@ -89,12 +89,12 @@ async fn an_answer_given_while_nobody_is_there_is_found_when_somebody_is() {
     let (tool, keeper) = counted();
     // Whoever goes on cannot ask anybody, and need not.
     let mut headless = plan(once(), tool);
-    headless.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    headless.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = runtime.crash(headless).await;
     let response = InquiryResponse::Permission(yes(PermissionScope::Once));
-    let store = runtime.handle.store().clone();
+    let store = runtime.store().clone();
     let now = runtime.clock.now();
-    rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "phone", now)
+    rooftree_runtime::inquiries::answer(&*store, id.as_str(), answered_by(response, "phone", now))
         .await
         .unwrap();
     runtime.recover().await;
@@ -117,7 +117,8 @@ async fn of_two_who_answer_the_first_wins_and_the_other_is_told() {
         Answer::deny(None),
         Answer::deny(None),
     ];
-    let sent = answers.map(|answer| runtime.handle.send(permit(&session, &id, answer)));
+    let owner = rooftree_testkit::owner();
+    let sent = answers.map(|answer| runtime.handle.send(&owner, permit(&session, &id, answer)));
     let outcomes = futures::future::join_all(sent).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     let refused = outcomes
@@ -151,7 +152,7 @@ async fn an_answer_to_something_else_is_refused() {
     };
     let refused = runtime
         .handle
-        .send(permit(&session, &id, stale))
+        .send(&rooftree_testkit::owner(), permit(&session, &id, stale))
         .await
         .unwrap_err()
         .problem();
@@ -173,12 +174,12 @@ async fn an_answer_to_something_else_is_refused() {
 struct Newer(Arc<dyn Tool>);
 
 impl Tool for Newer {
-    fn spec(&self) -> &ToolSpec {
-        self.0.spec()
+    fn info(&self) -> &ToolInfo {
+        self.0.info()
     }
 
-    fn kind(&self) -> ToolKind {
-        self.0.kind()
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
     }
 
     fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
@@ -211,11 +212,15 @@ async fn a_yes_does_not_hold_for_a_call_that_has_become_another_one() {
         let runtime = runtime.reopen(plan(once(), Arc::new(Newer(tool)))).await;
         if is_answered {
             let response = InquiryResponse::Permission(yes(PermissionScope::Once));
-            let store = runtime.handle.store().clone();
+            let store = runtime.store().clone();
             let now = runtime.clock.now();
-            rooftree_runtime::inquiries::answer(&*store, id.as_str(), response, "ann", now)
-                .await
-                .unwrap();
+            rooftree_runtime::inquiries::answer(
+                &*store,
+                id.as_str(),
+                answered_by(response, "ann", now),
+            )
+            .await
+            .unwrap();
         }
         runtime.recover().await;
         runtime.wait_for_run(&session).await;
@@ -280,12 +285,7 @@ async fn a_child_in_background_asks_and_is_answered_after_a_crash() {
     let (tool, keeper) = counted();
     let runtime = runtime.crash(plan(script(), tool)).await;
     runtime.recover().await;
-    let open = runtime
-        .handle
-        .store()
-        .inquiries(Some(&session))
-        .await
-        .unwrap();
+    let open = runtime.store().inquiries(Some(&session)).await.unwrap();
     assert_eq!(
         open.iter().map(|open| open.id.as_str()).collect::<Vec<_>>(),
         [id.as_str()]
@@ -380,7 +380,7 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
             .matching("again"),
     ];
     let runtime = plan(twice, tool).build();
-    let store = runtime.handle.store().clone();
+    let store = runtime.store().clone();
     let rule = |scope| RuleRow {
         number: 0,
         kind: RuleKind::Allow,
@@ -390,17 +390,31 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
         at: runtime.clock.now(),
     };
     store
-        .put_rule(rule(RuleScope::Project("/somewhere/else".into())))
+        .put_rule(rule(RuleScope::Project("/somewhere/else".into())), None)
         .await
         .unwrap();
     let number = store
-        .put_rule(rule(RuleScope::Project(runtime.path().into())))
+        .put_rule(rule(RuleScope::Project(runtime.path().into())), None)
         .await
         .unwrap();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
-    assert!(store.remove_rule(number).await.unwrap());
+    assert!(store.remove_rule(number, None).await.unwrap());
     runtime.post_to(&session, "again").await;
     question(&runtime, &session).await;
+}
+
+/// An answer that somebody of this name gives.
+fn answered_by(
+    response: InquiryResponse,
+    name: &str,
+    at: rooftree_protocol::Timestamp,
+) -> rooftree_store::InquiryAnswer {
+    rooftree_store::InquiryAnswer {
+        response,
+        by: name.into(),
+        who: None,
+        at,
+    }
 }

@@ -8,27 +8,25 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, EventBody, PermissionMode, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_testkit::{ProbeTool, TestRuntimeBuilder};
-use rooftree_tools::{PermissionRule, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput, Toolset};
 use serde_json::{Value, json};
 
 /// A page that wants something.
 struct Page(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Fetch, Effect::ReadOnly);
+
 impl Tool for Page {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Fetch
-    }
-
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
     }
 
     fn title(&self, _input: &Value) -> String {
@@ -58,7 +56,7 @@ fn plan(entries: Vec<ScriptEntry>) -> TestRuntimeBuilder {
         ProbeTool::open("Change", Effect::LocalMutation),
     ]);
     let mut plan = TestRuntimeBuilder::new(entries).with_delegation(tools);
-    plan.policy.mode = PermissionMode::Auto;
+    plan.rights.policy.mode = PermissionMode::Auto;
     plan
 }
 
@@ -206,7 +204,7 @@ async fn rules_still_hold_and_a_new_context_has_read_nothing() {
         say("").calls([shell("rm")]).matching("again"),
     ];
     let mut plan = plan(entries);
-    plan.policy.allow = vec![PermissionRule::parse("Shell(ls)").unwrap()];
+    plan.rights.policy.allow = vec![PermissionRule::parse("Shell(ls)").unwrap()];
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;

@@ -76,10 +76,13 @@ async fn a_question_is_answered_to_the_call_that_asked_also_after_a_crash() {
     );
     let late = runtime
         .handle
-        .send(Command::Reply {
-            question: id,
-            reply: answered("colour", "red"),
-        })
+        .send(
+            &rooftree_testkit::owner(),
+            Command::Reply {
+                question: id,
+                reply: answered("colour", "red"),
+            },
+        )
         .await;
     assert!(late.is_err());
     runtime.verify().await;
@@ -122,7 +125,7 @@ async fn s_m3_a_secret_in_an_answer_of_a_person_is_not_stored() {
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_question_is_declined() {
     let mut plan = plan(ask(), PermissionMode::Ask);
-    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    plan.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     let end = runtime.wait_for_run(&session).await;
@@ -218,7 +221,7 @@ async fn words_of_ones_own_are_no_agreement() {
 #[tokio::test]
 async fn what_an_agent_entered_itself_it_can_leave_without_anybody() {
     let mut plan = plan(planning(), PermissionMode::AcceptEdits);
-    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    plan.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
@@ -233,7 +236,7 @@ async fn what_an_agent_entered_itself_it_can_leave_without_anybody() {
 #[tokio::test]
 async fn a_plan_mode_people_chose_is_not_left_without_them() {
     let mut plan = plan(planning(), PermissionMode::Plan);
-    plan.approvals = rooftree_runtime::ApprovalSource::Nobody;
+    plan.rights.approvals = rooftree_runtime::ApprovalSource::Nobody;
     let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
@@ -357,14 +360,14 @@ async fn an_agent_grants_what_it_has_and_nothing_else() {
             ..AgentDefinition::new("boss")
         };
         let mut plan = plan(entries, mode).agent(worker()).agent(boss);
-        plan.policy.allow = allow
+        plan.rights.policy.allow = allow
             .iter()
             .map(|rule| rooftree_tools::PermissionRule::parse(rule).unwrap())
             .collect();
         let runtime = plan.build();
         let session = runtime.post_as("boss", "go").await;
         runtime.wait_for_run(&session).await;
-        let rules = runtime.handle.store().rules().await.unwrap().1;
+        let rules = runtime.store().rules().await.unwrap().1;
         assert_eq!(
             rules.len() == 1,
             granted,

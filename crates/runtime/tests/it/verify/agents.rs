@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::ProjectContext;
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
-use rooftree_tools::{BackgroundProcesses, Tool, Toolset};
+use rooftree_tools::{BackgroundProcesses, Tool, Toolset, declarations};
 use serde_json::json;
 
 /// A lead whose work is checked by these, and tools that look and change.
@@ -263,7 +263,9 @@ async fn whoever_checks_only_looks_unless_its_definition_says_otherwise_and_has_
         names.sort();
         names
     };
-    let looking = ["Glob", "Grep", "List", "Read", "SemanticSearch"];
+    let reading = declarations().filter(|info| info.only_reads_files());
+    let mut looking: Vec<&str> = reading.map(|info| info.name).collect();
+    looking.sort_unstable();
     assert_eq!(offered(named("checker"), named("lead")).await, looking);
     let with = |tools: &[&str]| Scope::only(tools.iter().map(|name| (*name).to_owned()));
     let checker = AgentDefinition {

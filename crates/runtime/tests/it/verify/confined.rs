@@ -7,7 +7,9 @@ use rooftree_protocol::{Confinement, Effect, SandboxMode, ToolKind, ToolSpec};
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::ProjectContext;
 use rooftree_testkit::TestRuntimeBuilder;
-use rooftree_tools::{BackgroundProcesses, SandboxConfig, Tool, ToolContext, ToolOutput, Toolset};
+use rooftree_tools::{
+    BackgroundProcesses, SandboxConfig, Tool, ToolContext, ToolInfo, ToolOutput, Toolset,
+};
 use serde_json::{Value, json};
 
 use super::{AgentDefinition, attempts, command};
@@ -15,21 +17,19 @@ use super::{AgentDefinition, attempts, command};
 /// A shell that says how it is confined.
 struct Mirror(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Execute, Effect::Destructive);
+
 impl Tool for Mirror {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn kind(&self) -> ToolKind {
-        ToolKind::Execute
-    }
-
     fn normalise(&self, _: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-
-    fn effect(&self, _: &Value) -> Effect {
-        Effect::Destructive
     }
 
     fn title(&self, _: &Value) -> String {
@@ -67,15 +67,15 @@ async fn s_a7_a_verifier_is_confined_as_the_commands_of_the_agent_are() {
         mode: SandboxMode::Required,
         ..Confinement::default()
     };
-    let plan = checked(
+    let mut plan = checked(
         TestRuntimeBuilder::new([say("done").times(9)]).tools(Toolset::new([shell])),
         "cargo test",
     );
-    let sandbox = SandboxConfig {
+    plan.rights.sandbox = SandboxConfig {
         confinement: general.clone(),
         ..SandboxConfig::default()
     };
-    let runtime = TestRuntimeBuilder { sandbox, ..plan }.build();
+    let runtime = plan.build();
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
     let said = runtime

@@ -186,7 +186,7 @@ async fn whoever_checks_later_may_spend_what_those_before_have_left() {
         say("VERDICT: PASS").agent("second").cost(0.25),
     ];
     let mut plan = plan(script, &["agent:checker", "agent:second"]).agent(named("second"));
-    plan.max_cost_usd = Some(1.0);
+    plan.limits.max_cost_usd = Some(1.0);
     let runtime = plan.build();
     let session = runtime.post("go").await;
     assert_eq!(runtime.wait_for_run(&session).await.verified, Some(true));

@@ -124,11 +124,9 @@ impl Street {
             with,
         );
         let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 9)));
-        TestRuntimeBuilder {
-            catalog,
-            default_model: Some(wire.choice()),
-            ..TestRuntimeBuilder::new([]).tools(tools)
-        }
+        let mut plan = TestRuntimeBuilder::new([]).tools(tools);
+        (plan.models.catalog, plan.models.default) = (catalog, Some(wire.choice()));
+        plan
     }
 
     /// A vendor's server.

@@ -133,7 +133,7 @@ async fn a_vendor_that_stands_in_between_a_call_and_its_answer_gets_the_result_a
         .open(RESPONSES, [say().text(["Green."])])
         .await;
     let mut plan = street.plan(ANTHROPIC);
-    plan.fallbacks = vec![RESPONSES.choice()];
+    plan.models.fallbacks = vec![RESPONSES.choice()];
     let runtime = plan.build();
     std::fs::write(runtime.path().join(FILE), "a green door").unwrap();
     let session = runtime.post("Which colour is the door?").await;

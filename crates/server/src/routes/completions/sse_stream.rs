@@ -71,7 +71,7 @@ impl SseAnswer {
                     exchange.session(),
                     self.has_text,
                 ));
-                ResponseStatus::Needs(held.kind, held.id)
+                ResponseStatus::Needs(held.kind(), held.id().to_owned())
             }
             ExchangeEnd::Failed(failure) => return self.ready.extend(self.pieces.fail(&failure)),
         };

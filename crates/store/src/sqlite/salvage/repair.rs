@@ -98,14 +98,16 @@ fn prove(new: &Connection, session: &SalvagedSession) -> Result<ProvenJournal, E
         ..ProvenJournal::default()
     };
     let mut statement = new.prepare_cached(
-        "SELECT seq, run, fence, type, data, hash FROM journal WHERE session = ?1 ORDER BY seq",
+        "SELECT seq, run, fence, type, data, who, hash FROM journal WHERE session = ?1 ORDER BY seq",
     )?;
     let mut rows = statement.query([session.number])?;
     while let Some(row) = rows.next()? {
         let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
         let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
         let hash: Vec<u8> = row.get("hash")?;
-        if seq != proven.head + 1 || hash_chain::link(&proven.hash, seq, &name, &data) != hash {
+        let who: Option<String> = row.get("who")?;
+        let link = hash_chain::link(&proven.hash, seq, &name, &data, who.as_deref());
+        if seq != proven.head + 1 || link != hash {
             break;
         }
         (proven.head, proven.hash, proven.fence) = (seq, hash, fence);

@@ -55,7 +55,7 @@ pub(super) fn check(
     let mut reading = begin(connection, session, report);
     let mut count = 0;
     let mut statement = connection.prepare_cached(
-        "SELECT seq, run, fence, type, data, hash FROM journal WHERE session = ?1 ORDER BY seq",
+        "SELECT seq, run, fence, type, data, who, hash FROM journal WHERE session = ?1 ORDER BY seq",
     )?;
     let mut rows = statement.query(params![session.number])?;
     while let Some(row) = rows.next()? {
@@ -117,7 +117,8 @@ impl JournalVerifier<'_> {
             );
         }
         let hash: Vec<u8> = row.get("hash")?;
-        if hash_chain::link(&self.hash, seq, &name, &data) != hash {
+        let who: Option<String> = row.get("who")?;
+        if hash_chain::link(&self.hash, seq, &name, &data, who.as_deref()) != hash {
             report.violated(
                 "I5",
                 &place,

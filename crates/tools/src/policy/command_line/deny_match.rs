@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::inline_scripts::{self, TextInterpreter};
-use crate::shell::{
+use rooftree_shell::{
     CommandClass, ShellCall, ShellEffects, ShellParseError, ShellWord, classify, unwrapped,
 };
 

@@ -3,7 +3,7 @@
 //!
 //! Which text reaches which command is not followed: a pipe, a file or a substitution may carry it.
 
-use crate::shell::{
+use rooftree_shell::{
     RedirectKind, ShellCall, ShellEffects, ShellWord, innermost, runs_what_it_reads,
 };
 

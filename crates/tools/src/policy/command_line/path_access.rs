@@ -5,13 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{
-    policy::path_match::{self, RulePaths},
-    shell::{
-        RedirectKind, ShellCall, ShellEffects, ShellParseError, ShellWord, innermost,
-        is_read_only_call,
-    },
+use rooftree_shell::{
+    RedirectKind, ShellCall, ShellEffects, ShellParseError, ShellWord, innermost, is_read_only_call,
 };
+
+use crate::policy::path_match::{self, RulePaths};
 
 /// Maximum number of directory changes that are tracked; beyond that, it is enough that the name occurs in the line.
 const PLACES: usize = 16;

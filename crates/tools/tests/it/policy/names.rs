@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, Scope, ToolKind, ToolSpec};
 use rooftree_tools::{
-    BackgroundProcesses, PermissionRule, Tool, ToolContext, ToolOutput, Toolset, builtin,
+    BackgroundProcesses, PermissionRule, Tool, ToolContext, ToolInfo, ToolOutput, Toolset, builtin,
     toolset::ToolLookup,
 };
 use serde_json::Value;
@@ -134,21 +134,18 @@ fn capabilities_are_allowed_all_and_denied_any() {
 
 struct Stranger(ToolSpec);
 
+const INFO: ToolInfo = ToolInfo::at_run_time(ToolKind::Read, Effect::ReadOnly);
+
 impl Tool for Stranger {
+    fn info(&self) -> &ToolInfo {
+        &INFO
+    }
+
     fn spec(&self) -> &ToolSpec {
         &self.0
     }
-    fn kind(&self) -> ToolKind {
-        ToolKind::Read
-    }
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         Ok(input)
-    }
-    fn effect(&self, _input: &Value) -> Effect {
-        Effect::ReadOnly
-    }
-    fn title(&self, _input: &Value) -> String {
-        String::new()
     }
     fn run(&self, _input: Value, _context: ToolContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async { ToolOutput::default() })

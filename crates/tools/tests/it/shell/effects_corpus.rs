@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rooftree_tools::{
-    PolicyVerdict,
-    shell::{ShellEffects, reads_outside},
-};
+use rooftree_shell::{ShellEffects, reads_outside};
+use rooftree_tools::PolicyVerdict;
 
-use super::oracle::Oracle;
+use super::oracle::{Oracle, find};
 use crate::policy::{
     bench_of_rules::{judge_command, named},
     corpus::unescaped,
@@ -68,7 +66,7 @@ impl Case {
         let names = calls.iter().filter_map(|call| call.name());
         names
             .filter(|name| RARE.contains(&name.as_str()))
-            .all(|name| Oracle::has(&name))
+            .all(|name| find(&name).is_some())
     }
 
     fn told(&self) -> String {

@@ -1,24 +1,10 @@
-//! Any bytes are read, and judged by any rule, without a panic and without a hang.
+//! Any bytes are judged by any rule, without a panic and without a hang.
 
 use std::path::Path;
 
 use rooftree_protocol::Effect;
 use rooftree_testkit::fuzz;
-use rooftree_tools::{PermissionRule, Policy, PolicyRequest, shell};
-
-use super::dice::{Dice, PIECES, broken, script};
-
-const CORPUS: &str = include_str!("../../corpora/shell.txt");
-
-#[test]
-fn fuzz_the_shell_grammar() {
-    let seeds: Vec<&[u8]> = CORPUS
-        .lines()
-        .filter_map(|line| line.rsplit('\t').next())
-        .map(str::as_bytes)
-        .collect();
-    fuzz::run(&seeds, &PIECES, shell::fuzz);
-}
+use rooftree_tools::{PermissionRule, Policy, PolicyRequest};
 
 #[test]
 fn fuzz_the_rules() {
@@ -74,23 +60,12 @@ fn fuzz_the_rules() {
 }
 
 #[test]
-fn broken_lines_are_read_without_a_panic() {
-    for seed in 0..1000 {
-        let mut dice = Dice::new(seed + 99);
-        let text = script(&mut dice, 3);
-        shell::fuzz(text.as_bytes());
-        shell::fuzz(broken(&mut dice, &text).as_bytes());
-    }
-}
-
-#[test]
-fn long_lines_take_no_long_time() {
+fn long_lines_are_judged_in_no_long_time() {
     for piece in [
         "a;", "sudo ", "-a ", "nice ", "cd a;", "a[ ", "$x", "'a'", "\\\n", "{a,", "*", "<<E\n",
         "`", "a=b ", ">a ", "&&a", "((", "sh -c '",
     ] {
         let line = piece.repeat(10_000 / piece.len());
-        shell::fuzz(line.as_bytes());
         let deny = vec![
             PermissionRule::parse("Bash(rm -r x *)").unwrap(),
             PermissionRule::parse("Read(.env)").unwrap(),

@@ -1,7 +1,8 @@
 //! Lines that once counted as looking and were not, and others of their class. Each class has lines that
 //! must go on being free.
 
-use rooftree_tools::{PolicyVerdict, shell::is_read_only_line};
+use rooftree_shell::is_read_only_line;
+use rooftree_tools::PolicyVerdict;
 
 use crate::policy::bench_of_rules::{judge_command, named};
 

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{
-    gather::WaitCause,
-    waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
-};
+use rooftree_stdx::xml::escape_attribute;
+use rooftree_view::WaitCause;
+
+use super::waterfall::{TraceBar, TraceBarEnd, TraceChart, mark};
 
 const WIDTH: f64 = 960.0;
 /// Where bars begin and end.
@@ -243,20 +243,8 @@ fn legend(svg: &mut String, picture: &TraceChart, y: f64) {
 
 /// Text as XML takes it. What XML cannot hold at all is left out.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push(' ')
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
+    let is_unfit = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}');
+    escape_attribute(&text.replace(is_unfit, " "))
 }
 
 #[cfg(test)]

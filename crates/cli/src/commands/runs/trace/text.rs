@@ -2,10 +2,9 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{
-    gather::WaitCause,
-    waterfall::{TraceBar, TraceBarEnd, TraceChart, mark},
-};
+use rooftree_view::WaitCause;
+
+use super::waterfall::{TraceBar, TraceBarEnd, TraceChart, mark};
 use crate::{human_format::cut, terminal::sanitize::clean_line};
 
 /// Columns of a chart, at least.

@@ -2,7 +2,8 @@
 
 use rooftree_protocol::{RunStatus, event::RunMode};
 
-use super::gather::{RunSpan, WaitCause};
+use rooftree_view::{RunSpan, WaitCause};
+
 use crate::terminal::run_text::{duration, model, money, tokens};
 
 /// A picture, in milliseconds from its left edge.
@@ -176,10 +177,14 @@ pub fn mark(moment: u64) -> String {
 pub mod tests {
     use rooftree_protocol::{Timestamp, Usage};
 
-    use super::{super::gather::WaitSpan, *};
+    use rooftree_protocol::RunId;
+    use rooftree_view::WaitSpan;
+
+    use super::*;
 
     pub fn span(depth: usize, agent: &str, from: i64, to: i64) -> RunSpan {
         RunSpan {
+            run: RunId::from_entropy(1),
             depth,
             agent: agent.into(),
             model: "demo/script".into(),

@@ -3,8 +3,7 @@
 use std::{fs, path::Path};
 
 use rooftree_protocol::{BlobId, ErrorCode, Event, EventBody, Problem, Session};
-use rooftree_runtime::History;
-use rooftree_store::Store;
+use rooftree_runtime::{History, Queries};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -13,7 +12,7 @@ use super::{
     referenced,
 };
 use crate::{
-    commands::sessions::atomic_file::{self, AtomicFile, cannot_write},
+    commands::sessions::export_file::{self, ExportFile, cannot_write},
     output,
 };
 
@@ -38,7 +37,7 @@ const IDENTITY: [&str; 8] = [
 /// that has one is complete.
 pub async fn write(
     directory: &Path,
-    store: &dyn Store,
+    store: &Queries,
     session: &Session,
     events: &[Event],
 ) -> Result<(), Problem> {
@@ -51,20 +50,20 @@ pub async fn write(
     }
     for id in blobs {
         if let Some(bytes) = bytes_of(store, &id).await? {
-            atomic_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
+            export_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
         }
     }
-    let mut history = AtomicFile::create(&directory.join(HISTORY))?;
+    let mut history = ExportFile::create(&directory.join(HISTORY))?;
     for event in events {
         history.write(output::json_line(event)?.as_bytes())?;
     }
     history.commit()?;
     let (descriptor, state) = apart(session, events);
-    atomic_file::write(
+    export_file::write(
         &directory.join(STATE),
         output::json_page(&state)?.as_bytes(),
     )?;
-    atomic_file::write(
+    export_file::write(
         &directory.join(DESCRIPTOR),
         output::json_page(&descriptor)?.as_bytes(),
     )

@@ -1,0 +1,96 @@
+//! The control surface as the command line uses it: a handle for commands, queries for reading, and who sends them.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{
+    Command, ErrorCode, Principal, Problem, Session, Surface, command::CommandReply,
+};
+use rooftree_runtime::{AuditedFileChange, Handle, Queries, SystemClock};
+use rooftree_store::{SqliteStore, Store};
+
+use crate::{
+    environment::{Environment, variable},
+    output,
+};
+
+/// The person at the command line: the owner of this installation.
+pub fn owner() -> Principal {
+    Principal::local_owner(Surface::Cli)
+}
+
+/// The same under the name of the account, as others are told who answered or made a rule.
+pub fn named_owner() -> Principal {
+    let name = variable("USER").or_else(|| variable("LOGNAME"));
+    Principal {
+        on_behalf_of: Some(name.unwrap_or_else(|| "user".into())),
+        ..owner()
+    }
+}
+
+/// Sends a command; says what went wrong in words for people.
+pub async fn send(handle: &Handle, command: Command) -> Result<CommandReply, Problem> {
+    let sent = handle.send(&owner(), command).await;
+    sent.map_err(|error| error.problem())
+}
+
+/// Sends a command that makes or changes a session.
+pub async fn send_for_session(handle: &Handle, command: Command) -> Result<Session, Problem> {
+    match send(handle, command).await? {
+        CommandReply::Session(session) => Ok(*session),
+        other => Err(Problem::new(
+            ErrorCode::Internal,
+            format!("a command about a session was answered with {other:?}"),
+        )),
+    }
+}
+
+impl Environment {
+    /// A handle without agents on the database, which is made if it is not there. It needs no model.
+    pub fn control(&self) -> Result<Handle, Problem> {
+        let store = self.store()?;
+        Ok(Handle::without_agents(store, Arc::new(SystemClock)))
+    }
+
+    /// What there is to read, if there is a database. Reading never makes one, and works on a medium that cannot be
+    /// written to.
+    pub fn queries(&self) -> Result<Option<Queries>, Problem> {
+        let read = |store: Arc<dyn Store>| {
+            Handle::without_agents(store, Arc::new(SystemClock)).queries(&owner())
+        };
+        if !self.database.exists() {
+            return Ok(None);
+        }
+        match SqliteStore::open_read_only(&self.database) {
+            Ok(store) if store.integrity_problems().is_empty() => Ok(Some(read(Arc::new(store)))),
+            // A list that lacks something must not look whole.
+            Ok(store) => {
+                let problems = store.integrity_problems().join("; ");
+                Err(rooftree_store::Error::Damaged(problems).problem())
+            }
+            // An older database must be brought up to date first, and that is writing.
+            Err(_) => Ok(Some(read(self.store()?))),
+        }
+    }
+
+    /// Changes files of the user or project, with an entry in the audit log before and after. A database that cannot
+    /// be used does not prevent a change of settings.
+    pub async fn change_files<T>(
+        &self,
+        action: &str,
+        subject: impl ToString,
+        work: impl Future<Output = Result<T, Problem>>,
+    ) -> Result<T, Problem> {
+        let subject = subject.to_string();
+        match self.control() {
+            Ok(handle) => {
+                let change = AuditedFileChange { action, subject };
+                handle.change_files(&owner(), change, work).await
+            }
+            Err(problem) => {
+                let words = format!("this change is not in the audit log: {}", problem.message);
+                output::print_note(self, &words);
+                work.await
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Commands that put a message into an inbox: posts and directed calls.
+
+use rooftree_protocol::{
+    EventBody, Limits, Origin, Part, Principal, SessionId, ToolCall,
+    command::{Address, CommandReply, Delivery},
+};
+use rooftree_store::{KeyReuse, PostReceipt};
+
+use super::Handle;
+use crate::{
+    Error,
+    inbox::{self, OutgoingMessage},
+    router::ResolvedSession,
+    signals::AgentSignal,
+};
+
+/// What a post says, and how it is delivered.
+pub(super) struct PostContent {
+    pub(super) parts: Vec<Part>,
+    pub(super) origin: Origin,
+    pub(super) key: Option<String>,
+    pub(super) delivery: Delivery,
+}
+
+impl Handle {
+    pub(super) async fn post(
+        &self,
+        who: &Principal,
+        to: Address,
+        content: PostContent,
+    ) -> Result<CommandReply, Error> {
+        let resolved = self.resolve(who, to, content.delivery).await?;
+        let capacity = self.capacity(&resolved)?;
+        let message = OutgoingMessage {
+            session: resolved.id().clone(),
+            parts: content.parts,
+            origin: content.origin,
+            key: content.key,
+            delivery: content.delivery,
+            capacity,
+            call: None,
+            who: Some(Box::new(who.clone())),
+        };
+        self.accept(who, resolved, message).await
+    }
+
+    /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
+    pub(super) async fn call(
+        &self,
+        who: &Principal,
+        session: SessionId,
+        call: ToolCall,
+    ) -> Result<CommandReply, Error> {
+        let to = Address::Id {
+            id: session.clone(),
+        };
+        let resolved = self.resolve(who, to, Delivery::Queue).await?;
+        let capacity = self.capacity(&resolved)?;
+        let message = OutgoingMessage {
+            session,
+            parts: vec![Part::text(format!(
+                "Call {} and say what came of it.",
+                call.tool
+            ))],
+            origin: Origin::User,
+            key: Some(format!("call:{}", call.id)),
+            delivery: Delivery::Queue,
+            capacity,
+            call: Some(Box::new(call)),
+            who: Some(Box::new(who.clone())),
+        };
+        self.accept(who, resolved, message).await
+    }
+
+    /// The session an address means. A process without agents can only name one that is there.
+    async fn resolve(
+        &self,
+        who: &Principal,
+        to: Address,
+        delivery: Delivery,
+    ) -> Result<ResolvedSession, Error> {
+        let Some(agents) = &self.agents else {
+            return match to {
+                Address::Id { id } => {
+                    Ok(ResolvedSession::Known(self.session(who, &id).await?.into()))
+                }
+                _ => Err(Self::needs_agents("opening a session by a message")),
+            };
+        };
+        let seen = match &to {
+            Address::Id { id } => agents.router.seen(id, delivery),
+            _ => None,
+        };
+        let resolved = match seen {
+            Some(session) => ResolvedSession::Seen(session),
+            None => agents.router.resolve(to, who).await?,
+        };
+        match resolved.account() {
+            account if account.tenant == who.tenant => Ok(resolved),
+            _ => Err(rooftree_store::Error::NoSession(resolved.id().clone()).into()),
+        }
+    }
+
+    /// Capacity of a lane of a session's inbox, as its agent is defined now.
+    fn capacity(&self, resolved: &ResolvedSession) -> Result<u64, Error> {
+        match &self.agents {
+            Some(agents) => {
+                let definitions = agents.context.definitions();
+                Ok(definitions.find(resolved.agent())?.limits.inbox)
+            }
+            None => Ok(Limits::default().inbox),
+        }
+    }
+
+    /// A new session and its message are queued one after the other, so that they share one fsync. The sender is
+    /// answered before the agent begins, and can watch all of it.
+    async fn accept(
+        &self,
+        who: &Principal,
+        resolved: ResolvedSession,
+        message: OutgoingMessage,
+    ) -> Result<CommandReply, Error> {
+        let delivery = message.delivery;
+        let post = inbox::post(self.clock.as_ref(), message);
+        let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
+        let opened = resolved.open(&*self.store);
+        let posted = self.store.post_to_living(post);
+        let session = opened.session().await?;
+        let PostReceipt {
+            message,
+            position,
+            repeated,
+        } = match posted.await {
+            // Deleted since it was last looked at: looking again says so, and what to do about it.
+            Err(rooftree_store::Error::NoSession(_)) => {
+                self.session(who, &id).await?;
+                return Err(rooftree_store::Error::NoSession(id).into());
+            }
+            other => other?,
+        };
+        if repeated == KeyReuse::Other {
+            return Err(inbox::used(&key).into());
+        }
+        if let Some(agents) = &self.agents {
+            let queued = EventBody::InboxQueued {
+                message: message.clone(),
+                lane,
+                position,
+            };
+            agents.context.mention(&session, None, queued);
+        }
+        if delivery != Delivery::Silent {
+            self.wake(&id, AgentSignal::Mail);
+        }
+        Ok(CommandReply::Accepted {
+            session: id,
+            message,
+            position,
+            repeated: repeated == KeyReuse::Same,
+        })
+    }
+}

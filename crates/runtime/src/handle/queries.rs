@@ -1,0 +1,227 @@
+//! Queries: all that clients read of the store, for one principal. Long lists are read page by page with a cursor.
+//!
+//! A session of another tenant is not there, and neither is anything that belongs to it.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{BlobId, Event, Lane, Principal, Session, SessionId};
+use rooftree_store::{
+    AuditRow, Error, InboxItem, Inquiry, JournalPages, OutputPiece, Owner, RuleRow, RunFilter,
+    RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow,
+};
+use tokio::sync::watch;
+
+/// What one principal may read. Cheap to clone.
+#[derive(Clone)]
+pub struct Queries {
+    store: Arc<dyn Store>,
+    tenant: Arc<str>,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListPage<T, C> {
+    /// Its rows.
+    pub rows: Vec<T>,
+    /// Where the next page begins; none after the last one.
+    pub next: Option<C>,
+}
+
+impl Queries {
+    pub(crate) fn new(store: Arc<dyn Store>, who: &Principal) -> Self {
+        let tenant = who.tenant.as_str().into();
+        Self { store, tenant }
+    }
+
+    /// One session by id, deleted ones included.
+    pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, Error> {
+        let found = self.store.session(id).await?;
+        Ok(found.filter(|found| *found.account.tenant == *self.tenant))
+    }
+
+    /// The session bound to a connector key.
+    pub async fn session_by_key(&self, key: &str) -> Result<Option<Session>, Error> {
+        let found = self.store.session_by_key(key).await?;
+        Ok(found.filter(|found| *found.account.tenant == *self.tenant))
+    }
+
+    /// Sessions, most recently updated first.
+    pub async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, Error> {
+        let tenant = Some(self.tenant.to_string());
+        self.store
+            .sessions(SessionFilter { tenant, ..filter })
+            .await
+    }
+
+    /// One page of them.
+    pub async fn sessions_page(
+        &self,
+        filter: SessionFilter,
+    ) -> Result<ListPage<Session, SessionListCursor>, Error> {
+        let limit = filter.limit;
+        let rows = self.sessions(filter).await?;
+        let next = rows.last().filter(|_| limit > 0 && rows.len() == limit);
+        let next = next.map(SessionListCursor::from);
+        Ok(ListPage { rows, next })
+    }
+
+    /// Events of a session with a number above `after`, in order, at most `limit`.
+    pub async fn events(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, Error> {
+        self.needed(session).await?;
+        self.store.events(session, after, limit).await
+    }
+
+    /// All events of a session after this number, up to the head its row has here. What is appended meanwhile is left
+    /// out, so that row and events fit each other.
+    pub async fn journal(&self, session: &Session, after: u64) -> Result<Vec<Event>, Error> {
+        self.events_up_to(&session.id, after, session.head).await
+    }
+
+    /// All events of a session after this number.
+    pub async fn all_events(&self, session: &SessionId, after: u64) -> Result<Vec<Event>, Error> {
+        self.events_up_to(session, after, u64::MAX).await
+    }
+
+    /// Events of a session after a number, up to and including another.
+    pub async fn events_up_to(
+        &self,
+        session: &SessionId,
+        after: u64,
+        last: u64,
+    ) -> Result<Vec<Event>, Error> {
+        self.needed(session).await?;
+        let pages = JournalPages::after(&*self.store, session, after);
+        pages.up_to(last).all().await
+    }
+
+    /// The journal of a session that was read here, page by page.
+    pub fn journal_pages<'a>(&'a self, session: &'a Session) -> JournalPages<'a> {
+        JournalPages::after(&*self.store, &session.id, 0)
+    }
+
+    /// Messages and replies that contain the words, best first.
+    pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
+        let mut found = Vec::new();
+        for hit in self.store.search(words, limit).await? {
+            if *hit.session.account.tenant == *self.tenant {
+                found.push(hit);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Runs, the latest first.
+    pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
+        let tenant = Some(self.tenant.to_string());
+        self.store.runs(RunFilter { tenant, ..filter }).await
+    }
+
+    /// Sessions with an open run or a message that waits, oldest first.
+    pub async fn unfinished(&self) -> Result<Vec<SessionId>, Error> {
+        let mut found = Vec::new();
+        for session in self.store.unfinished().await? {
+            if self.session(&session).await?.is_some() {
+                found.push(session);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The process that owns a session now, whether alive or not.
+    pub async fn owner(&self, session: &SessionId) -> Result<Option<Owner>, Error> {
+        self.needed(session).await?;
+        self.store.owner(session).await
+    }
+
+    /// Messages of a lane that wait, in order.
+    pub async fn waiting(
+        &self,
+        session: &SessionId,
+        lane: Lane,
+        limit: usize,
+    ) -> Result<Vec<InboxItem>, Error> {
+        self.needed(session).await?;
+        self.store.waiting(session, lane, limit).await
+    }
+
+    /// One permission request or question, by its id or a unique suffix of it.
+    pub async fn inquiry(&self, id: &str) -> Result<Option<Inquiry>, Error> {
+        match self.store.inquiry(id).await? {
+            Some(found) if self.session(&found.session).await?.is_some() => Ok(Some(found)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Permission requests and questions that are not settled: all, or those below one session.
+    pub async fn inquiries(&self, root: Option<&SessionId>) -> Result<Vec<Inquiry>, Error> {
+        let mut found = Vec::new();
+        for inquiry in self.store.inquiries(root).await? {
+            if self.session(&inquiry.session).await?.is_some() {
+                found.push(inquiry);
+            }
+        }
+        Ok(found)
+    }
+
+    /// One task by its id, or by a unique suffix of it.
+    pub async fn task(&self, id: &str) -> Result<Option<TaskRow>, Error> {
+        match self.store.task(id).await? {
+            Some(found) if self.session(&found.session).await?.is_some() => Ok(Some(found)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Tasks, newest first.
+    pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<TaskRow>, Error> {
+        let tenant = Some(self.tenant.to_string());
+        self.store.tasks(TaskFilter { tenant, ..filter }).await
+    }
+
+    /// What a task's process wrote after so many bytes, in order.
+    pub async fn output(&self, task: &str, after: u64) -> Result<Vec<OutputPiece>, Error> {
+        match self.task(task).await? {
+            Some(task) => self.store.output(&task.id, after).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The last piece of what a task's process wrote.
+    pub async fn last_output(&self, task: &str) -> Result<Option<OutputPiece>, Error> {
+        match self.task(task).await? {
+            Some(task) => self.store.last_output(&task.id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Stored bytes. They are named by their content: to name them is to have seen them.
+    pub async fn blob(&self, id: &BlobId) -> Result<Option<Vec<u8>>, Error> {
+        self.store.blob(id).await
+    }
+
+    /// Saved permission rules, the oldest first.
+    pub async fn rules(&self) -> Result<Vec<RuleRow>, Error> {
+        Ok(self.store.rules().await?.1)
+    }
+
+    /// Entries of the audit log with a number above `after`, in order, at most `limit`.
+    pub async fn audit(&self, after: i64, limit: usize) -> Result<Vec<AuditRow>, Error> {
+        self.store.audit(&self.tenant, after, limit).await
+    }
+
+    /// Fires after another process committed something.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.store.changes()
+    }
+
+    async fn needed(&self, session: &SessionId) -> Result<(), Error> {
+        match self.session(session).await? {
+            Some(_) => Ok(()),
+            None => Err(Error::NoSession(session.clone())),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! A store wrapper that redacts secrets in everything that is written through it.
+//!
+//! Reads pass as they are. Events that others hold too (`append_shared`) are redacted by their creator, because what
+//! an agent remembers must be what is stored; see `RuntimeContext::event`.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{
+    BlobId, Command, Event, Lane, Session, SessionId, Timestamp, text_visitor,
+};
+use rooftree_store::{
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
+    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore,
+    verify::VerifyReport,
+};
+use tokio::sync::watch;
+
+use crate::SecretRedactor;
+
+/// Any store, and what must not get into it.
+pub struct RedactingStore {
+    store: Arc<dyn Store>,
+    secrets: Arc<SecretRedactor>,
+}
+
+impl RedactingStore {
+    /// Stands before a store.
+    pub fn new(store: Arc<dyn Store>, secrets: Arc<SecretRedactor>) -> Self {
+        Self { store, secrets }
+    }
+
+    fn text(&self, text: &mut String) {
+        text_visitor::text(text, &|text| self.secrets.clean(text));
+    }
+
+    fn post_cleaned(&self, mut post: InboxPost) -> InboxPost {
+        self.secrets.clean_message(&mut post.message);
+        post
+    }
+
+    fn task_cleaned(&self, mut task: TaskRow) -> TaskRow {
+        self.text(&mut task.title);
+        self.text(&mut task.detail);
+        text_visitor::map(&mut task.data, &|text| self.secrets.clean(text));
+        task
+    }
+
+    fn rule_cleaned(&self, mut rule: RuleRow) -> RuleRow {
+        self.text(&mut rule.rule);
+        rule
+    }
+
+    fn answer_cleaned(&self, mut answered: InquiryAnswer) -> InquiryAnswer {
+        text_visitor::response(&mut answered.response, &|text| self.secrets.clean(text));
+        answered
+    }
+
+    fn ask_cleaned(&self, mut inquiry: Inquiry) -> Inquiry {
+        self.secrets.clean_event(&mut inquiry.asked);
+        Inquiry {
+            answer: inquiry
+                .answer
+                .take()
+                .map(|answer| self.answer_cleaned(answer)),
+            ..inquiry
+        }
+    }
+
+    fn session_cleaned(&self, mut new: NewSessionRow) -> NewSessionRow {
+        text_visitor::optional(&mut new.name, &|text| self.secrets.clean(text));
+        new.audit = new.audit.map(|entry| Box::new(self.audit_cleaned(*entry)));
+        new
+    }
+
+    fn audit_cleaned(&self, mut entry: AuditEntry) -> AuditEntry {
+        self.text(&mut entry.subject);
+        text_visitor::map(&mut entry.detail, &|text| self.secrets.clean(text));
+        entry
+    }
+
+    /// Blobs stay as they are: `events` name them by what is in them, so they were cleaned before.
+    fn batch_cleaned(&self, mut batch: AppendBatch) -> AppendBatch {
+        batch
+            .events
+            .iter_mut()
+            .for_each(|event| self.secrets.clean_event(&mut event.body));
+        text_visitor::optional(&mut batch.snippet, &|text| self.secrets.clean(text));
+        AppendBatch {
+            posts: batch
+                .posts
+                .into_iter()
+                .map(|post| self.post_cleaned(post))
+                .collect(),
+            tasks: batch
+                .tasks
+                .into_iter()
+                .map(|task| self.task_cleaned(task))
+                .collect(),
+            asks: batch
+                .asks
+                .into_iter()
+                .map(|ask| self.ask_cleaned(ask))
+                .collect(),
+            rules: batch
+                .rules
+                .into_iter()
+                .map(|rule| self.rule_cleaned(rule))
+                .collect(),
+            ..batch
+        }
+    }
+}
+
+impl SessionStore for RedactingStore {
+    fn open(&self, new: NewSessionRow) -> Pending<Session> {
+        self.store.open(self.session_cleaned(new))
+    }
+
+    fn update(&self, session: &SessionId, mut patch: SessionPatch) -> Pending<Session> {
+        if let Some(name) = &mut patch.name {
+            text_visitor::optional(name, &|text| self.secrets.clean(text));
+        }
+        text_visitor::map(&mut patch.attributes, &|text| self.secrets.clean(text));
+        patch.audit = patch
+            .audit
+            .map(|entry| Box::new(self.audit_cleaned(*entry)));
+        self.store.update(session, patch)
+    }
+
+    fn fork(&self, from: &SessionId, at: u64, new: NewSessionRow) -> Pending<Session> {
+        self.store.fork(from, at, self.session_cleaned(new))
+    }
+
+    fn append(&self, claim: &Claim, batch: AppendBatch) -> Pending<()> {
+        self.store.append(claim, self.batch_cleaned(batch))
+    }
+
+    fn append_shared(
+        &self,
+        claim: &Claim,
+        events: &[Arc<Event>],
+        batch: AppendBatch,
+    ) -> Pending<()> {
+        self.store
+            .append_shared(claim, events, self.batch_cleaned(batch))
+    }
+
+    fn claim(
+        &self,
+        session: &SessionId,
+        owner: &Owner,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Pending<ClaimOutcome> {
+        self.store.claim(session, owner, now, until)
+    }
+
+    fn renew(&self, claim: &Claim, until: Timestamp) -> Pending<()> {
+        self.store.renew(claim, until)
+    }
+
+    fn release(&self, claim: Claim) -> Pending<bool> {
+        self.store.release(claim)
+    }
+
+    fn session(&self, id: &SessionId) -> Pending<Option<Session>> {
+        self.store.session(id)
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> Pending<Vec<Session>> {
+        self.store.sessions(filter)
+    }
+
+    fn session_by_key(&self, key: &str) -> Pending<Option<Session>> {
+        self.store.session_by_key(key)
+    }
+
+    fn unfinished(&self) -> Pending<Vec<SessionId>> {
+        self.store.unfinished()
+    }
+
+    fn owner(&self, session: &SessionId) -> Pending<Option<Owner>> {
+        self.store.owner(session)
+    }
+
+    fn events(&self, session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>> {
+        self.store.events(session, after, limit)
+    }
+
+    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>> {
+        self.store.search(words, limit)
+    }
+
+    fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
+        self.store.runs(filter)
+    }
+}
+
+impl InboxStore for RedactingStore {
+    fn post(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.store.post(self.post_cleaned(post))
+    }
+
+    fn post_to_living(&self, post: InboxPost) -> Pending<PostReceipt> {
+        self.store.post_to_living(self.post_cleaned(post))
+    }
+
+    fn put_command(&self, session: &SessionId, mut row: CommandRow) -> Pending<()> {
+        match &mut row.command {
+            Command::Post { parts, .. } => {
+                text_visitor::parts(parts, &|text| self.secrets.clean(text))
+            }
+            Command::Permit { answer, .. } => {
+                text_visitor::optional(&mut answer.because, &|text| self.secrets.clean(text));
+            }
+            _ => {}
+        }
+        self.store.put_command(session, row)
+    }
+
+    fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>> {
+        self.store.take_commands(claim)
+    }
+
+    fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
+        self.store.waiting(session, lane, limit)
+    }
+}
+
+impl QuestionStore for RedactingStore {
+    fn answer(&self, id: &str, answered: InquiryAnswer) -> Pending<AnswerOutcome> {
+        self.store.answer(id, self.answer_cleaned(answered))
+    }
+
+    fn answered(&self, id: &str) -> Pending<Option<InquiryAnswer>> {
+        self.store.answered(id)
+    }
+
+    fn inquiry(&self, id: &str) -> Pending<Option<Inquiry>> {
+        self.store.inquiry(id)
+    }
+
+    fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
+        self.store.inquiries(root)
+    }
+}
+
+impl TaskStore for RedactingStore {
+    fn put_task(&self, task: TaskRow) -> Pending<()> {
+        self.store.put_task(self.task_cleaned(task))
+    }
+
+    fn put_output(&self, task: &str, mut piece: OutputPiece) -> Pending<()> {
+        self.text(&mut piece.text);
+        self.store.put_output(task, piece)
+    }
+
+    fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
+        self.store
+            .put_blob(self.secrets.clean_bytes(&bytes).unwrap_or(bytes))
+    }
+
+    fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
+        self.store.task(id)
+    }
+
+    fn tasks(&self, filter: TaskFilter) -> Pending<Vec<TaskRow>> {
+        self.store.tasks(filter)
+    }
+
+    fn output(&self, task: &str, after: u64) -> Pending<Vec<OutputPiece>> {
+        self.store.output(task, after)
+    }
+
+    fn last_output(&self, task: &str) -> Pending<Option<OutputPiece>> {
+        self.store.last_output(task)
+    }
+
+    fn blob(&self, id: &BlobId) -> Pending<Option<Vec<u8>>> {
+        self.store.blob(id)
+    }
+}
+
+impl RowStore for RedactingStore {
+    fn put_rule(&self, rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64> {
+        let audit = audit.map(|entry| self.audit_cleaned(entry));
+        self.store.put_rule(self.rule_cleaned(rule), audit)
+    }
+
+    fn remove_rule(&self, number: i64, audit: Option<AuditEntry>) -> Pending<bool> {
+        let audit = audit.map(|entry| self.audit_cleaned(entry));
+        self.store.remove_rule(number, audit)
+    }
+
+    fn add_audit(&self, entry: AuditEntry) -> Pending<i64> {
+        self.store.add_audit(self.audit_cleaned(entry))
+    }
+
+    fn audit(&self, tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>> {
+        self.store.audit(tenant, after, limit)
+    }
+
+    fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
+        self.store.rules()
+    }
+}
+
+impl Store for RedactingStore {
+    fn verify(&self) -> Pending<VerifyReport> {
+        self.store.verify()
+    }
+
+    fn settled(&self) -> Pending<()> {
+        self.store.settled()
+    }
+
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.store.changes()
+    }
+}

@@ -1,0 +1,150 @@
+//! Options of a runtime in named parts: models, tools, agents, rights, limits. Plain data: the caller has read all
+//! settings.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use rooftree_process::EnvironmentFilter;
+use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
+use rooftree_providers::ModelCatalog;
+use rooftree_store::Store;
+use rooftree_tools::{BackgroundProcesses, Policy, SandboxConfig, Toolset, mcp::McpServerPool};
+
+use rooftree_workspace::WorkspaceConfig;
+
+use crate::{
+    Clock, ContextWatcher, Definitions, Hooks, MessageMark, SecretRedactor,
+    checks::VerifierFunction, exposure::CallSocketConfig, memory::MemoryDirs,
+};
+
+/// Everything a runtime works with. [`Assembly::start`](crate::Assembly::start) makes it.
+pub(crate) struct RuntimeOptions {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) secrets: Arc<SecretRedactor>,
+    pub(crate) mark: MessageMark,
+    pub(crate) models: ModelOptions,
+    pub(crate) tools: RuntimeTools,
+    pub(crate) agents: AgentOptions,
+    pub(crate) rights: RightsOptions,
+    pub(crate) limits: LimitOverrides,
+}
+
+/// The models agents ask.
+pub struct ModelOptions {
+    /// The models there are.
+    pub catalog: ModelCatalog,
+    /// The model for agents and sessions that name none.
+    pub default: Option<ModelChoice>,
+    /// Models to turn to, for one turn, when the chosen one cannot be had.
+    pub fallbacks: Vec<ModelChoice>,
+    /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
+    pub resolver: ModelResolver,
+}
+
+impl ModelOptions {
+    /// These models, where names are written in full: `provider/model`.
+    pub fn new(catalog: ModelCatalog) -> Self {
+        Self {
+            catalog,
+            default: None,
+            fallbacks: Vec::new(),
+            resolver: Arc::new(|name| name.parse()),
+        }
+    }
+}
+
+/// Says which model a name means.
+pub type ModelResolver = Arc<dyn Fn(&str) -> Result<ModelChoice, Problem> + Send + Sync>;
+
+/// The tools agents call, and what those tools start.
+pub struct RuntimeTools {
+    /// The tools there are, before any agent's scope.
+    pub all: Toolset,
+    /// The background processes those tools start.
+    pub processes: Arc<BackgroundProcesses>,
+    /// The MCP servers; their tools are listed when an agent may use them.
+    pub servers: Arc<McpServerPool>,
+    /// Variables that programs started for agents inherit.
+    pub environment: Arc<EnvironmentFilter>,
+    /// Where commands of agents whose tools are skills find their way back; none: tools stay functions.
+    pub call_socket: Option<CallSocketConfig>,
+}
+
+/// The agents, and what they find around them.
+pub struct AgentOptions {
+    /// The agents there are.
+    pub definitions: Definitions,
+    /// Rules, skills, instructions, verifiers. Looked at when a run begins.
+    pub project_context: ContextWatcher,
+    /// Where agents remember what does not belong to a project.
+    pub memory: MemoryDirs,
+    /// Where working copies of children are kept.
+    pub workspaces: WorkspaceConfig,
+    /// Functions of the program around that can check work, by name.
+    pub checkers: BTreeMap<String, VerifierFunction>,
+    /// What the program around it wants to be asked and told.
+    pub hooks: Hooks,
+}
+
+impl AgentOptions {
+    /// These agents in an empty project: no rules, no memory, no verifiers, no hooks.
+    pub fn new(definitions: Definitions, workspaces: WorkspaceConfig) -> Self {
+        Self {
+            definitions,
+            project_context: ContextWatcher::default(),
+            memory: MemoryDirs::default(),
+            workspaces,
+            checkers: BTreeMap::new(),
+            hooks: Hooks::default(),
+        }
+    }
+}
+
+/// What agents may do.
+pub struct RightsOptions {
+    /// What may happen without asking.
+    pub policy: Policy,
+    /// Whether an agent that has read something from outside is trusted less in mode `auto`.
+    pub wary: bool,
+    /// How what agents run is confined.
+    pub sandbox: SandboxConfig,
+    /// Whether there is a client to ask.
+    pub approvals: ApprovalSource,
+}
+
+impl RightsOptions {
+    /// Everything is allowed without a sandbox, and there is no client to ask.
+    pub fn unrestricted() -> Self {
+        Self {
+            policy: Policy {
+                mode: PermissionMode::Bypass,
+                ..Policy::default()
+            },
+            wary: true,
+            sandbox: SandboxConfig::off(),
+            approvals: ApprovalSource::Nobody,
+        }
+    }
+}
+
+/// Whether there is a client to ask for permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalSource {
+    /// A client watches and answers with `Command::Permit`.
+    Client,
+    /// There is none: a call that needs approval is denied.
+    Nobody,
+}
+
+/// Limits per run, instead of what definitions say.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimitOverrides {
+    /// Turns per run.
+    pub max_turns: Option<u32>,
+    /// Time per run.
+    pub run_timeout: Option<Duration>,
+    /// US dollars per run.
+    pub max_cost_usd: Option<f64>,
+    /// How deep delegation goes.
+    pub depth: Option<u32>,
+}

@@ -1,0 +1,195 @@
+//! Applies an event to a run: text and deltas, calls, waits, verdicts, its end.
+
+use rooftree_protocol::{
+    Event, EventBody, Timestamp, Usage,
+    event::{AnswerText, ReplyRecord, RunEnd, StopReason, ToolRecord, WaitReason},
+};
+
+use crate::{
+    TreeChange, TreeRun,
+    run_parts::{
+        FINISHED_CALLS, NOTICES, ReportedEnd, RunActivity, RunPhase, TreeCall, TreeNotice,
+        TreeWait, WAITS, push_bounded,
+    },
+};
+
+impl TreeRun {
+    pub(crate) fn apply(&mut self, event: &Event) -> TreeChange {
+        let is_delta = matches!(
+            event.body,
+            EventBody::MessageDelta { .. } | EventBody::ThinkingDelta { .. }
+        );
+        if is_delta && (self.is_reply_whole || self.has_ended()) {
+            return TreeChange::Nothing;
+        }
+        self.updated_at = event.ts;
+        if event.body.is_durable() {
+            self.is_reply_whole = false;
+        }
+        match &event.body {
+            EventBody::RunStarted { .. } => return self.begin(event),
+            EventBody::RunCompleted(end) => return self.complete(event, end),
+            EventBody::MessageCompleted(reply) => self.apply_reply(reply),
+            EventBody::MessageDelta { text } => {
+                self.streamed.push_str(text);
+                self.activity = RunActivity::Answering;
+            }
+            EventBody::ThinkingDelta { .. } => self.activity = RunActivity::Thinking,
+            EventBody::RunWaiting { .. } => self.wait(event),
+            EventBody::RunResumed { .. } => {
+                self.close_wait(event.ts);
+                self.set_phase(RunPhase::Working);
+                self.activity = RunActivity::Thinking;
+            }
+            EventBody::RunVerified(verdict) => self.verdict = Some(Box::new(verdict.clone())),
+            EventBody::PermissionRequested { tool, title, .. } => {
+                let (tool, title) = (tool.clone(), title.clone());
+                self.activity = RunActivity::Asking { tool, title };
+            }
+            EventBody::Notice { code, .. } => {
+                if code == "fallback" {
+                    self.streamed.clear();
+                }
+                push_bounded(&mut self.notices, TreeNotice::of(event), NOTICES);
+            }
+            _ => self.apply_call(event),
+        }
+        TreeChange::Updated
+    }
+
+    fn begin(&mut self, event: &Event) -> TreeChange {
+        let EventBody::RunStarted {
+            mode,
+            message,
+            model,
+            title,
+            parent,
+            ..
+        } = &event.body
+        else {
+            return TreeChange::Nothing;
+        };
+        (self.mode, self.message) = (Some(*mode), Some(message.clone()));
+        self.started_at = event.ts;
+        self.first_model.clone_from(model);
+        self.model.clone_from(model);
+        self.title.clone_from(title);
+        self.parent = parent.clone().or(self.parent.take());
+        self.parent_run = event.parent_run.clone().or(self.parent_run.take());
+        self.set_phase(RunPhase::Working);
+        TreeChange::Began
+    }
+
+    fn complete(&mut self, event: &Event, end: &RunEnd) -> TreeChange {
+        self.close_wait(event.ts);
+        let is_news = self.end.is_none();
+        self.phase = RunPhase::Ended { status: end.status };
+        self.end = Some(Box::new(end.clone()));
+        self.answer = AnswerText::default();
+        self.streamed.clear();
+        self.running.clear();
+        if is_news {
+            TreeChange::Ended
+        } else {
+            TreeChange::Updated
+        }
+    }
+
+    fn apply_reply(&mut self, reply: &ReplyRecord) {
+        self.answer.take(reply);
+        self.streamed.clear();
+        // Only a reply that the output limit cut is continued without an event in between.
+        self.is_reply_whole = reply.stop != StopReason::MaxOutput || reply.calls().next().is_some();
+        self.turns = self.turns.saturating_add(1);
+        self.usage += reply.usage;
+        self.model.clone_from(&reply.model);
+        *self
+            .by_model
+            .entry(reply.model.clone())
+            .or_insert_with(Usage::none) += reply.usage;
+    }
+
+    fn wait(&mut self, event: &Event) {
+        let EventBody::RunWaiting {
+            reason,
+            until,
+            detail,
+            ..
+        } = &event.body
+        else {
+            return;
+        };
+        self.close_wait(event.ts);
+        let wait = TreeWait {
+            reason: *reason,
+            from: event.ts,
+            to: None,
+        };
+        push_bounded(&mut self.waits, Some(wait), WAITS);
+        self.set_phase(RunPhase::Waiting {
+            reason: *reason,
+            until: *until,
+            detail: detail.clone(),
+        });
+        if matches!(reason, WaitReason::RateLimit | WaitReason::Retry) {
+            // What had come of a reply that broke off will come again.
+            self.streamed.clear();
+        }
+        if *reason != WaitReason::Child {
+            let detail = detail.clone();
+            self.activity = RunActivity::Waiting { detail };
+        }
+    }
+
+    fn close_wait(&mut self, at: Timestamp) {
+        if let Some(wait) = self.waits.back_mut() {
+            wait.to.get_or_insert(at);
+        }
+    }
+
+    fn apply_call(&mut self, event: &Event) {
+        match &event.body {
+            EventBody::ToolStarted {
+                call, tool, title, ..
+            } => {
+                let (tool, title) = (tool.clone(), title.clone());
+                self.activity = RunActivity::Calling { tool, title };
+                // A call that is made again after a crash runs once.
+                self.running.retain(|one| one.call != *call);
+                self.running.extend(TreeCall::started_by(event));
+            }
+            EventBody::ToolOutput { call, text } => {
+                if let Some(running) = self.running.iter_mut().find(|one| one.call == *call) {
+                    running.write(text);
+                }
+            }
+            EventBody::ToolCompleted(record) => self.end_call(event, record),
+            _ => {}
+        }
+    }
+
+    fn end_call(&mut self, event: &Event, record: &ToolRecord) {
+        let at = self.running.iter().position(|one| one.call == record.call);
+        let started = at.map(|at| self.running.remove(at));
+        let ended = TreeCall::ended_by(started, event, record);
+        push_bounded(&mut self.finished, Some(ended), FINISHED_CALLS);
+        self.calls = self.calls.saturating_add(1);
+        self.usage += record.usage.unwrap_or_else(Usage::none);
+    }
+
+    /// The delegating call tells how it ended, if it does and the run has not said so itself.
+    pub(crate) fn report(&mut self, reported: Option<ReportedEnd>) {
+        if let Some(reported) = reported.filter(|_| !self.has_ended()) {
+            let status = reported.status;
+            self.phase = RunPhase::Ended { status };
+            self.reported = Some(reported);
+        }
+    }
+
+    /// A run that has ended stays ended.
+    fn set_phase(&mut self, phase: RunPhase) {
+        if !self.has_ended() {
+            self.phase = phase;
+        }
+    }
+}
