@@ -32,14 +32,14 @@ pub enum CliCommand {
     Run(LazyArguments<Box<commands::run::Arguments>>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(LazyArguments<commands::demo::Arguments>),
-    /// Stay: go on with what is unfinished, answer OpenAI clients, hear external agents
+    /// Run the server: resume unfinished sessions, OpenAI-compatible API, agent callbacks
     Serve(LazyArguments<commands::serve::Arguments>),
     /// List, show, make, check and try out agents
     #[command(visible_alias = "agent")]
     Agents(LazyArguments<commands::agents::Arguments>),
     /// Let this project's agents, rules, skills and instructions be used
     Trust(LazyArguments<commands::trust::Arguments>),
-    /// What agents ask: list it, answer it, keep rules
+    /// List and answer what agents ask; manage permission rules
     #[command(visible_alias = "permission")]
     Permissions(LazyArguments<commands::permissions::Arguments>),
     /// Say whether an agent may make a call here, and why
@@ -49,27 +49,27 @@ pub enum CliCommand {
     /// List, read, fork, export and delete sessions
     #[command(visible_alias = "session")]
     Sessions(LazyArguments<commands::sessions::Arguments>),
-    /// List runs, say what they did, draw who worked for whom
+    /// List runs, show what they did, draw the trace of a delegation
     Runs(LazyArguments<commands::runs::Arguments>),
     /// Agents and programs in background: list, follow, wait, stop, tell
     #[command(visible_alias = "task")]
     Tasks(LazyArguments<commands::tasks::Arguments>),
-    /// Check that everything is in order
+    /// Diagnose the installation: settings, keys, models, sandbox, database
     Doctor(LazyArguments<commands::doctor::Arguments>),
-    /// Show what is set, where, and what goes before what
+    /// Show settings, where each comes from, and their precedence
     Config(LazyArguments<commands::config::Arguments>),
     /// Find keys and local models, and write a first config.toml
     Init(LazyArguments<commands::init::Arguments>),
     /// Show the models that are known, with prices and abilities
     #[command(visible_alias = "model")]
     Models(LazyArguments<commands::models::Arguments>),
-    /// Set up servers of tools (MCP), try them out, log in to them
+    /// Manage MCP servers: add, test, log in
     Mcp(LazyArguments<commands::mcp::Arguments>),
     /// Store, list and remove keys of providers
     Auth(LazyArguments<commands::auth::Arguments>),
     /// Show who changed sessions, rules, trust, settings, agents and keys
     Audit(LazyArguments<commands::audit::Arguments>),
-    /// Add up tokens and money
+    /// Sum up tokens and cost
     Usage(LazyArguments<commands::usage::Arguments>),
     /// Call a tool of the agent that runs this command; for agents, and for scripts they run
     Call(LazyArguments<commands::call::Arguments>),

@@ -65,7 +65,7 @@ impl Exit {
 }
 
 /// What a program's questions are answered with once it has closed its side.
-pub const NOBODY_LEFT: &str = "standard input is closed, so nobody can be asked";
+pub const NOBODY_LEFT: &str = "standard input is closed, so no user can be asked";
 
 /// Whether a call was refused because it needed permission and there was no one to ask. A denial by a rule or
 /// by the user is an answer.
@@ -177,8 +177,8 @@ mod tests {
             })
         };
         for reason in [
-            "[auto-rejected: nobody can be asked] Write changes files",
-            "[auto-rejected: nobody answered in time]",
+            "[auto-rejected: no user can be asked] Write changes files",
+            "[auto-rejected: no answer in time]",
         ] {
             assert_eq!(
                 denied(RunStatus::Completed, reason),

@@ -63,7 +63,7 @@ fn chosen(
     let base_url = base_url.ok_or_else(|| {
         Problem::new(
             ErrorCode::InvalidConfig,
-            format!("nobody says where {} is", backend.title()),
+            format!("there is no address of {}", backend.title()),
         )
         .fix("write url = \"http://localhost:8888\" below [search], or set SEARXNG_URL")
     })?;
@@ -71,7 +71,7 @@ fn chosen(
     match (backend.is_model(), model.is_empty()) {
         (true, true) => Err(Problem::new(
             ErrorCode::InvalidConfig,
-            format!("nobody says which model of {} searches", backend.title()),
+            format!("no model of {} is named for searching", backend.title()),
         )
         .fix("write model = \"…\" below [search]; a small one is enough")),
         (false, false) => Err(Problem::new(

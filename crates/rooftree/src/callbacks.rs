@@ -217,7 +217,7 @@ impl CallbackSet {
             return;
         };
         let alone: Approver =
-            Arc::new(|_| Box::pin(async { Decision::deny("nobody can be asked") }));
+            Arc::new(|_| Box::pin(async { Decision::deny("no user can be asked") }));
         let Some(approver) = self.approver.clone().or(self.is_alone.then_some(alone)) else {
             return;
         };
@@ -230,7 +230,7 @@ impl CallbackSet {
             let asked = AssertUnwindSafe(async { approver(question).await })
                 .catch_unwind()
                 .await;
-            let decision = asked.unwrap_or_else(|_| Decision::deny("whoever was asked crashed"));
+            let decision = asked.unwrap_or_else(|_| Decision::deny("the callback crashed"));
             let _ = handle
                 .send(
                     &owner(),
@@ -257,12 +257,12 @@ impl CallbackSet {
                 because: Some(why.to_owned()),
             };
             let reply = match answerer {
-                None => declined("nobody answers questions here"),
+                None => declined("no callback answers questions here"),
                 Some(answerer) => {
                     let asked = AssertUnwindSafe(async { answerer(questions).await })
                         .catch_unwind()
                         .await;
-                    asked.unwrap_or_else(|_| declined("whoever was asked crashed"))
+                    asked.unwrap_or_else(|_| declined("the callback crashed"))
                 }
             };
             let _ = handle

@@ -51,7 +51,7 @@ pub async fn answer(
             ErrorCode::InvalidArguments,
             format!("{id} can only be answered once"),
         )
-        .cause("a rule wants somebody to be asked about it every time")
+        .cause("a rule requires that the user is asked about it every time")
         .fix("answer for this call alone")
         .into());
     }
@@ -79,15 +79,18 @@ pub fn signature(who: &Principal) -> String {
 }
 
 fn unknown(id: &str) -> Problem {
-    Problem::new(ErrorCode::TaskNotFound, format!("nobody asks `{id}`"))
-        .fix("rooftree permissions list shows what is asked")
+    Problem::new(
+        ErrorCode::TaskNotFound,
+        format!("no open request matches `{id}`"),
+    )
+    .fix("rooftree permissions list shows what is asked")
 }
 
 fn late(inquiry: &Inquiry, at: Timestamp) -> Problem {
     let cause = match &inquiry.answer {
         Some(answered) => format!("{} was faster", answered.by),
         None if inquiry.until <= at => "its time was up".into(),
-        None => "whoever asked has gone on".into(),
+        None => "the asking agent has gone on".into(),
     };
     Problem::new(
         ErrorCode::InteractionUnavailable,

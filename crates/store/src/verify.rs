@@ -26,7 +26,7 @@ pub const INVARIANTS: &[(&str, &str)] = &[
     ),
     (
         "I7",
-        "a delegated task has exactly one reply in the inbox of whoever asked if it ended, else none",
+        "a delegated task has exactly one reply in the inbox of the asking session if it ended, else none",
     ),
     (
         "I10",

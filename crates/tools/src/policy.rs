@@ -207,7 +207,7 @@ impl PolicyEvaluation<'_> {
             PolicyLayer::Ask => {
                 let RuleMatch { rule, part } = self.facts.denied_by(ask)?;
                 Some(PolicyVerdict::Ask(format!(
-                    "the ask rule `{rule}` wants somebody to be asked about {}",
+                    "the ask rule `{rule}` requires that the user is asked about {}",
                     what(part)
                 )))
             }

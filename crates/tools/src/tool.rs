@@ -202,7 +202,7 @@ pub fn no_inquirer() -> Inquirer {
     Arc::new(|_| {
         Box::pin(async {
             QuestionReply::Declined {
-                because: Some("nobody can be asked".into()),
+                because: Some("no user can be asked".into()),
             }
         })
     })

@@ -18,5 +18,5 @@ pub(super) fn failed(message: impl Into<String>) -> Problem {
 pub(super) fn keeps_changing(path: &Path) -> Problem {
     failed(format!("apply the changes to {}", path.display()))
         .cause("the file is being changed by someone else at the same time")
-        .fix("apply again when nobody writes to it")
+        .fix("apply again when no process writes to it")
 }

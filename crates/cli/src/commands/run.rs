@@ -360,7 +360,7 @@ pub fn permission_mode(text: &str) -> Result<PermissionMode, String> {
 fn some_time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time.is_zero() {
-        Err("it cannot be no time at all; leave it out for no limit".into())
+        Err("the timeout must be greater than zero; omit it for no limit".into())
     } else {
         Ok(time)
     }

@@ -295,7 +295,7 @@ fn unreachable(definitions: &Definitions) -> Option<String> {
     let exposed: Vec<String> = exposed.collect();
     (!exposed.is_empty()).then(|| {
         format!(
-            "nobody can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN",
+            "no client can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN",
             exposed.join(", ")
         )
     })

@@ -166,7 +166,7 @@ fn decided(past: &PastCall) -> String {
             let first = words.lines().next().unwrap_or_default();
             match record.outcome {
                 Outcome::Denied => format!("not made: {first}"),
-                _ => format!("not made, and nobody decided about it: {first}"),
+                _ => format!("not made, and not decided about: {first}"),
             }
         }
         (None, None) => "not decided yet".into(),
@@ -212,7 +212,7 @@ fn people(past: &PastCall) -> Vec<String> {
                     lines.push(format!("that made the rule {rule}"));
                 }
             }
-            None => lines.push("nobody has answered".into()),
+            None => lines.push("no answer yet".into()),
         }
     }
     lines

@@ -89,13 +89,15 @@ impl KnownTools {
                 .fix("set its `enabled` to true");
         }
         if self.unseen.contains(server) {
-            return not_found(format!("nobody knows yet whether there is a tool `{name}`"))
-                .cause(format!(
-                    "the MCP server `{server}` was never reached from here"
-                ))
-                .fix(format!(
-                    "rooftree mcp test {server} starts it and remembers its tools"
-                ));
+            return not_found(format!(
+                "it is not known yet whether there is a tool `{name}`"
+            ))
+            .cause(format!(
+                "the MCP server `{server}` was never reached from here"
+            ))
+            .fix(format!(
+                "rooftree mcp test {server} starts it and remembers its tools"
+            ));
         }
         not_found(format!(
             "the MCP server `{server}` had no tool `{name}` when it was last seen"

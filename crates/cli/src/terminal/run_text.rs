@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn the_mark_for_the_model_is_not_shown_to_people() {
         assert_eq!(
-            without_mark("[auto-rejected: nobody can be asked] Write asks"),
+            without_mark("[auto-rejected: no user can be asked] Write asks"),
             "Write asks"
         );
         assert_eq!(without_mark("[rejected by user]"), "[rejected by user]");

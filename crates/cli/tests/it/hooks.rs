@@ -257,7 +257,7 @@ fn a_hook_can_be_tried_out_without_a_model() {
         "{out}"
     );
     let (code, _, err) = rooftree(&desk, &["hooks", "test", "FileChanged"]);
-    assert!(code == 2 && err.contains("nobody watches files"), "{err}");
+    assert!(code == 2 && err.contains("files are not watched"), "{err}");
     let (code, _, err) = rooftree(&desk, &["hooks", "test", "PreToolUse", "--input", "{"]);
     assert!(code == 2 && err.contains("not JSON"), "{err}");
     in_home(&desk, "hooks.json", &file("Stop", "/no/such/program"));

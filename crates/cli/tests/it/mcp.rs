@@ -174,7 +174,7 @@ fn a_run_uses_tools_of_servers_that_were_typed_and_asks_about_them() {
         "{said}"
     );
     let denied = desk.run(&["--mcp-config", &config, "go"]);
-    assert!(denied.out.contains("nobody can be asked"), "{denied:?}");
+    assert!(denied.out.contains("no user can be asked"), "{denied:?}");
     let refused = desk.run(&[
         "--mcp-config",
         &config,

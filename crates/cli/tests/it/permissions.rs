@@ -80,7 +80,7 @@ fn a_question_is_listed_and_answered_from_another_terminal_while_the_run_goes_on
         "{said:?}"
     );
     assert!(
-        said.err.contains(": Write(new.txt)") && !said.err.contains("nobody is at work"),
+        said.err.contains(": Write(new.txt)") && !said.err.contains("no process is at work"),
         "{said:?}"
     );
     assert_eq!(
@@ -138,7 +138,7 @@ fn an_answer_waits_for_a_run_that_was_killed_and_the_call_goes_on() {
         asked["session"].as_str().unwrap(),
     );
     let list = desk.house.rooftree(&["permissions", "list"]);
-    assert!(list.out.contains("! nobody at work"), "{list:?}");
+    assert!(list.out.contains("! no process at work"), "{list:?}");
     assert!(list.err.contains("rooftree run -s "), "{list:?}");
     let said = desk.house.rooftree(&["permissions", "allow", id]);
     assert!(
@@ -208,7 +208,7 @@ fn a_line_can_be_bound_to_what_was_shown_and_a_wrong_one_ends_nothing() {
         run.until("notice")["data"]["message"]
             .as_str()
             .unwrap()
-            .contains("nobody asks")
+            .contains("no open request matches")
     );
     run.say(
         &json!({ "type": "permission", "id": id, "decision": "allow", "digest": digest })

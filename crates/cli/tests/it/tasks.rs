@@ -251,7 +251,10 @@ fn what_a_program_wrote_is_read_after_its_owner_was_killed() {
     watched.done();
     let end = finished(follower.child);
     assert!(
-        end.code == 0 && end.err.contains("is gone with whoever had started it"),
+        end.code == 0
+            && end
+                .err
+                .contains("is gone with the process that had started it"),
         "{}",
         end.err
     );
@@ -298,7 +301,7 @@ fn whoever_tells_a_task_something_that_nobody_can_read_is_told_so() {
         .rooftree(&["tasks", "send", &task, "that", "is", "enough"])
         .ended(8);
     assert!(
-        said.contains("nobody is at work on") && said.contains("is kept"),
+        said.contains("no process is at work on") && said.contains("is kept"),
         "{said}"
     );
     assert!(said.contains("rooftree run -s"), "{said}");

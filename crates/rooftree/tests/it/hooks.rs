@@ -92,7 +92,7 @@ async fn a_hook_that_asks_turns_a_yes_into_a_question() {
     };
     let (outcome, is_there) = done(asking()).await;
     assert!(
-        !is_there && outcome.text.contains("nobody can be asked"),
+        !is_there && outcome.text.contains("no user can be asked"),
         "{}",
         outcome.text
     );

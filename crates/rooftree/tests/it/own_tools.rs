@@ -148,7 +148,7 @@ async fn a_tool_that_changes_something_is_asked_about() {
         .await
         .unwrap();
     assert!(
-        outcome.text.contains("nobody can be asked"),
+        outcome.text.contains("no user can be asked"),
         "{}",
         outcome.text
     );

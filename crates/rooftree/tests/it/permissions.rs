@@ -22,7 +22,7 @@ async fn what_would_have_to_be_asked_is_refused_if_nobody_answers() {
         .await
         .unwrap();
     assert!(
-        outcome.text.contains("nobody can be asked"),
+        outcome.text.contains("no user can be asked"),
         "{}",
         outcome.text
     );
@@ -200,6 +200,6 @@ async fn whoever_only_answers_questions_permits_nothing() {
     let query = scripted("Write", entries())
         .cwd(place.path())
         .answer(|_| async move { rooftree::protocol::QuestionReply::Declined { because: None } });
-    assert!(query.await.unwrap().text.contains("nobody can be asked"));
+    assert!(query.await.unwrap().text.contains("no user can be asked"));
     assert!(!place.path().join("note.txt").exists());
 }

@@ -38,7 +38,7 @@ async fn a_rule_that_asks_goes_before_a_mode_that_allows() {
         .permission_mode(rooftree::PermissionMode::Auto)
         .await
         .unwrap();
-    assert_eq!(answer.denials.len(), 1, "nobody can be asked: {answer}");
+    assert_eq!(answer.denials.len(), 1, "no user can be asked: {answer}");
     assert!(!place.path().join("x").exists());
     let wrong = scripted("Go", [say("x")]).ask("Bash(").await.unwrap_err();
     assert_ne!(wrong.code(), ErrorCode::Internal);

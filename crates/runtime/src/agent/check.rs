@@ -131,7 +131,7 @@ fn judged(agent: &AgentActor, checked: CheckedCall, answer: HookAnswer) -> Check
                 .map_or_else(String::new, |why| format!(": {why}"));
             CheckedCall::Ask(
                 one,
-                format!("a hook wants somebody to be asked about it{why}"),
+                format!("a hook requires that the user is asked about it{why}"),
             )
         }
         (hooks::HookVerdict::Allow, CheckedCall::Ask(mut one, reason))

@@ -269,7 +269,7 @@ impl NestedPermissions {
 async fn take_back(agent: &mut AgentActor, asked: PendingNestedCall) -> Result<(), Error> {
     permission::withdraw(agent, &asked.question).await?;
     let one = asked.ready.one;
-    let record = cancelled(&one.call, "[cancelled] whoever made it has ended");
+    let record = cancelled(&one.call, "[cancelled] the command that made it has ended");
     agent.note(EventBody::ToolCompleted(ToolRecord {
         inside: one.inside,
         input: Some(one.input),

@@ -105,7 +105,7 @@ pub(super) async fn put(
         if before.is_some() {
             resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
         }
-        let words = format!("[auto-rejected: nobody can be asked] {reason}");
+        let words = format!("[auto-rejected: no user can be asked] {reason}");
         return Ok(AskOutcome::Settled(PermissionOutcome::No(words)));
     }
     let context = context(agent, one, CancellationToken::new(), PostTurn::default());
@@ -196,7 +196,7 @@ pub(super) async fn conclude(
         InquiryOutcome::Nothing => {
             resolve(agent, id, no, "expired", Vec::new()).await?;
             Ok(PermissionOutcome::No(
-                "[auto-rejected: nobody answered in time]".into(),
+                "[auto-rejected: no answer in time]".into(),
             ))
         }
         // The question stands: the process that resumes the run waits for the same answer.

@@ -61,7 +61,7 @@ impl ToolQuestionQueue {
             });
             Box::pin(async move {
                 let declined = || QuestionReply::Declined {
-                    because: Some("nobody can be asked".into()),
+                    because: Some("no user can be asked".into()),
                 };
                 if sent.is_err() {
                     return declined();
@@ -111,7 +111,7 @@ pub(super) async fn put(
         return Ok(());
     }
     if asked.is_none() && !inquire::is_possible(agent) {
-        let because = Some("nobody can be asked: this is not an interactive run".into());
+        let because = Some("no user can be asked: this is not an interactive run".into());
         let _ = told.send(QuestionReply::Declined { because });
         return Ok(());
     }
@@ -160,7 +160,7 @@ pub(super) async fn look(
                     (QuestionReply::Declined { because: None }, answered.by)
                 }
             },
-            None if is_late => (declined("nobody answered in time"), "expired".into()),
+            None if is_late => (declined("no answer in time"), "expired".into()),
             None => {
                 open_questions.push(one);
                 continue;

@@ -77,7 +77,7 @@ async fn looser(
         match spawn_streamed(spawn.clone()).await {
             Err(Error::Unconfined { .. }) => spawn.sandbox = None,
             Ok(program) => {
-                words = format!("hooks reach nobody here: {reason}");
+                words = format!("hooks have no network here: {reason}");
                 return Ok((program, run_context.is_first().then_some(words)));
             }
             Err(error) => return Err(failed(error)),

@@ -345,7 +345,7 @@ mod tests {
             (
                 "FileChanged",
                 json!({"command": "x"}),
-                "never asked here: nobody watches files",
+                "never asked here: files are not watched",
             ),
             (
                 "PreTool",

@@ -84,7 +84,7 @@ const ABSENT: [(&str, &str); 10] = [
     ("ConfigChange", "settings are read once"),
     ("CwdChanged", "a session keeps its directory"),
     ("DirectoryAdded", "a session keeps its directory"),
-    ("FileChanged", "nobody watches files"),
+    ("FileChanged", "files are not watched"),
     (
         "WorktreeCreate",
         "working copies are made by the runtime itself",

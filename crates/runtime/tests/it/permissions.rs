@@ -117,7 +117,7 @@ async fn a_question_nobody_answers_expires_as_a_no() {
         runtime
             .transcript(&session)
             .await
-            .contains("denied: [auto-rejected: nobody answered in time]")
+            .contains("denied: [auto-rejected: no answer in time]")
     );
 }
 

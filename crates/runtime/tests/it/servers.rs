@@ -326,7 +326,7 @@ async fn what_a_server_does_is_asked_about_and_denied_where_nobody_can_answer() 
     let session = runtime.post("go").await;
     let text = runtime.wait_for_run(&session).await.text;
     assert!(
-        text.contains("nobody can be asked") && text.contains("acts on something elsewhere"),
+        text.contains("no user can be asked") && text.contains("acts on something elsewhere"),
         "{text}"
     );
     runtime.close().await;
@@ -356,7 +356,7 @@ async fn what_is_read_from_a_server_is_judged_as_its_tools_are_and_comes_from_ou
     };
     for (policy, words, is_read) in [
         (bypassing, "deny rule", false),
-        (auto, "nobody can be asked", false),
+        (auto, "no user can be asked", false),
         (allowing, "what note:///first says", true),
     ] {
         let read = call("ReadMcpResource", json!({"uri": "note:///first"}));

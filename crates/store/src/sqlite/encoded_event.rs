@@ -31,7 +31,7 @@ impl EncodedEvent {
             .map_err(|error| Error::Failed(format!("spell {name}: {error}")))?;
         if inner(&body, name).is_none() {
             return Err(Error::Failed(format!(
-                "{name} is spelled in a way nobody can read"
+                "{name} is serialized in a way that cannot be read"
             )));
         }
         Ok(Self {

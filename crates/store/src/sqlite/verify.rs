@@ -161,7 +161,7 @@ fn tasks(connection: &Connection, report: &mut VerifyReport) -> Result<(), Error
         report.violated(
             "I7",
             task,
-            format!("{state}, and whoever asked has {replies} replies"),
+            format!("{state}, and the asking session has {replies} replies"),
         );
     }
     Ok(())

@@ -151,7 +151,12 @@ async fn looser(request: &mut SpawnRequest, reason: &str) -> Result<(Process, St
         );
         match shell(request).await {
             Err(Error::Unconfined { .. }) => request.sandbox = None,
-            started => return Ok((started?, format!("[commands reach nobody here: {reason}]"))),
+            started => {
+                return Ok((
+                    started?,
+                    format!("[commands have no network here: {reason}]"),
+                ));
+            }
         }
     }
     Ok((

@@ -368,7 +368,7 @@ impl Drop for CancelOnDrop<'_> {
         };
         let peer = self.peer.clone();
         let given_up =
-            CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
+            CancelledNotificationParam::new(Some(id), Some("the request was abandoned".to_owned()));
         runtime.spawn(async move { drop(peer.notify_cancelled(given_up).await) });
     }
 }

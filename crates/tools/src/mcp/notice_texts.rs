@@ -32,7 +32,7 @@ impl Notice {
     /// A program that may reach some hosts only and, unconfined, reaches all.
     pub(super) fn unlimited(server: &str) -> Self {
         let message = format!(
-            "MCP server `{server}` reaches everybody: its `network` holds only where it is confined"
+            "MCP server `{server}` has full network access: its `network` holds only where it is confined"
         );
         let hint = "remove \"sandbox\": \"off\", or its \"network\"";
         Self {
@@ -44,7 +44,7 @@ impl Notice {
 
     /// A program that may reach some hosts and, where these cannot be told apart, reaches none.
     pub(super) fn reaches_nobody(server: &str, reason: &str) -> Self {
-        let message = format!("MCP server `{server}` reaches nobody here: {reason}");
+        let message = format!("MCP server `{server}` has no network here: {reason}");
         let hint = "install bubblewrap (bwrap), see rooftree doctor";
         Self {
             code: "mcp_unconfined",

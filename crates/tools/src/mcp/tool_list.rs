@@ -39,7 +39,7 @@ pub(super) fn server_tools(
     let mut notices = Vec::new();
     if listed.has_more {
         let words = format!(
-            "it has more tools than anybody can choose from; only the first {MOST_TOOLS} are looked at"
+            "it has too many tools to choose from; only the first {MOST_TOOLS} are looked at"
         );
         notices.push(Notice::left_out(name, &words));
     }

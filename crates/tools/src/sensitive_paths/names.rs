@@ -97,7 +97,7 @@ pub(crate) const OBEYED: &[SensitivePath] = &[
     asked(".local/bin", PATHS),
     walled(
         ".envrc",
-        "shells obey: it runs when somebody enters the directory",
+        "shells obey: it runs when a user enters the directory",
     ),
     asked(".direnvrc", SHELLS),
     asked(".config/direnv", SHELLS),

@@ -57,7 +57,7 @@ fn packing(response: &Response) -> Result<ContentEncoding, WebError> {
         "" | "identity" => Ok(ContentEncoding::None),
         "gzip" | "x-gzip" => Ok(ContentEncoding::Gzip),
         other => Err(WebError::failed(format!(
-            "The answer is packed with `{}`, which nobody asked for.",
+            "The answer is packed with `{}`, which was not requested.",
             other.chars().take(20).collect::<String>()
         ))),
     }

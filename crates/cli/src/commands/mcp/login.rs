@@ -36,7 +36,7 @@ pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result
         Ok(done) => done.map_err(|error| unusable(name, &error))?,
         Err(_) => {
             return Err(
-                Problem::new(ErrorCode::InteractionUnavailable, "nobody has logged in")
+                Problem::new(ErrorCode::InteractionUnavailable, "no login took place")
                     .cause("the page was not visited within 10 minutes")
                     .fix(format!("rooftree mcp login {name}")),
             );

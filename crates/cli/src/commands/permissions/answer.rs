@@ -198,7 +198,7 @@ async fn print_delivery(
         output::print_note(
             environment,
             &format!(
-                "nobody is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"
+                "no process is at work on it now; the answer is kept, and it goes on with: rooftree run -s {root}"
             ),
         );
     }

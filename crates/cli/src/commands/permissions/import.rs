@@ -91,7 +91,7 @@ async fn is_wanted(
         say(environment, lines, colours);
         return Err(Problem::new(
             ErrorCode::InteractionUnavailable,
-            "nobody can be asked whether to save these rules",
+            "no user can be asked whether to save these rules",
         )
         .fix("look at them, and add --yes"));
     }

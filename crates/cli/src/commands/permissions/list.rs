@@ -257,9 +257,9 @@ fn table(rows: &[Row]) -> TextTable {
 fn state(row: &Row) -> String {
     match (row.state, row.is_awaited) {
         (State::Pending, true) => "◌ waits".into(),
-        (State::Pending, false) => "! nobody at work".into(),
+        (State::Pending, false) => "! no process at work".into(),
         (State::Answered, _) => {
-            format!("✓ answered by {}", row.by.as_deref().unwrap_or("somebody"))
+            format!("✓ answered by {}", row.by.as_deref().unwrap_or("a user"))
         }
         (State::Expired, _) => "✗ too late".into(),
     }
@@ -271,7 +271,7 @@ fn standing(row: &Row) -> String {
     let (asked, session) = (ago(now, row.asked_at), short(&row.root));
     let how = match row.state {
         State::Pending => format!("no answer yet, {} left", in_words(row.until.since(now))),
-        State::Answered => format!("answered by {}", row.by.as_deref().unwrap_or("somebody")),
+        State::Answered => format!("answered by {}", row.by.as_deref().unwrap_or("a user")),
         State::Expired => "too late for an answer".into(),
     };
     format!("asked {asked} in session {session}; {how}")
@@ -293,7 +293,7 @@ fn what_to_do(rows: &[Row]) -> String {
     };
     if let Some(left) = pending.iter().find(|row| !row.is_awaited) {
         text += &format!(
-            "\nnobody is at work on {0}: once it is answered, rooftree run -s {0} goes on",
+            "\nno process is at work on {0}: once it is answered, rooftree run -s {0} goes on",
             short(&left.root)
         );
     }

@@ -64,7 +64,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         environment,
         &match status {
             RunState::Running => format!("{run} is told to stop"),
-            _ => format!("nobody works on {run}; it stops as soon as session {session} goes on"),
+            _ => {
+                format!("no process works on {run}; it stops as soon as session {session} goes on")
+            }
         },
     );
     Ok(Exit::DONE)

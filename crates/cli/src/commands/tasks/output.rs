@@ -78,7 +78,7 @@ pub async fn follow(
         } else if gone_since.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS {
             output::print(printer.end())?;
             let words = format!(
-                "{} is gone with whoever had started it; this is what was kept",
+                "{} is gone with the process that had started it; this is what was kept",
                 task.id
             );
             output::print_note(environment, &words);

@@ -58,7 +58,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     if is_unread(&queries, &task, &session, &id).await? {
         // A process that releases a session checks its inbox once more; this message came after that check.
-        let words = format!("nobody is at work on {} any more", task.id);
+        let words = format!("no process is at work on {} any more", task.id);
         return Err(Problem::new(ErrorCode::TaskNotFound, words)
             .cause("what you said is kept, and read when its session goes on")
             .fix(how_to_continue(&session)));

@@ -90,7 +90,7 @@ impl PermissionPrompt {
     /// The line that is left of the prompt when another client or its timeout has settled it.
     pub fn settled(&self, by: &str) -> StyledLine {
         let said = match by {
-            "expired" => "nobody answered in time".to_owned(),
+            "expired" => "no answer in time".to_owned(),
             "cancelled" => "not needed any more".to_owned(),
             by => format!("answered by {by} elsewhere"),
         };

@@ -154,7 +154,7 @@ fn without_a_token_nobody_is_reached_and_that_is_said() {
     let done = finished(server);
     assert!(
         done.err
-            .contains("nobody can ask writer here without a token"),
+            .contains("no client can ask writer here without a token"),
         "{done:?}"
     );
 }

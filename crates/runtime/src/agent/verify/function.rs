@@ -39,7 +39,7 @@ pub(super) async fn call(
             said = &mut calling => return Ok(match said {
                 Ok(Ok(())) => VerifierOutcome::said(true, ""),
                 Ok(Err(words)) => VerifierOutcome::said(false, words),
-                Err(_) => VerifierOutcome::said(false, "whoever checks it crashed"),
+                Err(_) => VerifierOutcome::said(false, "the verifier crashed"),
             }),
         };
         if let Some(end) = agent.apply_interruption(came)? {

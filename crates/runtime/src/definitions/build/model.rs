@@ -136,7 +136,7 @@ impl DefinitionBuilder<'_> {
                     "W0108",
                     Some(at),
                     what,
-                    &format!("the one of whoever asks is used; {help}"),
+                    &format!("the one of the asking agent is used; {help}"),
                 );
             }
             Err(problem) => {
@@ -167,7 +167,7 @@ impl DefinitionBuilder<'_> {
             "W0118",
             Some(at),
             what,
-            "without one the model of whoever asks is used",
+            "without one the model of the asking agent is used",
         );
     }
 }

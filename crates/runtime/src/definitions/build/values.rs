@@ -108,7 +108,7 @@ impl DefinitionBuilder<'_> {
             "bypass" | "bypasspermissions" | "yolo" => PermissionMode::Bypass,
             "dontask" => {
                 let what = self.placed("`dontAsk` is taken as `ask`".into());
-                let help = "whoever would be asked decides; where nobody can be, it is refused";
+                let help = "the user decides; where no user can be asked, it is refused";
                 self.complaints
                     .warning("W0117", Some(entry.node.at), what, help);
                 PermissionMode::Ask

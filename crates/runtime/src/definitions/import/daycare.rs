@@ -293,7 +293,7 @@ fn task(path: &Path, called: &str, remembers: bool) -> FileDrafts {
             ),
             "enabled" => {
                 if entry.node.flag() == Some(false) {
-                    left_out(&mut complaints, entry, "nobody runs the agent but you");
+                    left_out(&mut complaints, entry, "only you run the agent");
                 }
             }
             _ => left_out(&mut complaints, entry, "there is nothing like it"),

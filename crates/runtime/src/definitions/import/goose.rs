@@ -158,7 +158,7 @@ impl RecipeImport<'_> {
             }
         }
         if filled.contains("{%") || filled.contains("{{") {
-            let what = format!("`{}` has places that nobody fills in", entry.key);
+            let what = format!("`{}` has places that are not filled in", entry.key);
             let help = "they stay as they are; say their values when you talk to the agent, or write them in";
             self.complaints.warning("W0120", Some(entry.at), what, help);
         }
@@ -301,7 +301,7 @@ impl RecipeImport<'_> {
             "W0120",
             Some(entry.at),
             what,
-            "nobody checks that the answer matches",
+            "it is not checked that the answer matches",
         );
     }
 

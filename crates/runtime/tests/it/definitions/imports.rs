@@ -141,7 +141,7 @@ fn a_recipe_of_goose_is_taken_over_field_by_field() {
         assert!(said.contains(left_out), "{left_out}:\n{said}");
     }
     assert!(
-        said.contains("`instructions` has places that nobody fills in"),
+        said.contains("`instructions` has places that are not filled in"),
         "{said}"
     );
     let errors: Vec<_> = loaded

@@ -105,7 +105,7 @@ async fn rules_and_modes_hold_for_commands_as_for_the_model() {
     assert!(
         lines(asking, "clerk")
             .await
-            .starts_with("Denied: [auto-rejected: nobody can be asked]")
+            .starts_with("Denied: [auto-rejected: no user can be asked]")
     );
 }
 

@@ -88,7 +88,7 @@ async fn a_hook_answers_or_declines_and_a_projects_hook_only_declines() {
     );
     let (text, _) = said(vec![asked_about(HookPoint::Elicitation, "others", &answer)]).await;
     assert!(
-        text.contains("nobody can be asked"),
+        text.contains("no user can be asked"),
         "it is for another server: {text}"
     );
     assert_eq!(
@@ -105,13 +105,13 @@ async fn a_hook_answers_or_declines_and_a_projects_hook_only_declines() {
     theirs.level = DefinitionLevel::Project;
     let (text, told) = said(vec![theirs]).await;
     assert!(
-        text.contains("nobody can be asked") && told.contains("it is the project's"),
+        text.contains("no user can be asked") && told.contains("it is the project's"),
         "{text}: {told}"
     );
     // One that fails leaves it to people.
     let (text, told) = said(vec![asked(HookPoint::Elicitation, "kill -9 $$")]).await;
     assert!(
-        text.contains("nobody can be asked") && told.contains("it crashed"),
+        text.contains("no user can be asked") && told.contains("it crashed"),
         "{text}: {told}"
     );
 }

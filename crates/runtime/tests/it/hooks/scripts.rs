@@ -267,7 +267,7 @@ async fn a_tool_changes_what_a_hook_runs_only_if_somebody_says_so() {
     assert_eq!(fs::read_to_string(&script).unwrap(), GOOD, "{story}");
     assert!(
         story.contains("Write denied") && other.exists(),
-        "nobody can be asked: {story}"
+        "no user can be asked: {story}"
     );
     assert!(
         story.contains("Bash done"),

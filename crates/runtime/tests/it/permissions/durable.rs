@@ -252,7 +252,7 @@ async fn a_question_is_as_old_after_a_restart_as_it_was_before() {
         runtime
             .transcript(&session)
             .await
-            .contains("nobody answered in time")
+            .contains("no answer in time")
     );
 }
 

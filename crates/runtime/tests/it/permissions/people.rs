@@ -131,7 +131,7 @@ async fn where_nobody_can_be_asked_the_question_is_declined() {
     let end = runtime.wait_for_run(&session).await;
     assert!(
         end.text
-            .starts_with("The user gave no answer (nobody can be asked"),
+            .starts_with("The user gave no answer (no user can be asked"),
         "{}",
         end.text
     );

@@ -43,7 +43,7 @@ pub(super) fn check(
         report.violated(
             "I3",
             session.id.as_str(),
-            "something is left to do and a restart would not look",
+            "unfinished session is missing from the restart index",
         );
     }
     Ok(total)

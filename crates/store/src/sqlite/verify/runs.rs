@@ -142,7 +142,7 @@ impl RunPairing {
             None => {
                 return Some((
                     "I6",
-                    format!("answers {call}, which nobody asked for in this run"),
+                    format!("answers {call}, which was not asked for in this run"),
                 ));
             }
         }
