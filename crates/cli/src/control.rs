@@ -80,17 +80,28 @@ impl Environment {
         subject: impl ToString,
         work: impl Future<Output = Result<T, Problem>>,
     ) -> Result<T, Problem> {
-        let subject = subject.to_string();
-        match self.control() {
+        let change = AuditedFileChange {
+            action,
+            subject: subject.to_string(),
+        };
+        let begun = match self.control() {
             Ok(handle) => {
-                let change = AuditedFileChange { action, subject };
-                handle.change_files(&owner(), change, work).await
+                let intent = handle.begin_file_change(&owner(), &change).await;
+                intent.map(|intent| (handle, intent))
+            }
+            Err(problem) => Err(problem),
+        };
+        let done = work.await;
+        match begun {
+            Ok((handle, intent)) => {
+                let problem = done.as_ref().err();
+                handle.end_file_change(intent, problem).await;
             }
             Err(problem) => {
                 let words = format!("this change is not in the audit log: {}", problem.message);
                 output::print_note(self, &words);
-                work.await
             }
         }
+        done
     }
 }

@@ -60,6 +60,9 @@ pub enum Command {
     Clear {
         /// Which one.
         session: SessionId,
+        /// Refuse it if another process works on the session; without this its run is stopped.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unless_busy: bool,
     },
     /// Open a session without posting to it.
     Open(NewSession),

@@ -22,7 +22,7 @@ use rooftree_protocol::{
 use rooftree_store::{AuditEntry, Owner, Store};
 
 pub use self::{
-    files::AuditedFileChange,
+    files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
 };
 use crate::{
@@ -71,7 +71,7 @@ impl Handle {
 
     /// Carries out a command. Events tell what comes of it.
     ///
-    /// Invariant: every change that a client makes goes through here. It names its principal on the event it leads to,
+    /// Invariant: every change of stored rows and journals that a client wants goes through here. It names its principal on the event it leads to,
     /// or in an entry of the audit log that is written in the same transaction.
     pub async fn send(&self, who: &Principal, command: Command) -> Result<CommandReply, Error> {
         if let Some(agents) = &self.agents
@@ -99,7 +99,10 @@ impl Handle {
             Command::Open(new) => self.open(who, new).await,
             Command::Resume { session } => self.resume(who, &session).await,
             Command::Cancel { session, run } => self.cancel(who, &session, run).await,
-            Command::Clear { session } => self.clear(who, &session).await,
+            Command::Clear {
+                session,
+                unless_busy,
+            } => self.clear(who, &session, unless_busy).await,
             Command::Rename { session, name } => self.rename(who, &session, name).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
             Command::Delete { session } => self.delete(who, &session).await,
@@ -169,12 +172,18 @@ impl Handle {
         Some(Box::new(AuditEntry::done(who, self.now(), action, subject)))
     }
 
-    /// A session of this principal's tenant that is not deleted.
-    async fn session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
+    /// A session of this principal's tenant, deleted ones included.
+    async fn owned_session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
         let found = self.store.session(id).await?;
         let found = found
             .filter(|found| found.account.tenant == who.tenant)
             .ok_or_else(|| rooftree_store::Error::NoSession(id.clone()))?;
+        Ok(found)
+    }
+
+    /// The same, which must not be deleted.
+    async fn session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
+        let found = self.owned_session(who, id).await?;
         if found.deleted_at.is_some() {
             return Err(Problem::new(
                 ErrorCode::SessionNotFound,

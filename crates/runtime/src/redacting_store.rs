@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    BlobId, Command, Event, Lane, Session, SessionId, Timestamp, text_visitor,
+    BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
@@ -37,6 +37,7 @@ impl RedactingStore {
 
     fn post_cleaned(&self, mut post: InboxPost) -> InboxPost {
         self.secrets.clean_message(&mut post.message);
+        self.sender_cleaned(&mut post.message.who);
         post
     }
 
@@ -47,13 +48,22 @@ impl RedactingStore {
         task
     }
 
+    fn sender_cleaned(&self, who: &mut Option<Box<Principal>>) {
+        if let Some(who) = who {
+            self.secrets.clean_principal(who);
+        }
+    }
+
     fn rule_cleaned(&self, mut rule: RuleRow) -> RuleRow {
         self.text(&mut rule.rule);
+        self.text(&mut rule.by);
         rule
     }
 
     fn answer_cleaned(&self, mut answered: InquiryAnswer) -> InquiryAnswer {
         text_visitor::response(&mut answered.response, &|text| self.secrets.clean(text));
+        self.text(&mut answered.by);
+        self.sender_cleaned(&mut answered.who);
         answered
     }
 
@@ -75,6 +85,7 @@ impl RedactingStore {
     }
 
     fn audit_cleaned(&self, mut entry: AuditEntry) -> AuditEntry {
+        self.secrets.clean_principal(&mut entry.who);
         self.text(&mut entry.subject);
         text_visitor::map(&mut entry.detail, &|text| self.secrets.clean(text));
         entry
@@ -82,10 +93,10 @@ impl RedactingStore {
 
     /// Blobs stay as they are: `events` name them by what is in them, so they were cleaned before.
     fn batch_cleaned(&self, mut batch: AppendBatch) -> AppendBatch {
-        batch
-            .events
-            .iter_mut()
-            .for_each(|event| self.secrets.clean_event(&mut event.body));
+        batch.events.iter_mut().for_each(|event| {
+            self.secrets.clean_event(&mut event.body);
+            self.sender_cleaned(&mut event.who);
+        });
         text_visitor::optional(&mut batch.snippet, &|text| self.secrets.clean(text));
         AppendBatch {
             posts: batch
@@ -217,6 +228,8 @@ impl InboxStore for RedactingStore {
             }
             _ => {}
         }
+        self.sender_cleaned(&mut row.who);
+        row.audit = row.audit.map(|entry| Box::new(self.audit_cleaned(*entry)));
         self.store.put_command(session, row)
     }
 

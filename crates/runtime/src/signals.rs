@@ -36,11 +36,20 @@ impl AgentSignal {
         let session = session.clone();
         let (command, who) = match self {
             Self::Cancel(run, who) => (Command::Cancel { session, run }, who),
-            Self::Clear(who) => (Command::Clear { session }, who),
+            Self::Clear(who) => (
+                Command::Clear {
+                    session,
+                    unless_busy: false,
+                },
+                who,
+            ),
             Self::StopProcess(process) => (Command::StopProcess { session, process }, None),
             Self::Mail | Self::Broken(_) => return None,
         };
-        Some(CommandRow { command, who, at })
+        Some(CommandRow {
+            who,
+            ..CommandRow::new(command, at)
+        })
     }
 
     /// The signal for a command that was left in the store.

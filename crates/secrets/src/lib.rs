@@ -29,7 +29,7 @@ mod url_credentials;
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use rooftree_process::looks_secret;
-use rooftree_protocol::{EventBody, Message, Problem, text_visitor};
+use rooftree_protocol::{EventBody, Message, Principal, Problem, text_visitor};
 use rooftree_stdx::failpoint;
 
 pub use self::stream_redactor::StreamRedactor;
@@ -145,6 +145,12 @@ impl SecretRedactor {
     /// Takes the secrets out of everything a message says.
     pub fn clean_message(&self, message: &mut Message) {
         text_visitor::message(message, &|text| self.clean(text));
+    }
+
+    /// Takes the secrets out of the names of a principal: a client chooses them.
+    pub fn clean_principal(&self, who: &mut Principal) {
+        text_visitor::text(&mut who.person, &|text| self.clean(text));
+        text_visitor::optional(&mut who.on_behalf_of, &|text| self.clean(text));
     }
 
     /// Takes the secrets out of what is said about a failure.

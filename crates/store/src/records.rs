@@ -191,6 +191,8 @@ pub struct CommandRow {
     pub command: Command,
     /// Who wants it; none if an agent does.
     pub who: Option<Box<Principal>>,
+    /// The entry of the audit log that is written with it.
+    pub audit: Option<Box<AuditEntry>>,
     /// Since when.
     pub at: Timestamp,
 }
@@ -198,8 +200,13 @@ pub struct CommandRow {
 impl CommandRow {
     /// A command that no person sent.
     pub fn new(command: Command, at: Timestamp) -> Self {
-        let who = None;
-        Self { command, who, at }
+        let (who, audit) = (None, None);
+        Self {
+            command,
+            who,
+            audit,
+            at,
+        }
     }
 }
 

@@ -29,7 +29,6 @@ const EDGES: &[(&str, &[&str])] = &[
             "providers",
             "tools",
             "store",
-            "view",
         ],
     ),
     ("view", &["protocol"]),

@@ -72,7 +72,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let name = &arguments.name;
             environment.change_files("mcp.accept", name, work).await
         }
-        Action::Login(arguments) => login::execute(&arguments, environment).await,
+        Action::Login(arguments) => {
+            let work = login::execute(&arguments, environment);
+            let name = &arguments.name;
+            environment.change_files("mcp.login", name, work).await
+        }
     }
 }
 

@@ -97,16 +97,29 @@ pub(super) struct AgentInbox {
     pub(super) prefetched: InboxPrefetch,
     /// Whether the boundary lane may hold something that was not taken in.
     pub(super) has_boundary_mail: bool,
-    pub(super) clear_requested: bool,
-    /// The person whose command ends the run or clears the session.
-    pub(super) sender: Sender,
+    /// A request to clear the session, and who sent it.
+    pub(super) clear: Option<Sender>,
+    /// Who sent the command that ends the run; the first one counts.
+    pub(super) cancelled_by: Sender,
     /// How the run must end, heard while something else was being done.
     pub(super) end_reason: Option<RunEndReason>,
     /// Runs that are to be stopped as soon as they begin.
-    pub(super) runs_to_cancel: Vec<RunId>,
+    pub(super) runs_to_cancel: Vec<(RunId, Sender)>,
 }
 
 impl AgentInbox {
+    /// A command ends the run. If one has before, its sender stays.
+    pub(super) fn cancel(&mut self, who: Sender) {
+        if self.end_reason.is_none() {
+            self.cancelled_by = who;
+        }
+    }
+
+    /// What was to end the run has nothing to end.
+    pub(super) fn forget_end(&mut self) {
+        (self.end_reason, self.cancelled_by) = (None, None);
+    }
+
     pub(super) fn new(
         signals: SignalQueue,
         awake_since: Timestamp,
@@ -117,8 +130,8 @@ impl AgentInbox {
             awake_since,
             prefetched,
             has_boundary_mail: true,
-            clear_requested: false,
-            sender: None,
+            clear: None,
+            cancelled_by: None,
             end_reason: None,
             runs_to_cancel: Vec::new(),
         }

@@ -81,6 +81,8 @@ struct KnownTasks {
     open: Vec<TaskNote>,
     /// The mandates of the runs that started those tasks: the result of one starts a run with the same rights.
     mandates: Vec<TaskMandate>,
+    /// The mandate of the last run that had one, for the result of a task that is not known.
+    last_mandate: Option<Box<Mandate>>,
     /// Tasks of whose end a call has told, while the inbox may still hold it.
     told: Vec<RunId>,
     /// Tasks of whose end the conversation knows.
@@ -91,8 +93,10 @@ struct KnownTasks {
 #[derive(Clone, Debug, PartialEq)]
 struct TaskMandate {
     task: RunId,
+    /// The run whose budget it is: the one that started the task, or the one that woke it.
     run: RunId,
-    mandate: Box<Mandate>,
+    /// None for a run that a person or program started.
+    mandate: Option<Box<Mandate>>,
 }
 
 /// The last message taken from each lane.

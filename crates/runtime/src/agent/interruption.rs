@@ -65,18 +65,18 @@ impl AgentActor {
                 self.inbox.prefetched.forget();
             }
             AgentSignal::Cancel(None, who) => {
-                self.inbox.sender = who;
+                self.inbox.cancel(who);
                 return Ok(Some(RunEndReason::Cancelled));
             }
             AgentSignal::Cancel(Some(run), who) if self.run_id().as_ref() == Some(&run) => {
-                self.inbox.sender = who;
+                self.inbox.cancel(who);
                 return Ok(Some(RunEndReason::Cancelled));
             }
             // It may still be in the mail.
-            AgentSignal::Cancel(Some(run), _) => self.inbox.runs_to_cancel.push(run),
+            AgentSignal::Cancel(Some(run), who) => self.inbox.runs_to_cancel.push((run, who)),
             AgentSignal::Clear(who) => {
-                self.inbox.clear_requested = true;
-                self.inbox.sender = who;
+                self.inbox.cancel(who.clone());
+                self.inbox.clear.get_or_insert(who);
                 return Ok(Some(RunEndReason::Cancelled));
             }
             AgentSignal::StopProcess(process) => self.stop_process(process),
@@ -106,10 +106,15 @@ impl AgentActor {
                 AgentSignal::Clear(_) => true,
                 AgentSignal::Mail | AgentSignal::StopProcess(_) | AgentSignal::Broken(_) => false,
             };
+            let sender = match &signal {
+                AgentSignal::Cancel(_, who) | AgentSignal::Clear(who) => who.clone(),
+                _ => None,
+            };
             self.apply_signal(signal)?;
             if is_about_run {
-                self.inbox.runs_to_cancel.retain(|unwanted| unwanted != run);
-                self.inbox.runs_to_cancel.push(run.clone());
+                let runs = &mut self.inbox.runs_to_cancel;
+                runs.retain(|(unwanted, _)| unwanted != run);
+                runs.push((run.clone(), sender));
                 return Ok(McpAgentTools::default());
             }
         }

@@ -159,6 +159,10 @@ impl Journal {
             ..
         } = &self.publisher;
         let mut number = head.load(Ordering::Acquire);
+        let mut sender = commit.who;
+        if let Some(who) = &mut sender {
+            context.secrets().clean_principal(who);
+        }
         let mut events = Vec::with_capacity(commit.bodies.len());
         let opening = commit.opening.into_iter().map(|body| (None, body));
         let bodies = commit
@@ -170,7 +174,7 @@ impl Journal {
             let event = self.publisher.event(run, body);
             events.push(Arc::new(Event {
                 id: Some(number),
-                who: event.who.or_else(|| commit.who.clone()),
+                who: event.who.or_else(|| sender.clone()),
                 ..event
             }));
         }

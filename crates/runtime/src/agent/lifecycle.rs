@@ -203,9 +203,10 @@ impl AgentActor {
                     .inbox
                     .runs_to_cancel
                     .iter()
-                    .position(|unwanted| *unwanted == run.id)
+                    .position(|(unwanted, _)| *unwanted == run.id)
                 {
-                    self.inbox.runs_to_cancel.swap_remove(at);
+                    let (_, who) = self.inbox.runs_to_cancel.swap_remove(at);
+                    self.inbox.cancel(who);
                     self.inbox.end_reason = Some(limits::RunEndReason::Cancelled);
                 }
                 let end = run::run(self).await?;
@@ -216,9 +217,8 @@ impl AgentActor {
             }
             self.apply_pending_signals()?;
             // A cancel that came after the run had ended has nothing to end.
-            self.inbox.end_reason = None;
-            if std::mem::take(&mut self.inbox.clear_requested) {
-                let who = self.inbox.sender.take();
+            self.inbox.forget_end();
+            if let Some(who) = self.inbox.clear.take() {
                 self.append(JournalCommit {
                     bodies: vec![EventBody::SessionCleared {
                         reason: ClearReason::Asked,
@@ -236,8 +236,8 @@ impl AgentActor {
             }
             // No client has seen this run yet: a pending signal to stop is meant for another one.
             self.apply_pending_signals()?;
-            if !self.inbox.clear_requested {
-                self.inbox.end_reason = None;
+            if self.inbox.clear.is_none() {
+                self.inbox.forget_end();
             }
             rooftree_store::failpoint::reach("mail.taken");
         }

@@ -47,18 +47,16 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
     let began = agent.history.run().map(|run| run.started_at);
     for row in left {
         match row.command {
-            Command::Clear { .. } => agent.inbox.clear_requested = true,
+            Command::Clear { .. } => drop(agent.inbox.clear.get_or_insert(row.who.clone())),
             Command::Cancel { run: Some(run), .. } if agent.run_id().as_ref() != Some(&run) => {
-                agent.inbox.runs_to_cancel.push(run);
+                agent.inbox.runs_to_cancel.push((run, row.who));
                 continue;
             }
             Command::Cancel { .. } | Command::Delete { .. } => {}
             _ => continue,
         }
-        if began.is_some_and(|began| row.at >= began) || agent.inbox.clear_requested {
-            agent.inbox.sender = row.who;
-        }
         if began.is_some_and(|began| row.at >= began) {
+            agent.inbox.cancel(row.who);
             agent.inbox.end_reason = Some(RunEndReason::Cancelled);
         }
     }

@@ -83,6 +83,8 @@ pub struct RunRights {
 /// Turns, calls and cost of a run so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunProgress {
+    /// The run whose budget it uses, if a result of that run's work woke it.
+    pub budget_of: Option<RunId>,
     /// Replies so far.
     pub turns: u32,
     /// Calls that ended so far.
@@ -100,6 +102,7 @@ pub struct RunProgress {
 impl Default for RunProgress {
     fn default() -> Self {
         Self {
+            budget_of: None,
             turns: 0,
             calls: 0,
             usage: Usage::none(),

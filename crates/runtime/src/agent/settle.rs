@@ -59,12 +59,8 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     let id = run.id.clone();
     let snippet = (!summary.text.is_empty()).then(|| shorten_first_line(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
-    let is_cancelled = status == RunStatus::Cancelled;
-    // A clear ends the run too, and its own event names who asked for it.
-    let who = agent.inbox.sender.clone().filter(|_| is_cancelled);
-    if !agent.inbox.clear_requested {
-        agent.inbox.sender = None;
-    }
+    let who = agent.inbox.cancelled_by.take();
+    let who = who.filter(|_| status == RunStatus::Cancelled);
     let mut commit = JournalCommit {
         bodies,
         who,

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use rooftree_protocol::{
-    Command, Event, EventBody, Lane, Principal, SessionId, command::CommandReply,
-    event::ClearReason,
+    Command, ErrorCode, Event, EventBody, Lane, Principal, Problem, RunId, Session, SessionId,
+    command::CommandReply, event::ClearReason,
 };
-use rooftree_store::{AppendBatch, ClaimOutcome, ClaimedSession, JournalPages};
+use rooftree_store::{AppendBatch, Claim, ClaimOutcome, ClaimedSession, JournalPages, Owner};
 
 use super::{
     Handle,
@@ -23,6 +23,7 @@ impl Handle {
         &self,
         who: &Principal,
         session: &SessionId,
+        unless_busy: bool,
     ) -> Result<CommandReply, Error> {
         let session = self.session(who, session).await?.id;
         if self.agents.is_none() {
@@ -30,9 +31,18 @@ impl Handle {
             let claim = self
                 .store
                 .claim(&session, &self.owner, now, now.after(LEASE));
-            if let ClaimOutcome::Granted(claimed) = claim.await? {
-                self.append_marker(who, claimed).await?;
-                return Ok(CommandReply::Done);
+            match claim.await? {
+                ClaimOutcome::Granted(claimed) => {
+                    self.clear_claimed(who, claimed).await?;
+                    return Ok(CommandReply::Done);
+                }
+                // An owner without a run is about to release the session.
+                ClaimOutcome::Held(owner)
+                    if unless_busy && self.store.unfinished().await?.contains(&session) =>
+                {
+                    return Err(busy(&session, &owner).into());
+                }
+                ClaimOutcome::Held(_) => {}
             }
         } else if self.other_owner(&session).await?.is_none() {
             let sender = Some(Box::new(who.clone()));
@@ -41,14 +51,44 @@ impl Handle {
         }
         let command = Command::Clear {
             session: session.clone(),
+            unless_busy: false,
         };
         self.leave(who, &session, command).await?;
         Ok(CommandReply::Forwarded)
     }
 
-    /// Ends a run that was left open, then appends the marker; all in one commit.
-    async fn append_marker(&self, who: &Principal, claimed: ClaimedSession) -> Result<(), Error> {
-        let ClaimedSession { claim, session, .. } = claimed;
+    /// Clears a session that is claimed here, and releases it also if that fails. Commands that were left for its
+    /// owner and are not done with the clear are left again.
+    async fn clear_claimed(&self, who: &Principal, claimed: ClaimedSession) -> Result<(), Error> {
+        let ClaimedSession {
+            claim,
+            session,
+            commands,
+            ..
+        } = claimed;
+        let cleared = self.append_marker(who, &claim, &session).await;
+        let closed = cleared.as_ref().ok().and_then(Option::as_ref);
+        for row in commands {
+            let is_done = match &row.command {
+                Command::Clear { .. } => true,
+                Command::Cancel { run, .. } => run.is_none() || run.as_ref() == closed,
+                _ => false,
+            };
+            if !is_done {
+                self.store.put_command(&session.id, row).detach();
+            }
+        }
+        self.store.release(claim).await?;
+        cleared.map(drop)
+    }
+
+    /// Ends a run that was left open, then appends the marker; all in one commit. Says which run that was.
+    async fn append_marker(
+        &self,
+        who: &Principal,
+        claim: &Claim,
+        session: &Session,
+    ) -> Result<Option<RunId>, Error> {
         let mut history = History::default();
         let mut pages = JournalPages::after(&*self.store, &session.id, 0).up_to(session.head);
         while let Some(page) = pages.next().await? {
@@ -61,11 +101,12 @@ impl Handle {
             run: None,
             ts: now,
         };
-        let mut events: Vec<Event> = close_run::opening(&session)
+        let mut events: Vec<Event> = close_run::opening(session)
             .map(|body| outside.around(body))
             .into_iter()
             .collect();
         events.iter().for_each(|event| history.apply(event));
+        let closed = history.run().map(|run| run.id.clone());
         let mail = history.run().and_then(|run| run.mail);
         let inside = EventEnvelope {
             run: history.run().map(|run| run.id.clone()),
@@ -97,8 +138,17 @@ impl Handle {
             lease: now.after(LEASE),
             ..AppendBatch::default()
         };
-        self.store.append(&claim, batch).await?;
-        self.store.release(claim).await?;
-        Ok(())
+        self.store.append(claim, batch).await?;
+        Ok(closed)
     }
+}
+
+fn busy(session: &SessionId, owner: &Owner) -> Problem {
+    let message = format!(
+        "process {} on {} is at work on session {session}",
+        owner.pid, owner.host
+    );
+    Problem::new(ErrorCode::SessionBusy, message)
+        .cause("clearing it would stop its run")
+        .fix("wait until it is done, or add --force")
 }

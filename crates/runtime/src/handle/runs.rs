@@ -4,6 +4,8 @@ use rooftree_protocol::{
     Command, InquiryResponse, Principal, ProcessId, RunId, SessionId, command::CommandReply,
 };
 
+use rooftree_store::{AuditEntry, CommandRow};
+
 use super::Handle;
 use crate::{Error, inquiries, signals::AgentSignal};
 
@@ -27,11 +29,12 @@ impl Handle {
         session: &SessionId,
         run: Option<RunId>,
     ) -> Result<CommandReply, Error> {
-        let sender = Some(Box::new(who.clone()));
-        let signal = AgentSignal::Cancel(run.clone(), sender);
-        let session = session.clone();
-        let command = Command::Cancel { session, run };
-        self.tell_owner(who, signal, command).await
+        let signal = AgentSignal::Cancel(run.clone(), Some(Box::new(who.clone())));
+        let command = Command::Cancel {
+            session: session.clone(),
+            run,
+        };
+        self.tell_owner(who, session, (signal, command), None).await
     }
 
     /// Stops a background program. No journal tells who did, so the audit log does.
@@ -41,14 +44,14 @@ impl Handle {
         session: &SessionId,
         process: ProcessId,
     ) -> Result<CommandReply, Error> {
-        self.session(who, session).await?;
-        if let Some(entry) = self.audited(who, "process.stop", &process) {
-            self.store.add_audit(*entry).await?;
-        }
+        let audit = self.audited(who, "process.stop", &process);
         let signal = AgentSignal::StopProcess(process.clone());
-        let session = session.clone();
-        let command = Command::StopProcess { session, process };
-        self.tell_owner(who, signal, command).await
+        let command = Command::StopProcess {
+            session: session.clone(),
+            process,
+        };
+        self.tell_owner(who, session, (signal, command), audit)
+            .await
     }
 
     /// Ends the tasks, of one session or of all, whose program belonged to a process that was killed. Says how many. It
@@ -65,6 +68,9 @@ impl Handle {
         id: &str,
         response: InquiryResponse,
     ) -> Result<CommandReply, Error> {
+        if let Some(asked) = self.store.inquiry(id).await? {
+            self.owned_session(who, &asked.session).await?;
+        }
         let answered = inquiries::by_person(response, who, self.now());
         let asked = inquiries::answer(&*self.store, id, answered).await?;
         self.wake(&asked.session, AgentSignal::Mail);
@@ -72,28 +78,32 @@ impl Handle {
     }
 
     /// Tells the agent if it is awake here, else leaves the command for the process that owns the session. A process
-    /// without agents leaves it also where no process does: the one that takes the session over obeys it.
+    /// without agents leaves it also where no process does: the one that takes the session over reads it. What is left
+    /// in a deleted session can be stopped too.
     async fn tell_owner(
         &self,
         who: &Principal,
-        signal: AgentSignal,
-        command: Command,
+        session: &SessionId,
+        (signal, command): (AgentSignal, Command),
+        audit: Option<Box<AuditEntry>>,
     ) -> Result<CommandReply, Error> {
-        let (Command::Cancel { session, .. } | Command::StopProcess { session, .. }) = &command
-        else {
-            return Ok(CommandReply::Done);
-        };
-        let session = session.clone();
-        if self.agents.is_some() && self.tell(&session, signal) {
+        self.owned_session(who, session).await?;
+        if self.tell(session, signal) {
+            if let Some(entry) = audit {
+                self.store.add_audit(*entry).await?;
+            }
             return Ok(CommandReply::Done);
         }
-        self.session(who, &session).await?;
-        let is_owned = match self.store.owner(&session).await? {
-            Some(owner) => !owner.is_dead_for(&self.owner),
-            None => false,
-        };
+        let owner = self.store.owner(session).await?;
+        let is_owned = owner.is_some_and(|owner| !owner.is_dead_for(&self.owner));
         if is_owned || self.agents.is_none() {
-            self.leave(who, &session, command).await?;
+            let row = CommandRow {
+                command,
+                who: Some(Box::new(who.clone())),
+                audit,
+                at: self.now(),
+            };
+            self.store.put_command(session, row).await?;
         }
         Ok(if is_owned {
             CommandReply::Forwarded

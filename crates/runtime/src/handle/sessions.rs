@@ -71,17 +71,14 @@ impl Handle {
         who: &Principal,
         session: &SessionId,
     ) -> Result<CommandReply, Error> {
-        let now = self.now();
-        let is_told = self.tell(
-            session,
-            AgentSignal::Cancel(None, Some(Box::new(who.clone()))),
-        );
         let patch = SessionPatch {
-            deleted_at: Some(Some(now)),
+            deleted_at: Some(Some(self.now())),
             audit: self.audited(who, "session.delete", session),
             ..SessionPatch::default()
         };
         let reply = self.patch(who, session, patch).await?;
+        let sender = Some(Box::new(who.clone()));
+        let is_told = self.tell(session, AgentSignal::Cancel(None, sender));
         if !is_told && self.other_owner(session).await?.is_some() {
             let command = Command::Delete {
                 session: session.clone(),
@@ -178,10 +175,7 @@ impl Handle {
         id: &SessionId,
         patch: SessionPatch,
     ) -> Result<CommandReply, Error> {
-        let there = self.store.session(id).await?;
-        if there.is_none_or(|there| there.account.tenant != who.tenant) {
-            return Err(rooftree_store::Error::NoSession(id.clone()).into());
-        }
+        self.owned_session(who, id).await?;
         let session = self.store.update(id, patch).await?;
         if let Some(agents) = &self.agents {
             let body = EventBody::SessionUpdated {
@@ -203,6 +197,7 @@ impl Handle {
         let row = CommandRow {
             command,
             who: Some(Box::new(who.clone())),
+            audit: None,
             at: self.now(),
         };
         Ok(self.store.put_command(session, row).await?)

@@ -216,6 +216,7 @@ async fn what_a_command_leads_to_in_the_journal_names_its_sender() {
     runtime.wait_for_run(&session).await;
     let clear = Command::Clear {
         session: session.clone(),
+        unless_busy: false,
     };
     runtime.handle.send(&alice(), clear).await.unwrap();
     runtime.wait_for_event(&session, "session.cleared").await;
@@ -265,6 +266,7 @@ async fn clearing_without_agents_names_its_sender_too() {
     runtime.wait_for_run(&session).await;
     let clear = || Command::Clear {
         session: session.clone(),
+        unless_busy: false,
     };
     let handle = elsewhere(&runtime);
     while handle.send(&alice(), clear()).await.unwrap() != CommandReply::Done {
@@ -320,7 +322,10 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
         },
         Command::Delete { session: id() },
         Command::Restore { session: id() },
-        Command::Clear { session: id() },
+        Command::Clear {
+            session: id(),
+            unless_busy: false,
+        },
         Command::Resume { session: id() },
         Command::HandBack { session: id() },
         Command::Cancel {
@@ -442,4 +447,184 @@ async fn no_secret_gets_into_the_audit_log() {
     let rows = audit(&handle, &owner()).await;
     assert_eq!(rows.len(), 3);
     assert!(!format!("{rows:?}").contains(secret), "{rows:?}");
+}
+
+/// A session whose run asks whether it may change something.
+async fn asking() -> (TestRuntime, SessionId, rooftree_protocol::PermissionId) {
+    let runtime = TestRuntimeBuilder::new([say("").calls([call("Change", json!({}))]), say("ok")])
+        .tools(Toolset::new([ProbeTool::open(
+            "Change",
+            Effect::LocalMutation,
+        )]))
+        .asking(PermissionMode::Ask)
+        .build();
+    let session = runtime.post("go").await;
+    let asked = runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+    let EventBody::PermissionRequested { id, .. } = &asked.body else {
+        panic!("a permission is asked for");
+    };
+    (runtime, session, id.clone())
+}
+
+#[tokio::test]
+async fn another_tenant_neither_stops_nor_deletes_nor_answers_what_is_at_work() {
+    let (runtime, session, permission) = asking().await;
+    let permit = || Command::Permit {
+        session: session.clone(),
+        permission: permission.clone(),
+        answer: Answer::allow(PermissionScope::Once),
+    };
+    let id = || session.clone();
+    for command in [
+        Command::Cancel {
+            session: id(),
+            run: None,
+        },
+        Command::Delete { session: id() },
+        permit(),
+    ] {
+        let refused = runtime.handle.send(&stranger(), command.clone()).await;
+        assert!(refused.is_err(), "{command:?}");
+    }
+    runtime.handle.send(&alice(), permit()).await.unwrap();
+    let end = runtime.wait_for_run(&session).await;
+    assert_eq!(end.text, "ok", "it went on undisturbed");
+    let by = sender(&runtime, &session, "permission.resolved").await;
+    assert_eq!(by, Some(alice()));
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_before_it_begins_names_who_cancelled_it() {
+    let (held, keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
+    let replies = [say("").calls([call("Held", json!({}))]), say("first")];
+    let runtime = TestRuntimeBuilder::new(replies)
+        .tools(Toolset::new([held]))
+        .build();
+    let session = runtime.post("go").await;
+    while !runtime.transcript(&session).await.contains("Held") {
+        tokio::task::yield_now().await;
+    }
+    let post = Command::Post {
+        to: Address::Id {
+            id: session.clone(),
+        },
+        parts: vec![Part::text("again")],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Queue,
+    };
+    let CommandReply::Accepted { message, .. } = runtime.command(post).await else {
+        panic!("the message is queued");
+    };
+    let cancel = Command::Cancel {
+        session: session.clone(),
+        run: Some(rooftree_protocol::RunId::derived_from(message.as_str())),
+    };
+    runtime.handle.send(&alice(), cancel).await.unwrap();
+    keeper.open(1);
+    runtime.wait_for_nth_run(&session, 2).await;
+    let events = runtime.events(&session).await;
+    let ends = events
+        .iter()
+        .filter(|event| event.body.name() == "run.completed");
+    let senders: Vec<_> = ends.map(|event| event.who.as_deref().cloned()).collect();
+    assert_eq!(senders, [None, Some(alice())]);
+}
+
+#[tokio::test]
+async fn a_clear_names_its_own_sender_also_if_another_stops_the_run() {
+    let (held, _keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
+    let runtime = TestRuntimeBuilder::new([say("").calls([call("Held", json!({}))])])
+        .tools(Toolset::new([held]))
+        .build();
+    let session = runtime.post("go").await;
+    while !runtime.transcript(&session).await.contains("Held") {
+        tokio::task::yield_now().await;
+    }
+    let cancel = Command::Cancel {
+        session: session.clone(),
+        run: None,
+    };
+    let clear = Command::Clear {
+        session: session.clone(),
+        unless_busy: false,
+    };
+    let (cancelled, cleared) = (owner(), alice());
+    let (first, second) = tokio::join!(
+        runtime.handle.send(&cancelled, cancel),
+        runtime.handle.send(&cleared, clear)
+    );
+    (first.unwrap(), second.unwrap());
+    runtime.wait_for_event(&session, "session.cleared").await;
+    let by = sender(&runtime, &session, "session.cleared").await;
+    assert_eq!(by, Some(alice()));
+    let by = sender(&runtime, &session, "run.completed").await;
+    assert_eq!(by, Some(owner()), "the first one stopped it");
+}
+
+#[tokio::test]
+async fn what_a_deleted_session_left_can_still_be_stopped() {
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let delete = Command::Delete {
+        session: session.clone(),
+    };
+    runtime.command(delete).await;
+    let stop = Command::StopProcess {
+        session: session.clone(),
+        process: rooftree_protocol::ProcessId::from_entropy(7),
+    };
+    let handle = elsewhere(&runtime);
+    handle.send(&alice(), stop).await.unwrap();
+    let last = actions(&handle).await.pop();
+    assert_eq!(last.as_deref(), Some("process.stop"));
+}
+
+#[tokio::test]
+async fn no_secret_gets_into_the_name_of_a_sender() {
+    let secret = ["sk-ant-", "api03-Zq8mT2vK9xR4", "wN7pL1cB6yH3jD5fG0sA"].concat();
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let leaking = Principal {
+        on_behalf_of: Some(secret.clone()),
+        ..alice()
+    };
+    let send = |command| runtime.handle.send(&leaking, command);
+    let rename = Command::Rename {
+        session: session.clone(),
+        name: Some("named".into()),
+    };
+    let rule = Command::AddRule {
+        kind: RuleKind::Deny,
+        rule: "Bash".into(),
+        scope: RuleScope::Always,
+    };
+    let clear = Command::Clear {
+        session: session.clone(),
+        unless_busy: false,
+    };
+    let post = Command::Post {
+        to: Address::Id {
+            id: session.clone(),
+        },
+        parts: vec![Part::text("again")],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Silent,
+    };
+    for command in [rename, rule, post, clear] {
+        send(command).await.unwrap();
+    }
+    runtime.wait_for_event(&session, "session.cleared").await;
+    let told = format!(
+        "{:?} {:?} {:?}",
+        audit(&runtime.handle, &owner()).await,
+        runtime.events(&session).await,
+        runtime.handle.queries(&owner()).rules().await.unwrap()
+    );
+    assert!(told.contains("alice") && !told.contains(&secret), "{told}");
 }

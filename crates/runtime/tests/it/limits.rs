@@ -123,6 +123,7 @@ async fn clearing_keeps_the_session_and_starts_the_context_anew() {
     runtime
         .command(Command::Clear {
             session: session.clone(),
+            unless_busy: false,
         })
         .await;
     runtime.wait_for_event(&session, "session.cleared").await;

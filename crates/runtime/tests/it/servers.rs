@@ -453,6 +453,7 @@ async fn a_run_is_cancelled_while_its_servers_start() {
             },
             Command::Clear {
                 session: session.clone(),
+                unless_busy: false,
             },
         );
         runtime.command(if clears { clear } else { cancel }).await;

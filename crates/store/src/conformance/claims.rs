@@ -33,6 +33,7 @@ async fn a_claim_brings_the_commands_left_and_what_waits(store: StoreUnderTest) 
             CommandRow::new(
                 Command::Clear {
                     session: id.clone(),
+                    unless_busy: false,
                 },
                 NOW,
             ),

@@ -41,6 +41,7 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
             CommandRow::new(
                 Command::Clear {
                     session: other.clone(),
+                    unless_busy: false,
                 },
                 NOW,
             ),
@@ -53,6 +54,7 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
             CommandRow::new(
                 Command::Clear {
                     session: id.clone(),
+                    unless_busy: false,
                 },
                 minute(),
             ),
@@ -72,6 +74,7 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
         (
             Command::Clear {
                 session: id.clone(),
+                unless_busy: false,
             },
             minute(),
         ),
@@ -82,7 +85,13 @@ async fn commands_are_handed_out_once_and_oldest_first(store: StoreUnderTest) {
         store
             .put_command(
                 &session_id(404),
-                CommandRow::new(Command::Clear { session: id }, NOW)
+                CommandRow::new(
+                    Command::Clear {
+                        session: id,
+                        unless_busy: false
+                    },
+                    NOW
+                )
             )
             .await
             .is_err()

@@ -3,7 +3,7 @@
 use rooftree_protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{claim_check::ClaimProof, column, sessions};
+use super::{audit, claim_check::ClaimProof, column, sessions};
 use crate::{CommandRow, Error};
 
 /// Leaves a command.
@@ -21,7 +21,7 @@ pub(crate) fn put(
             serde_json::to_string(&row.command)?,
             row.who.as_ref().map(serde_json::to_string).transpose()?
         ])?;
-    Ok(())
+    audit::add_some(connection, row.audit.as_deref())
 }
 
 /// Whether anything was left. Writes nothing.
@@ -62,6 +62,7 @@ pub(crate) fn take(connection: &Connection, proof: &ClaimProof) -> Result<Vec<Co
             taken.push(CommandRow {
                 command,
                 who: column::json(row, "who")?,
+                audit: None,
                 at: Timestamp(row.get("at")?),
             });
         }

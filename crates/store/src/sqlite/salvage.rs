@@ -16,7 +16,7 @@ use super::{connect, durability_mark::DurabilityMark, schema, wal_file::WalFile}
 use crate::Error;
 
 /// Tables and the order in which they are read. What a process left for another is not saved.
-const TABLES: [(&str, &str); 9] = [
+const TABLES: [(&str, &str); 10] = [
     ("session", "number"),
     ("mailbox", "session"),
     ("journal", "id"),
@@ -26,6 +26,7 @@ const TABLES: [(&str, &str); 9] = [
     ("blob", "rowid"),
     ("inquiry", "number"),
     ("rule", "number"),
+    ("audit", "number"),
 ];
 
 /// What was saved.

@@ -322,6 +322,29 @@ async fn s_b12_an_older_copy_put_in_place_is_noticed_until_the_mark_is_removed()
 }
 
 #[tokio::test]
+async fn salvage_keeps_the_audit_log() {
+    let scene = tempfile::tempdir().unwrap();
+    let (from, to) = (scene.path().join("a.db"), scene.path().join("b.db"));
+    let who = rooftree_protocol::Principal::local_owner(rooftree_protocol::Surface::Cli);
+    let at = rooftree_protocol::Timestamp(1);
+    let intent = rooftree_store::AuditEntry::done(&who, at, "trust.add", "/a")
+        .in_phase(rooftree_store::AuditPhase::Intent);
+    let store = SqliteStore::open(&from).unwrap();
+    let number = store.add_audit(intent.clone()).await.unwrap();
+    let end = intent.in_phase(rooftree_store::AuditPhase::Completed(number));
+    store.add_audit(end).await.unwrap();
+    let before = store.audit("default", 0, 9).await.unwrap();
+    drop(store);
+    let salvaged = salvage(&from, &to).unwrap();
+    assert!(
+        salvaged.saved.contains(&("audit entries".to_owned(), 2)),
+        "{salvaged:?}"
+    );
+    let saved = SqliteStore::open(&to).unwrap();
+    assert_eq!(saved.audit("default", 0, 9).await.unwrap(), before);
+}
+
+#[tokio::test]
 async fn salvage_ends_a_journal_where_it_is_not_proven_any_more() {
     let directory = TempDir::new().unwrap();
     let path = killed(&directory).await;

@@ -69,6 +69,7 @@ pub(super) async fn cleared() -> String {
     house.wait_for_run(&session).await;
     let clear = Command::Clear {
         session: session.clone(),
+        unless_busy: false,
     };
     house.command(clear).await;
     house.wait_for_event(&session, "session.cleared").await;

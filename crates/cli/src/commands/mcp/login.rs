@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub struct Arguments {
     /// Which server
     #[arg(value_name = "NAME")]
-    name: String,
+    pub(super) name: String,
 }
 
 /// Does it.

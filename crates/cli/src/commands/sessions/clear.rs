@@ -1,8 +1,7 @@
 //! Clears the context of a session. Identity, metadata and journal stay: a marker is appended.
 
 use clap::Args;
-use rooftree_protocol::{Command, ErrorCode, Problem, command::CommandReply};
-use rooftree_store::Owner;
+use rooftree_protocol::{Command, Problem, command::CommandReply};
 
 use super::{
     control,
@@ -34,24 +33,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let id = find::session(&queries, &arguments.session, LookupScope::Live)
         .await?
         .id;
-    let us = Owner::this_process();
     let held = queries.owner(&id).await.map_err(in_words)?;
-    let held = held.filter(|owner| !owner.is_dead_for(&us));
-    // An owner without a run is about to release the session.
-    let unfinished = queries.unfinished().await.map_err(in_words)?;
-    if let Some(owner) = held.as_ref().filter(|_| !arguments.force)
-        && unfinished.contains(&id)
-    {
-        let message = format!(
-            "process {} on {} is at work on session {id}",
-            owner.pid, owner.host
-        );
-        return Err(Problem::new(ErrorCode::SessionBusy, message)
-            .cause("clearing it would stop its run")
-            .fix("wait until it is done, or add --force"));
-    }
     let command = Command::Clear {
         session: id.clone(),
+        unless_busy: !arguments.force,
     };
     let said = match send(&handle, command).await? {
         CommandReply::Forwarded => {

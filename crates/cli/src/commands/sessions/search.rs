@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::in_words;
 use crate::{
+    control::owner,
     environment::Environment,
     exit::Exit,
     listing::{self, ListItem, ListOutput},
@@ -72,11 +73,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .fix("rooftree sessions search WORDS; rooftree sessions list shows all"));
     }
     let hits: Vec<SessionSearchHit> = if environment.database.exists() {
-        let found = environment
-            .store()?
-            .search(&words, arguments.limit.into())
-            .await
-            .map_err(in_words)?;
+        // Searching brings the index up to date, which is writing.
+        let queries = environment.control()?.queries(&owner());
+        let found = queries.search(&words, arguments.limit.into()).await;
+        let found = found.map_err(in_words)?;
         found.into_iter().map(SessionSearchHit::from).collect()
     } else {
         Vec::new()

@@ -40,6 +40,7 @@ impl History {
             run.is_directed = message.call.is_some();
         }
         self.take_woken_mandate(message);
+        self.keep_last_mandate();
         if message.outside {
             self.outside
                 .get_or_insert_with(|| "what another agent says".into());

@@ -99,6 +99,7 @@ async fn a_session_begins_once_in_a_process_and_anew_when_it_is_cleared() {
     runtime
         .command(Command::Clear {
             session: session.clone(),
+            unless_busy: false,
         })
         .await;
     runtime.wait_for_event(&session, "session.cleared").await;

@@ -212,6 +212,7 @@ async fn rules_still_hold_and_a_new_context_has_read_nothing() {
     runtime
         .command(rooftree_protocol::Command::Clear {
             session: session.clone(),
+            unless_busy: false,
         })
         .await;
     runtime.wait_for_event(&session, "session.cleared").await;

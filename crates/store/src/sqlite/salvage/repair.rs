@@ -77,6 +77,7 @@ pub(super) fn repair(new: &Connection, salvaged: &mut SalvageReport) -> Result<(
         ("messages", "inbox"),
         ("blobs", "blob"),
         ("tasks", "task"),
+        ("audit entries", "audit"),
     ] {
         let count: i64 = new.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
             row.get(0)
