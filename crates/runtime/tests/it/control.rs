@@ -556,7 +556,8 @@ async fn a_clear_names_its_own_sender_also_if_another_stops_the_run() {
         runtime.handle.send(&cancelled, cancel),
         runtime.handle.send(&cleared, clear)
     );
-    (first.unwrap(), second.unwrap());
+    first.unwrap();
+    second.unwrap();
     runtime.wait_for_event(&session, "session.cleared").await;
     let by = sender(&runtime, &session, "session.cleared").await;
     assert_eq!(by, Some(alice()));
