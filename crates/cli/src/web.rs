@@ -193,7 +193,7 @@ mod tests {
             service("search.backend = 'openai'")
                 .unwrap_err()
                 .message
-                .contains("which model of OpenAI")
+                .contains("no model of OpenAI")
         );
         assert!(
             service("search = {backend = 'exa', model = 'x'}")

@@ -242,7 +242,7 @@ async fn a_hook_can_have_a_person_asked_and_no_other_hook_answers_for_them() {
     ] {
         let (_, _, story) = story_of(doing(hooks)).await;
         assert!(
-            story.contains("Do denied: [auto-rejected: no user can be asked] a hook wants"),
+            story.contains("Do denied: [auto-rejected: no user can be asked] a hook requires"),
             "{story}"
         );
         assert!(story.contains("it is late"), "{story}");

@@ -317,7 +317,7 @@ async fn whom_an_unconfined_server_may_reach_is_said_to_have_no_effect() {
     let stand = Stand::new(&[("s", one)]);
     let notice = stand.notice().await;
     assert!(
-        notice.message.contains("reaches everybody"),
+        notice.message.contains("has full network access"),
         "{}",
         notice.message
     );

@@ -76,7 +76,7 @@ async fn of_ten_thousand_tools_the_first_are_offered_and_that_is_said() {
         let told = offered
             .notices
             .iter()
-            .any(|notice| notice.message.contains("more tools than anybody"));
+            .any(|notice| notice.message.contains("too many tools to choose from"));
         assert!(told, "{options:?}: {:?}", offered.notices.first());
         stand.servers.close().await;
     }
