@@ -44,10 +44,18 @@ impl Handle {
                 }
                 ClaimOutcome::Held(_) => {}
             }
-        } else if self.other_owner(&session).await?.is_none() {
-            let sender = Some(Box::new(who.clone()));
-            self.wake(&session, AgentSignal::Clear(sender));
-            return Ok(CommandReply::Done);
+        } else {
+            match self.other_owner(&session).await? {
+                None => {
+                    let sender = Some(Box::new(who.clone()));
+                    self.wake(&session, AgentSignal::Clear(sender));
+                    return Ok(CommandReply::Done);
+                }
+                Some(owner) if unless_busy && self.store.unfinished().await?.contains(&session) => {
+                    return Err(busy(&session, &owner).into());
+                }
+                Some(_) => {}
+            }
         }
         let command = Command::Clear {
             session: session.clone(),
@@ -74,7 +82,7 @@ impl Handle {
                 Command::Cancel { run, .. } => run.is_none() || run.as_ref() == closed,
                 _ => false,
             };
-            if !is_done {
+            if cleared.is_err() || !is_done {
                 self.store.put_command(&session.id, row).detach();
             }
         }

@@ -132,6 +132,12 @@ impl Queries {
         Ok(found)
     }
 
+    /// Whether a session has an open run or a message that waits.
+    pub async fn is_unfinished(&self, session: &SessionId) -> Result<bool, Error> {
+        self.needed(session).await?;
+        Ok(self.store.unfinished().await?.contains(session))
+    }
+
     /// The process that owns a session now, whether alive or not.
     pub async fn owner(&self, session: &SessionId) -> Result<Option<Owner>, Error> {
         self.needed(session).await?;

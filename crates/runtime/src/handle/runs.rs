@@ -3,7 +3,6 @@
 use rooftree_protocol::{
     Command, InquiryResponse, Principal, ProcessId, RunId, SessionId, command::CommandReply,
 };
-
 use rooftree_store::{AuditEntry, CommandRow};
 
 use super::Handle;

@@ -64,6 +64,35 @@ fn elsewhere(runtime: &TestRuntime) -> Handle {
     Handle::without_agents(Arc::new(store), runtime.clock.clone())
 }
 
+/// A session whose run is held in a call for good.
+async fn held() -> (TestRuntime, SessionId) {
+    let (held, _) = ProbeTool::gated("Held", Effect::ReadOnly);
+    let runtime = TestRuntimeBuilder::new([say("").calls([call("Held", json!({}))])])
+        .tools(Toolset::new([held]))
+        .build();
+    let session = runtime.post("go").await;
+    while !runtime.transcript(&session).await.contains("Held") {
+        tokio::task::yield_now().await;
+    }
+    (runtime, session)
+}
+
+#[tokio::test]
+async fn a_clear_that_must_not_disturb_is_refused_while_another_process_works() {
+    let (runtime, session) = held().await;
+    let clear = |unless_busy| Command::Clear {
+        session: session.clone(),
+        unless_busy,
+    };
+    let handle = elsewhere(&runtime);
+    let refused = handle.send(&alice(), clear(true)).await.unwrap_err();
+    let code = rooftree_protocol::ErrorCode::SessionBusy;
+    assert_eq!(refused.problem().code, code);
+    let reply = handle.send(&alice(), clear(false)).await.unwrap();
+    assert_eq!(reply, CommandReply::Forwarded);
+    runtime.wait_for_event(&session, "session.cleared").await;
+}
+
 #[tokio::test]
 async fn every_change_of_rows_has_an_entry_in_the_audit_log_also_without_agents() {
     let runtime = TestRuntimeBuilder::new([say("hi")]).build();
@@ -240,14 +269,7 @@ async fn what_a_command_leads_to_in_the_journal_names_its_sender() {
 
 #[tokio::test]
 async fn a_command_left_for_another_process_keeps_its_sender() {
-    let (held, _keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
-    let runtime = TestRuntimeBuilder::new([say("").calls([call("Held", json!({}))])])
-        .tools(Toolset::new([held]))
-        .build();
-    let session = runtime.post("go").await;
-    while !runtime.transcript(&session).await.contains("Held") {
-        tokio::task::yield_now().await;
-    }
+    let (runtime, session) = held().await;
     let cancel = Command::Cancel {
         session: session.clone(),
         run: None,
@@ -535,14 +557,7 @@ async fn a_run_that_is_cancelled_before_it_begins_names_who_cancelled_it() {
 
 #[tokio::test]
 async fn a_clear_names_its_own_sender_also_if_another_stops_the_run() {
-    let (held, _keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
-    let runtime = TestRuntimeBuilder::new([say("").calls([call("Held", json!({}))])])
-        .tools(Toolset::new([held]))
-        .build();
-    let session = runtime.post("go").await;
-    while !runtime.transcript(&session).await.contains("Held") {
-        tokio::task::yield_now().await;
-    }
+    let (runtime, session) = held().await;
     let cancel = Command::Cancel {
         session: session.clone(),
         run: None,

@@ -225,12 +225,8 @@ pub async fn await_keyed(
 
 /// Whether a session has a run open or mail waiting.
 pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
-    Ok(handle
-        .queries(&owner())
-        .unfinished()
-        .await
-        .map_err(|error| error.problem())?
-        .contains(id))
+    let unfinished = handle.queries(&owner()).is_unfinished(id).await;
+    unfinished.map_err(|error| error.problem())
 }
 
 /// Whether nothing is left to do in a session, and everything that happened up to this number is all.

@@ -405,7 +405,7 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
     question(&runtime, &session).await;
 }
 
-/// An answer that somebody of this name gives.
+/// The answer of a person with this name.
 fn answered_by(
     response: InquiryResponse,
     name: &str,
