@@ -204,6 +204,7 @@ fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
             .map(in_whole_seconds),
         max_cost_usd: overrides.max_cost.or(settings.limits.max_cost),
         depth: None,
+        emergency_context: settings.limits.emergency_context,
     }
 }
 

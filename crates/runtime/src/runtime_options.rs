@@ -147,4 +147,6 @@ pub struct LimitOverrides {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
+    /// Tokens of conversation above which a context is started anew, for definitions that do not say.
+    pub emergency_context: Option<u64>,
 }

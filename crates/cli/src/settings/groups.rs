@@ -57,4 +57,6 @@ pub struct LimitSettings {
     pub timeout: Option<Duration>,
     /// US dollars per run.
     pub max_cost: Option<f64>,
+    /// Tokens of conversation above which a context is started anew.
+    pub emergency_context: Option<u64>,
 }

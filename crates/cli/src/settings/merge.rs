@@ -106,6 +106,7 @@ impl LimitSettings {
             max_turns: self.max_turns.or(weaker.max_turns),
             timeout: self.timeout.or(weaker.timeout),
             max_cost: self.max_cost.or(weaker.max_cost),
+            emergency_context: self.emergency_context.or(weaker.emergency_context),
         }
     }
 }
