@@ -44,7 +44,7 @@ use crate::{
     mcp_servers,
     project_agents::{self, ProjectAgents},
     rules, secrets, settings,
-    terminal::{select_view, view},
+    terminal::{answer_text::AnswerFormat, select_view, view},
     trust,
     web::WebAccess,
 };
@@ -147,7 +147,7 @@ pub enum InputFormat {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut report = StdoutReport::new(&arguments);
+    let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
     let done = attempt(&arguments, environment, &mut report).await;
     if let Err(problem) = &done {
         report.failed(problem);

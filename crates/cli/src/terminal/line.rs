@@ -1,6 +1,7 @@
 //! A styled line of terminal text: sanitized pieces, measured before they are painted.
 
 use anstyle::{AnsiColor, Style};
+use rooftree_markdown::{MarkdownLine, SpanStyle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::sanitize::clean_line;
@@ -15,12 +16,28 @@ pub enum TextStyle {
     Bad,
     Warning,
     Accent,
+    /// The style of rendered Markdown.
+    Markdown(SpanStyle),
 }
 
 impl TextStyle {
+    /// What a terminal is sent before and after the text.
+    fn sequences(self) -> (String, String) {
+        match self {
+            Self::Markdown(style) => match style.sgr() {
+                codes if codes.is_empty() => (String::new(), String::new()),
+                codes => (format!("\u{1b}[{codes}m"), "\u{1b}[0m".to_owned()),
+            },
+            other => {
+                let style = other.style();
+                (format!("{style}"), format!("{style:#}"))
+            }
+        }
+    }
+
     fn style(self) -> Style {
         match self {
-            Self::Plain => Style::new(),
+            Self::Plain | Self::Markdown(_) => Style::new(),
             Self::Dim => Style::new().dimmed(),
             Self::Strong => Style::new().bold(),
             Self::Good => AnsiColor::Green.on_default(),
@@ -44,6 +61,16 @@ impl StyledLine {
     /// A line of the model's own words, which keep their spaces. They must be clean.
     pub fn of_text(text: String) -> Self {
         Self(vec![(TextStyle::Plain, text)])
+    }
+
+    /// A line of rendered Markdown, which is sanitized and keeps its spaces.
+    pub fn of_markdown(line: MarkdownLine) -> Self {
+        let pieces = line.spans.into_iter();
+        Self(
+            pieces
+                .map(|span| (TextStyle::Markdown(span.style), span.text))
+                .collect(),
+        )
     }
 
     /// Adds a piece; whatever it holds, it stays on this line and is only shown.
@@ -96,8 +123,8 @@ impl StyledLine {
         let mut out = String::new();
         for (look, text) in &self.0 {
             if colours && *look != TextStyle::Plain && !text.is_empty() {
-                let style = look.style();
-                out.push_str(&format!("{style}{text}{style:#}"));
+                let (before, after) = look.sequences();
+                out.push_str(&format!("{before}{text}{after}"));
             } else {
                 out.push_str(text);
             }
