@@ -84,6 +84,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         input: InputFormat::Text,
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         remarks: Vec::new(),
+        told: Default::default(),
     };
     let left = follow(&runtime.handle(), job, view, &mut StdoutReport::of_text()).await?;
     let (session, run, shutdown) = (left.session.clone(), left.run.clone(), left.shutdown);
