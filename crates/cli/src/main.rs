@@ -43,8 +43,8 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
-        mcp, models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting,
-        usage, version, why,
+        mcp, models, permissions, run, runs, serve, sessions, sessions::SessionsOutcome, tasks,
+        tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -101,7 +101,18 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Can(LazyArguments(arguments)) => can::execute(arguments, environment).await,
         CliCommand::Why(LazyArguments(arguments)) => why::execute(arguments, environment).await,
         CliCommand::Sessions(LazyArguments(arguments)) => {
-            sessions::execute(arguments, environment).await
+            match sessions::execute(arguments, environment).await? {
+                SessionsOutcome::Done(exit) => Ok(exit),
+                SessionsOutcome::GoOn(next) => {
+                    run::go_on(
+                        &next.session,
+                        &next.words,
+                        next.model.as_deref(),
+                        environment,
+                    )
+                    .await
+                }
+            }
         }
         CliCommand::Runs(LazyArguments(arguments)) => runs::execute(arguments, environment).await,
         CliCommand::Tasks(LazyArguments(arguments)) => tasks::execute(arguments, environment).await,

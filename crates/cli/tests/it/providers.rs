@@ -293,3 +293,32 @@ async fn n_42_a_refused_key_says_what_to_do() {
         "{done:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as1_an_agent_that_brings_its_server_along_is_answered_by_it_with_its_key() {
+    for place in ["settings", "typed"] {
+        let server = ModelServer::start(openai_chat::WIRE, [say().text(["from here"])]).await;
+        let house = House::new();
+        let agents = serde_json::json!({"agents": [{"agentId": "local", "systemPrompt": "You help.",
+            "chat": {"provider": "openai-compatible", "config": {"baseUrl": format!("{}/v1", server.url()),
+            "apiKey": "${LOCAL_SERVER_KEY}", "model": "qwen"}}}]});
+        let mut line = vec!["run", "-q", "-a", "local"];
+        if place == "typed" {
+            fs::write(house.path().join("agents.json"), agents.to_string()).unwrap();
+            line.extend(["--agents", "agents.json"]);
+        } else {
+            let table: toml::Table = serde_json::from_value(agents).unwrap();
+            fs::write(house.path().join("config.toml"), table.to_string()).unwrap();
+        }
+        line.push("hi");
+        let mut command = house.command(&line);
+        command.env("LOCAL_SERVER_KEY", KEY);
+        assert_eq!(done(command).well(), "from here\n", "{place}");
+        let asked = &server.requests()[0];
+        assert_eq!(
+            (asked.path.as_str(), asked.header("authorization")),
+            ("/v1/chat/completions", format!("Bearer {KEY}").as_str())
+        );
+        assert!(!is_kept_anywhere(&house));
+    }
+}

@@ -208,8 +208,8 @@ async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
 /// A session of a lead with this emergency limit, whose answers and summaries are long.
 async fn talked(definition: Option<u64>, setting: Option<u64>) -> (TestRuntime, String) {
     // Not even the summary is below the limit.
-    let summary = say(&"s".repeat(13_000)).agent("compaction").matching(".*");
-    let long = say(&"z".repeat(20_000)).agent("lead").matching(".*");
+    let summary = say("s".repeat(13_000)).agent("compaction").matching(".*");
+    let long = say("z".repeat(20_000)).agent("lead").matching(".*");
     let mut plan = TestRuntimeBuilder::new([summary, long]);
     plan.window = Some(1_000_000);
     plan.limits.emergency_context = setting;
@@ -223,7 +223,9 @@ async fn talked(definition: Option<u64>, setting: Option<u64>) -> (TestRuntime, 
     let session = runtime.post("the colour is teal").await;
     runtime.wait_for_run(&session).await;
     for number in 2..5 {
-        runtime.post_to(&session, &format!("message {number}")).await;
+        runtime
+            .post_to(&session, &format!("message {number}"))
+            .await;
         runtime.wait_for_nth_run(&session, number).await;
     }
     let story = runtime.transcript(&session).await;
@@ -263,7 +265,11 @@ async fn dc10_the_emergency_limit_is_a_setting_and_a_definition_may_say_otherwis
 #[tokio::test]
 async fn r2_d20_a_reset_by_the_emergency_limit_is_told_once_per_request() {
     let (_, story) = talked(Some(3_000), None).await;
-    assert_eq!(story.matches("notice   context_reset").count(), 3, "{story}");
+    assert_eq!(
+        story.matches("notice   context_reset").count(),
+        3,
+        "{story}"
+    );
     for request in story.split("user     message").skip(1) {
         let resets = request.matches("notice   context_reset").count();
         assert!(resets <= 1, "{story}");

@@ -83,8 +83,8 @@ fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Envi
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
-    let own_tools = effective::model_of(here, definition)
-        .is_some_and(|model| model.provider.has_own_tools());
+    let own_tools =
+        effective::model_of(here, definition).is_some_and(|model| model.provider.has_own_tools());
     let sections = PromptSections {
         definition,
         tools: if own_tools { &[] } else { &specs },
