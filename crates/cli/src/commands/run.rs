@@ -44,7 +44,8 @@ use crate::{
     mcp_servers,
     project_agents::{self, ProjectAgents},
     rules, secrets, settings,
-    terminal::{select_view, view},
+    terminal::{answer_text::AnswerFormat, select_view, view},
+    told_notices::ToldNotices,
     trust,
     web::WebAccess,
 };
@@ -147,7 +148,7 @@ pub enum InputFormat {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut report = StdoutReport::new(&arguments);
+    let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
     let done = attempt(&arguments, environment, &mut report).await;
     if let Err(problem) = &done {
         report.failed(problem);
@@ -196,15 +197,18 @@ async fn attempt(
         &models.catalog.open(&model)?,
         overrides.max_cost.or(settings.limits.max_cost),
     );
-    let remarks = settings
+    // What describes the setup is said once in a project; what bounds this very run is said each time.
+    let mut told = ToldNotices::read(environment);
+    let about_setup = settings
         .remarks
         .iter()
         .chain(&project.remarks)
         .chain(&gathered.remarks)
-        .cloned();
-    let remarks = remarks
+        .chain(&chosen.remarks);
+    let remarks = about_setup
+        .filter(|remark| *remark == project_agents::GUARDS_OFF || told.is_new(remark))
+        .cloned()
         .chain(pinned)
-        .chain(chosen.remarks)
         .chain(unpriced)
         .collect();
     let overrides = CliOverrides {
@@ -258,6 +262,7 @@ async fn attempt(
         answerer,
         linger,
         remarks,
+        told,
         input: arguments.input_format,
     };
     match follow(
