@@ -199,6 +199,14 @@ pub enum EventBody {
         /// What it says.
         text: String,
     },
+    /// A call still runs; said every now and then, more rarely the longer it takes. Ephemeral.
+    #[serde(rename = "tool.progress")]
+    ToolProgress {
+        /// Which call.
+        call: CallId,
+        /// Milliseconds since it began.
+        elapsed_ms: u64,
+    },
     /// A call ended; each call has exactly one of these.
     #[serde(rename = "tool.completed")]
     ToolCompleted(ToolRecord),
@@ -349,6 +357,7 @@ impl EventBody {
             Self::ThinkingDelta { .. } => "thinking.delta",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolOutput { .. } => "tool.output",
+            Self::ToolProgress { .. } => "tool.progress",
             Self::ToolCompleted(_) => "tool.completed",
             Self::PermissionRequested { .. } => "permission.requested",
             Self::PermissionResolved { .. } => "permission.resolved",
@@ -373,6 +382,7 @@ impl EventBody {
             Self::MessageDelta { .. }
                 | Self::ThinkingDelta { .. }
                 | Self::ToolOutput { .. }
+                | Self::ToolProgress { .. }
                 | Self::InboxQueued { .. }
                 | Self::ContextUsage { .. }
         )

@@ -311,6 +311,10 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             lane: _,
             position: _,
         }
+        | EventBody::ToolProgress {
+            call: _,
+            elapsed_ms: _,
+        }
         | EventBody::ContextUsage { used: _, limit: _ } => {}
     }
 }

@@ -11,7 +11,10 @@ use rooftree_providers::ModelMessage;
 use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenToolCall, go_on, images_in, results_of};
-use crate::agent::{message_text, run_view::RunInquiry, window};
+use crate::{
+    agent::{message_text, run_view::RunInquiry, window},
+    hand_back,
+};
 
 impl History {
     /// Applies a changed permission policy of the run.
@@ -38,6 +41,7 @@ impl History {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
+            run.hands_back = hand_back::is_request(message);
         }
         self.take_woken_mandate(message);
         self.keep_last_mandate();
