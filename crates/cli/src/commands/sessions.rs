@@ -19,6 +19,7 @@ mod search;
 mod show;
 mod switch;
 mod transcript;
+mod undo;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
@@ -59,6 +60,8 @@ enum Action {
     Rename(rename::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
+    /// Take back the file changes of the last run
+    Undo(undo::Arguments),
     /// Delete sessions; they can be restored
     #[command(visible_alias = "delete")]
     Rm(remove::Arguments),
@@ -80,6 +83,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Import(arguments) => import::execute(arguments, environment).await,
         Action::Rename(arguments) => rename::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
     }
