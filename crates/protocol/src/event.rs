@@ -16,7 +16,9 @@ use serde_json::Value;
 use crate::{
     CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
     PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId,
-    Timestamp, Todo, ToolKind, inquiry::Answer,
+    Timestamp, Todo, ToolKind,
+    file_undo::{FilePreimage, FileUndo},
+    inquiry::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
@@ -190,6 +192,9 @@ pub enum EventBody {
         /// The running call it is made from inside of; none for a call of a reply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<CallId>,
+        /// The files it is about to change, as they are before. Absent in events of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        before: Vec<FilePreimage>,
     },
     /// Something a running tool says. Ephemeral.
     #[serde(rename = "tool.output")]
@@ -324,6 +329,9 @@ pub enum EventBody {
     /// The context was made smaller. What was left out stays in the journal.
     #[serde(rename = "context.compacted")]
     ContextCompacted(Compaction),
+    /// The file changes of a run were taken back.
+    #[serde(rename = "files.undone")]
+    FilesUndone(FileUndo),
     /// Something people should know.
     #[serde(rename = "notice")]
     Notice {
@@ -371,6 +379,7 @@ impl EventBody {
             Self::InboxDelivered { .. } => "inbox.delivered",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
+            Self::FilesUndone(_) => "files.undone",
             Self::Notice { .. } => "notice",
         }
     }

@@ -21,6 +21,7 @@ mod search;
 mod show;
 mod switch;
 mod transcript;
+mod undo;
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
@@ -67,6 +68,8 @@ enum Action {
     Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
+    /// Take back the file changes of the last run
+    Undo(undo::Arguments),
     /// Delete sessions; they can be restored
     #[command(visible_alias = "delete")]
     Rm(remove::Arguments),
@@ -93,6 +96,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
         Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
     }
