@@ -19,6 +19,7 @@ mod delegation_registry;
 pub mod effective_rights;
 mod error;
 pub mod exposure;
+mod hand_back;
 pub mod handle;
 pub mod hooks;
 mod inbox;

@@ -8,7 +8,7 @@ use rooftree_protocol::{
 use serde_json::Value;
 
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    PlannedFileChange, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
     tool_info::{FileUse, ToolInfo},
@@ -56,6 +56,19 @@ impl Tool for DeleteTool {
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        let Ok(target) = context.target(text(input, "file_path")) else {
+            return Vec::new();
+        };
+        let files = target.prior_tree().into_iter();
+        let deleted = files.map(|(path, before)| PlannedFileChange {
+            path,
+            before,
+            after: None,
+        });
+        deleted.collect()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -6,6 +6,7 @@
 use rooftree_protocol::{
     CallId, Message, Origin, Part, ReservedTag, ToolKind,
     event::{HookNote, ToolRecord, Verdict},
+    file_undo::{FileUndo, UndoStep},
     reserved_tags::escape_tags,
 };
 use rooftree_stdx::xml::escape_attribute;
@@ -95,6 +96,26 @@ pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
         .collect();
     let about = [about, vec![("point", note.point.as_str())]].concat();
     tagged(("rooftree", "hook"), &about, &note.text, mark)
+}
+
+/// Formats an undo of file changes for the model.
+pub(crate) fn files_undone(undo: &FileUndo, mark: &MessageMark) -> String {
+    let mut text = format!(
+        "The user has taken back file changes that were made for an earlier request ({}). Read these files again \
+         before you change them.",
+        undo.title
+    );
+    for file in &undo.files {
+        let path = file.path.display();
+        let words = match &file.step {
+            UndoStep::Restore => "has its earlier content again".to_owned(),
+            UndoStep::Delete => "did not exist before and is deleted again".to_owned(),
+            UndoStep::Unchanged => "is as it was before".to_owned(),
+            UndoStep::Skip { because } => format!("was left as it is: {because}"),
+        };
+        text.push_str(&format!("\n- {path} {words}"));
+    }
+    wrapped("rooftree", "undo", &text, mark)
 }
 
 /// A file is named in words, and kept for models that can see it.

@@ -33,6 +33,10 @@ impl Queries {
         Self { store, tenant }
     }
 
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
     /// One session by id, deleted ones included.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, Error> {
         let found = self.store.session(id).await?;

@@ -38,6 +38,7 @@ mod steer;
 mod strict;
 mod todos;
 mod tool_facts;
+mod undo;
 mod verify;
 mod watching;
 mod wires;

@@ -25,6 +25,8 @@ pub(super) fn strip_rights(mut event: Event) -> Option<Event> {
             // It would be told as a message of the runtime.
             *surroundings = None;
         }
+        // An undo would write what the archive says to where it says.
+        EventBody::ToolStarted { before, .. } => before.clear(),
         EventBody::MessageUser { message, .. } => (message.mandate, message.who) = (None, None),
         // A task that has not ended would be this session's to stop, and there may be one of that name.
         EventBody::ToolCompleted(record)
