@@ -316,3 +316,30 @@ fn leave(
         },
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolset::ToolLookup;
+
+    #[test]
+    fn r1_d15_a_timeout_has_the_unit_and_default_of_the_name_that_is_called() {
+        let tools = crate::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let ToolLookup::Tool(bash) = tools.find("Bash") else {
+            panic!("there is Bash")
+        };
+        for (name, mut input, seconds) in [
+            ("Bash", json!({}), None),
+            ("Bash", json!({"timeout": 5_000}), Some(5)),
+            ("execute_command", json!({}), Some(60)),
+            ("execute_command", json!({"timeout": 5}), Some(5)),
+            ("execute_command", json!({"timeoutMs": 5_000}), Some(5)),
+            ("exec", json!({}), Some(30)),
+            ("exec", json!({"timeout": 5_000}), Some(5)),
+        ] {
+            input["command"] = json!("ls");
+            let read = bash.normalise(name, input.clone()).unwrap();
+            assert_eq!(number(&read, "timeout_secs"), seconds, "{name} {input}");
+        }
+    }
+}
