@@ -30,6 +30,7 @@ mod secrets;
 mod settings;
 mod table;
 mod terminal;
+mod told_notices;
 mod trust;
 mod web;
 

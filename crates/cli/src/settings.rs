@@ -1,6 +1,7 @@
 //! Settings and their layers, by precedence: system, user, project (which may only narrow permissions),
 //! command line, pinned by the administrator.
 
+mod chat_config;
 mod cli_layer;
 pub mod defaults;
 pub mod edit;
@@ -93,7 +94,10 @@ pub struct EnvironmentSettings {
 
 /// Loads and merges all layers. A missing file has no settings.
 pub fn load(environment: &Environment) -> Result<Settings, Problem> {
-    layers::merged(&layers::all(environment)?)
+    let mut settings = layers::merged(&layers::all(environment)?)?;
+    let documents = settings.agents.clone();
+    settings.add_agent_providers(&documents);
+    Ok(settings)
 }
 
 /// What each place says by itself, the weakest first; of a project what counts, which is what narrows.
@@ -214,16 +218,39 @@ impl Settings {
         self.models.aliases.extend(aliases);
         self.limits.max_turns = smaller(self.limits.max_turns, project.limits.max_turns);
         self.limits.timeout = smaller(self.limits.timeout, project.limits.timeout);
+        self.narrow_delegation(&project.limits);
         self.limits.max_cost = [self.limits.max_cost, project.limits.max_cost]
             .into_iter()
             .flatten()
             .reduce(f64::min);
+        // Zero is no limit, which is more than any.
+        let bounded =
+            |limit: Option<u64>| limit.map(|tokens| if tokens == 0 { u64::MAX } else { tokens });
+        self.limits.emergency_context = smaller(
+            bounded(self.limits.emergency_context),
+            bounded(project.limits.emergency_context),
+        );
         self.remarks.extend(project.remarks);
         self
     }
 }
 
 impl Settings {
+    /// What a project says about delegation only makes it smaller, also than the default.
+    fn narrow_delegation(&mut self, project: &LimitSettings) {
+        let usual = rooftree_protocol::Limits::default();
+        let own = &mut self.limits;
+        if let Some(depth) = project.depth {
+            own.depth = Some(depth.min(own.depth.unwrap_or(usual.depth)));
+        }
+        if let Some(children) = project.children {
+            own.children = Some(children.min(own.children.unwrap_or(usual.children)));
+        }
+        if let Some(below) = project.descendants {
+            own.descendants = Some(below.min(own.descendants.unwrap_or(usual.descendants)));
+        }
+    }
+
     /// What a project says about the sandbox only makes it tighter.
     fn confine(&mut self, project: &Self, path: &Path) {
         let (mode, network) = (
@@ -291,7 +318,7 @@ mod tests {
         let project = settings(
             "model = 'vendor/x'\nfallbacks = ['scripted/y']\n[aliases]\n'vendor/x' = 'scripted/z'\n\
              [permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
-             [limits]\nmax_turns = 99\ntimeout = '1m'\n\
+             [limits]\nmax_turns = 99\ntimeout = '1m'\ndepth = 9\nchildren = 2\n\
              [search]\nembeddings = 'a/b'\nurl = 'http://x.test'\n\
              [web]\nallow_private = ['localhost']\n\
              [environment]\nkeep = ['A_TOKEN']\ninherit = 'listed'\n\
@@ -310,6 +337,11 @@ mod tests {
         assert_eq!(
             (both.limits.max_turns, both.limits.timeout),
             (Some(10), Some(Duration::from_secs(60)))
+        );
+        assert_eq!(
+            (both.limits.depth, both.limits.children),
+            (Some(1), Some(2)),
+            "R1 D20: no deeper than the default"
         );
         assert_eq!(both.models.default.unwrap(), "vendor/x");
         assert!(

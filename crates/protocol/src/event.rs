@@ -4,6 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: a subscriber that misses them misses nothing that cannot be read later.
 
+mod answer_finding;
 mod answer_text;
 mod call_records;
 mod run_records;
@@ -23,6 +24,7 @@ use crate::{
 pub use crate::run::{RunMode, RunStatus};
 pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
+pub use answer_finding::AnswerFinding;
 pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use run_records::{
@@ -111,6 +113,9 @@ pub enum EventBody {
         /// continues it. Absent in runs of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bounds: Option<Box<RunBounds>>,
+        /// What the model is told about the day and the project before its message; absent if it knows that already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        surroundings: Option<String>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -198,6 +203,14 @@ pub enum EventBody {
         call: CallId,
         /// What it says.
         text: String,
+    },
+    /// A call still runs; said every now and then, more rarely the longer it takes. Ephemeral.
+    #[serde(rename = "tool.progress")]
+    ToolProgress {
+        /// Which call.
+        call: CallId,
+        /// Milliseconds since it began.
+        elapsed_ms: u64,
     },
     /// A call ended; each call has exactly one of these.
     #[serde(rename = "tool.completed")]
@@ -352,6 +365,7 @@ impl EventBody {
             Self::ThinkingDelta { .. } => "thinking.delta",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolOutput { .. } => "tool.output",
+            Self::ToolProgress { .. } => "tool.progress",
             Self::ToolCompleted(_) => "tool.completed",
             Self::PermissionRequested { .. } => "permission.requested",
             Self::PermissionResolved { .. } => "permission.resolved",
@@ -377,6 +391,7 @@ impl EventBody {
             Self::MessageDelta { .. }
                 | Self::ThinkingDelta { .. }
                 | Self::ToolOutput { .. }
+                | Self::ToolProgress { .. }
                 | Self::InboxQueued { .. }
                 | Self::ContextUsage { .. }
         )

@@ -106,6 +106,11 @@ impl Handle {
                 unless_busy,
             } => self.clear(who, &session, unless_busy).await,
             Command::Rename { session, name } => self.rename(who, &session, name).await,
+            Command::Pin { session, pinned } => self.pin(who, &session, pinned).await,
+            Command::SetAttributes {
+                session,
+                attributes,
+            } => self.set_attributes(who, &session, attributes).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
             Command::Delete { session } => self.delete(who, &session).await,
             Command::Restore { session } => self.restore(who, &session).await,
@@ -114,12 +119,18 @@ impl Handle {
                 at,
                 name,
                 agent,
+                message,
             } => {
-                let fork = sessions::ForkRequest { at, name, agent };
+                let fork = sessions::ForkRequest {
+                    at,
+                    name,
+                    agent,
+                    message,
+                };
                 self.fork(who, &session, fork).await
             }
             Command::Undo { session, run } => self.undo(who, &session, run).await,
-            Command::HandBack { session } => self.hand_back(who, &session).await,
+            Command::HandBack { session, summary } => self.hand_back(who, &session, summary).await,
             Command::Permit {
                 permission, answer, ..
             } => {

@@ -19,6 +19,7 @@ mod delegation_registry;
 pub mod effective_rights;
 mod error;
 pub mod exposure;
+mod hand_back;
 pub mod handle;
 pub mod hooks;
 mod inbox;
@@ -42,6 +43,7 @@ pub mod saved_rules;
 mod services;
 mod signals;
 pub mod skill_tools;
+pub mod surroundings;
 mod tasks;
 mod unfinished_sessions;
 

@@ -43,7 +43,14 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "saved_rules",
         ],
         &["exposure", "hooks"],
-        &["checks", "clock", "error", "message_mark"],
+        &[
+            "checks",
+            "clock",
+            "error",
+            "hand_back",
+            "message_mark",
+            "surroundings",
+        ],
     ],
 )];
 

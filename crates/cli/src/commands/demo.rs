@@ -85,6 +85,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         input: InputFormat::Text,
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         remarks: Vec::new(),
+        told: Default::default(),
     };
     let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(environment));
     let left = follow(&runtime.handle(), job, view, &mut report).await?;

@@ -19,8 +19,8 @@ mod user_input;
 
 use std::{ffi::OsString, io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 
-use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
+use clap::{Args, FromArgMatches, ValueEnum};
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem, SessionId};
 use rooftree_runtime::{ApprovalSource, Definitions, Handle, SystemClock};
 use rooftree_tools::PermissionRule;
 
@@ -45,6 +45,7 @@ use crate::{
     project_agents::{self, ProjectAgents},
     rules, secrets, settings,
     terminal::{answer_text::AnswerFormat, select_view, view},
+    told_notices::ToldNotices,
     trust,
     web::WebAccess,
 };
@@ -145,6 +146,29 @@ pub enum InputFormat {
     StreamJson,
 }
 
+/// Goes on with a session for another command, as `rooftree run -s ID WORDS` does.
+pub async fn go_on(
+    session: &SessionId,
+    words: &[OsString],
+    model: Option<&str>,
+    environment: &Environment,
+) -> Result<Exit, Problem> {
+    let mut line: Vec<OsString> = vec!["run".into(), "-s".into(), session.as_str().into()];
+    if let Some(model) = model {
+        line.extend(["-m".into(), model.into()]);
+    }
+    line.push("--".into());
+    line.extend(words.iter().cloned());
+    let command = Arguments::augment_args(clap::Command::new("run"));
+    let parsed = command.try_get_matches_from(line);
+    let arguments = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    execute(
+        arguments.map_err(|error| usage(error.to_string()))?,
+        environment,
+    )
+    .await
+}
+
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
@@ -161,7 +185,10 @@ async fn attempt(
     report: &mut StdoutReport,
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
-    let settings = settings::load(environment)?;
+    let mut settings = settings::load(environment)?;
+    if let Some(typed) = &arguments.agents {
+        settings.add_agent_providers(&[project_agents::typed_document(environment, typed)?]);
+    }
     let (overrides, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
     let tape = select_model::tape(arguments, environment, &settings)?;
     let models = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
@@ -189,22 +216,27 @@ async fn attempt(
     let store = environment.store()?;
     let handle = Handle::without_agents(store.clone(), Arc::new(SystemClock));
     let queries = handle.queries(&owner());
-    let target = session_target::find(arguments, environment, &definitions, &queries).await?;
+    let target = session_target::find(arguments, environment, &definitions, &queries)
+        .await
+        .map_err(|problem| project.explain_unknown(problem))?;
     let chosen = select_model::choose(arguments, &settings, &models, &tape)?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
     let unpriced = select_model::unpriced(
         &models.catalog.open(&model)?,
         overrides.max_cost.or(settings.limits.max_cost),
     );
-    let remarks = settings
+    // What describes the setup is said once in a project; what bounds this very run is said each time.
+    let mut told = ToldNotices::read(environment);
+    let about_setup = settings
         .remarks
         .iter()
         .chain(&project.remarks)
         .chain(&gathered.remarks)
-        .cloned();
-    let remarks = remarks
+        .chain(&chosen.remarks);
+    let remarks = about_setup
+        .filter(|remark| *remark == project_agents::GUARDS_OFF || told.is_new(remark))
+        .cloned()
         .chain(pinned)
-        .chain(chosen.remarks)
         .chain(unpriced)
         .collect();
     let overrides = CliOverrides {
@@ -258,6 +290,7 @@ async fn attempt(
         answerer,
         linger,
         remarks,
+        told,
         input: arguments.input_format,
     };
     match follow(

@@ -1,6 +1,7 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
+mod attributes;
 mod back;
 mod clear;
 mod events;
@@ -12,6 +13,7 @@ mod import;
 pub mod journal;
 mod list;
 mod name;
+mod pin;
 mod remove;
 mod rename;
 mod restore;
@@ -58,6 +60,12 @@ enum Action {
     Import(import::Arguments),
     /// Give a session a name
     Rename(rename::Arguments),
+    /// Pin a session
+    Pin(pin::Arguments),
+    /// Take the pin of a session away
+    Unpin(pin::Arguments),
+    /// Keep attributes about a session
+    Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
     /// Take back the file changes of the last run
@@ -82,6 +90,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Export(arguments) => export::execute(arguments, environment).await,
         Action::Import(arguments) => import::execute(arguments, environment).await,
         Action::Rename(arguments) => rename::execute(arguments, environment).await,
+        Action::Pin(arguments) => pin::execute(arguments, pin::PinState::Pinned, environment).await,
+        Action::Unpin(arguments) => {
+            pin::execute(arguments, pin::PinState::Unpinned, environment).await
+        }
+        Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
         Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,

@@ -18,6 +18,8 @@ use super::{
 
 /// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
 const ECHO: usize = 2;
+/// Rows after the first of a remark stand below its text, not below its mark.
+const HANGING: usize = 2;
 
 /// The live view.
 pub struct LiveView<W> {
@@ -139,7 +141,7 @@ impl<W: Write> LiveView<W> {
         }
         let lines = run_text::remarks(event);
         if !lines.is_empty() {
-            self.print(Block::Work, lines);
+            self.print(Block::Work, wrapped(lines));
         }
     }
 }
@@ -185,7 +187,7 @@ impl<W: Write> TerminalView for LiveView<W> {
     }
 
     fn say(&mut self, lines: &[StyledLine]) {
-        self.print(Block::Work, lines.to_vec());
+        self.print(Block::Work, wrapped(lines.to_vec()));
     }
 
     fn tick(&mut self) {
@@ -255,6 +257,14 @@ impl<W: Write> TerminalView for LiveView<W> {
     fn has_shown_answer(&self) -> bool {
         self.answer_shown
     }
+}
+
+/// Remarks in rows of the terminal, broken at words; rows after the first stand below the text.
+fn wrapped(lines: Vec<StyledLine>) -> Vec<StyledLine> {
+    let rows = lines
+        .into_iter()
+        .map(|line| line.wrapped(columns(), HANGING));
+    rows.flatten().collect()
 }
 
 /// One column stays free: a full row would move the cursor to the next one.

@@ -18,6 +18,7 @@ mod init;
 mod machine;
 mod mcp;
 mod models;
+mod notices;
 mod permissions;
 mod providers;
 mod questions;

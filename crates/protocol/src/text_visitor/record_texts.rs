@@ -192,6 +192,7 @@ pub(super) fn compaction(compaction: &mut Compaction, edit: TextEdit<'_>) {
 pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
     let RunEnd {
         status: _,
+        task,
         text: said,
         turns: _,
         calls: _,
@@ -199,6 +200,7 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         duration_ms: _,
         files,
         explored,
+        findings,
         tools,
         steps,
         delegated: _,
@@ -209,8 +211,13 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         denials,
         error,
     } = end;
+    text(task, edit);
     text(said, edit);
     reports(failed_checks, edit);
+    for found in findings {
+        path(&mut found.path, edit);
+        text(&mut found.text, edit);
+    }
     files.iter_mut().for_each(|note| file(note, edit));
     explored.iter_mut().for_each(|place| path(place, edit));
     list(tools, edit);

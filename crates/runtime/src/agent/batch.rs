@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     AgentActor,
     call::{PreparedCall, context, record_cancelled},
+    call_progress::CallProgress,
     hook_points::{self, CompletedToolUse},
     inquire,
     journal::JournalCommit,
@@ -38,6 +39,7 @@ struct CallBatch {
     running: FuturesUnordered<RunningCall>,
     asked: Vec<tool_questions::OpenQuestion>,
     inner: nested_calls::NestedPermissions,
+    progress: CallProgress,
 }
 
 enum BatchStep {
@@ -56,7 +58,9 @@ pub(super) async fn run(
     intend(agent, &calls).await?;
     let stop = CancellationToken::new();
     let mut turns = PostTurns::default();
+    let mut progress = CallProgress::new(agent.context.now());
     let started = calls.into_iter().map(|one| {
+        progress.begin(&one.call.id, agent.context.now());
         let turn = turns.of(one.tool.as_ref(), &one.input);
         start(agent, one, stop.child_token(), turn)
     });
@@ -65,6 +69,7 @@ pub(super) async fn run(
         running,
         asked: Vec::new(),
         inner: nested_calls::NestedPermissions::default(),
+        progress,
     };
     let end = loop {
         match batch.step(agent, used).await? {
@@ -93,10 +98,11 @@ impl CallBatch {
         used: &mut Vec<CompletedToolUse>,
     ) -> Result<BatchStep, Error> {
         let at_once = agent.resolved.limits.concurrent_calls;
-        let (interruption, too_late, left) = (
+        let (interruption, too_late, left, progress) = (
             agent.interruption(),
             self.too_late(agent),
             self.inner.left(),
+            self.progress.due(agent),
         );
         tokio::select! {
             biased;
@@ -112,8 +118,10 @@ impl CallBatch {
             }
             () = too_late => self.look(agent).await?,
             () = left => self.look(agent).await?,
+            () = progress => self.progress.tell(agent),
             done = self.running.next() => {
                 let Some((call, output, since)) = done else { return Ok(BatchStep::Done) };
+                self.progress.end(&call.call.id);
                 used.extend(hook_points::used(agent, &call, &output));
                 result::record_result(agent, &call, output, since, None);
             }
@@ -154,6 +162,7 @@ impl CallBatch {
     ) -> Result<(), Error> {
         for nested_calls::ReadyNestedCall { one, gone } in ready {
             intend(agent, std::slice::from_ref(&one)).await?;
+            self.progress.begin(&one.call.id, agent.context.now());
             self.running
                 .push(start(agent, one, gone, PostTurn::default()));
         }

@@ -1,5 +1,6 @@
 //! Builds and validates a definition from the fields of a file. Every field has an effect or gets a diagnostic.
 
+mod chat_config;
 mod model;
 mod permission;
 mod servers;
@@ -10,6 +11,7 @@ use rooftree_protocol::{AgentDefinition, AgentDialect, Effort, Scope, definition
 use rooftree_tools::toolset::is_named;
 use serde_json::Value as Json;
 
+pub use self::chat_config::compatible_provider;
 use super::{
     LoaderContext,
     describe::described,
@@ -51,7 +53,9 @@ pub(super) fn fill(
         complaints,
         loader_context,
         thinking: ModelFields::default(),
+        has_own_server: false,
         place: draft.place.clone(),
+        dialect: None,
         has_tools: false,
         exposure_at: None,
         is_disabled: false,
@@ -67,7 +71,7 @@ pub(super) fn fill(
 struct ModelFields {
     model: Option<(String, SourceSpan)>,
     provider: Option<(String, SourceSpan)>,
-    effort: Option<(Effort, SourceSpan)>,
+    effort: Option<Effort>,
 }
 
 struct DefinitionBuilder<'a> {
@@ -75,8 +79,12 @@ struct DefinitionBuilder<'a> {
     complaints: FileDiagnostics<'a>,
     loader_context: &'a LoaderContext,
     thinking: ModelFields,
+    /// Whether `chat.config` names a server.
+    has_own_server: bool,
     /// What complaints begin with where a file holds many definitions.
     place: String,
+    /// The dialect it says it has; else that of the place where it is written.
+    dialect: Option<AgentDialect>,
     has_tools: bool,
     exposure_at: Option<SourceSpan>,
     is_disabled: bool,
@@ -134,6 +142,7 @@ impl DefinitionBuilder<'_> {
             | DefinitionField::External => {
                 self.thinks(field, entry);
             }
+            DefinitionField::Dialect => self.dialect = self.typed(entry),
             DefinitionField::Tools | DefinitionField::DeniedTools => self.tools(field, entry),
             DefinitionField::Permission => self.permission(entry),
             DefinitionField::Capabilities
@@ -367,6 +376,9 @@ impl DefinitionBuilder<'_> {
                 .keys()
                 .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
             definition.tools = Scope::only(EMDASH_TOOLS.map(str::to_owned).into_iter().chain(own));
+        }
+        if let Some(dialect) = self.dialect {
+            definition.source.dialect = dialect;
         }
         self.check_exposure();
         self.check_memory();

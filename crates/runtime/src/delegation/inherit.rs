@@ -5,7 +5,8 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,
     event::RunMode,
 };
-use rooftree_tools::declared;
+use rooftree_providers::catalog::ModelTier;
+use rooftree_tools::{declared, session_tools::REQUEST_PERMISSION};
 
 use super::{
     answer::DelegationError,
@@ -42,6 +43,14 @@ pub(super) fn mandate(
     let own_rights =
         request.surface == DelegationSurface::AgentsMessage && is_trusted_peer(caller, definition);
     let mut most = at_most(caller, definition, call, own_rights);
+    // A background agent of daycare asks people for what it lacks: asking for more is no more.
+    let asking = REQUEST_PERMISSION.name;
+    if request.surface == DelegationSurface::StartBackgroundAgent
+        && has_in_scope(caller, definition, asking)
+        && !most.tools.iter().any(|tool| tool == asking)
+    {
+        most.tools.push(asking.to_owned());
+    }
     // A verifier only reads, unless its definition names the tools it needs.
     if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
         let brought = mcp_scope::brought(definition, &caller.resolved.definition);
@@ -59,6 +68,14 @@ pub(super) fn mandate(
         thoroughness: request.thoroughness,
         ..most
     })
+}
+
+/// Whether a tool is there and the lists of a definition let it through.
+fn has_in_scope(caller: &Caller, definition: &AgentDefinition, tool: &str) -> bool {
+    let all = caller.context.options.tools.all.scoped(&definition.tools);
+    all.capable(&definition.capabilities)
+        .names()
+        .contains(&tool)
 }
 
 /// Turns of a sub-agent whose call and definition say nothing, in the dialect of the caller.
@@ -118,8 +135,37 @@ fn called_for(
     match (&request.model, &request.tier) {
         (Some(name), _) if name.eq_ignore_ascii_case("inherit") => Ok(caller.model.clone()),
         (Some(name), _) => named(caller, name).map(Some),
-        (None, Some(tier)) => Ok(named(caller, tier).ok()),
+        (None, Some(tier)) => Ok(of_tier(caller, tier)),
         (None, None) => Ok(None),
+    }
+}
+
+/// The model for a tier: one the user has named for it, else that of the vendor the caller uses, else of another
+/// vendor that can be asked.
+fn of_tier(caller: &Caller, word: &str) -> Option<ModelChoice> {
+    let tier = match word {
+        "fast" => ModelTier::Fast,
+        "powerful" => ModelTier::Powerful,
+        _ => ModelTier::Standard,
+    };
+    let usual = |provider: &str| -> Option<ModelChoice> {
+        let known = caller.context.options.models.catalog.known();
+        known.of_tier(provider, tier)?.id.parse().ok()
+    };
+    let vendor = caller.model.as_ref().map(|model| model.provider.as_str());
+    preferred(named(caller, word).ok(), vendor, usual)
+}
+
+/// What a tier means: the model that was found for it unless it is only some vendor's usual one, else the usual model
+/// of the caller's vendor.
+fn preferred(
+    found: Option<ModelChoice>,
+    vendor: Option<&str>,
+    usual: impl Fn(&str) -> Option<ModelChoice>,
+) -> Option<ModelChoice> {
+    match found {
+        Some(choice) if usual(&choice.provider).as_ref() != Some(&choice) => Some(choice),
+        found => vendor.and_then(usual).or(found),
     }
 }
 
@@ -144,6 +190,26 @@ fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> Model
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r1_d19_a_tier_is_of_the_callers_vendor_unless_the_user_has_named_a_model() {
+        let usual = |provider: &str| match provider {
+            "openai" => "openai/mini".parse().ok(),
+            "anthropic" => "anthropic/haiku".parse().ok(),
+            _ => None,
+        };
+        for (found, vendor, wanted) in [
+            (Some("anthropic/haiku"), "openai", Some("openai/mini")),
+            (Some("anthropic/haiku"), "local", Some("anthropic/haiku")),
+            (Some("local/mine"), "openai", Some("local/mine")),
+            (None, "openai", Some("openai/mini")),
+            (None, "local", None),
+        ] {
+            let found = found.map(|name| name.parse().unwrap());
+            let chosen = preferred(found, Some(vendor), usual);
+            assert_eq!(chosen.map(|choice| choice.to_string()).as_deref(), wanted);
+        }
+    }
 
     #[test]
     fn r1_d11_quick_and_medium_ask_no_model_to_think() {

@@ -3,9 +3,12 @@
 use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
-use rooftree_providers::{CallRules, Workplace};
-use rooftree_runtime::{Definitions, assembly::known_tools, peers};
-use rooftree_tools::{PermissionRule, Tool, Toolset};
+use rooftree_providers::{CallRules, Model, Workplace};
+use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
+use rooftree_tools::{
+    PermissionRule, Tool, Toolset, declared, session_tools::REQUEST_PERMISSION,
+    tool_info::ToolOffer,
+};
 use serde::Serialize;
 
 use super::AgentsContext;
@@ -23,6 +26,11 @@ pub struct EffectiveAgent {
     asks: Vec<String>,
     /// Agents that may delegate to it.
     asked_by: Vec<String>,
+    /// MCP servers, rules, skills and verifiers that it names.
+    mcp_servers: Vec<String>,
+    rules: Option<Vec<String>>,
+    skills: Vec<String>,
+    verifiers: Vec<String>,
     /// What it names that does not exist.
     missing: Vec<String>,
     /// What its model could do beyond all this, because it acts by itself.
@@ -62,6 +70,10 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
             .collect(),
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
+        mcp_servers: definition.mcp_servers.keys().cloned().collect(),
+        rules: definition.rules.clone(),
+        skills: definition.preloaded_skills.clone(),
+        verifiers: definition.verifiers.clone(),
         missing: here
             .project
             .project_context
@@ -88,16 +100,21 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
         .collect()
 }
 
-/// Limits that a model which is a program of its own does not enforce. Opening it starts nothing.
-fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
+/// The model it would think with; none if it cannot be had. Opening it starts nothing.
+pub fn model_of(here: &AgentsContext, definition: &AgentDefinition) -> Option<Model> {
     let default = || {
         here.models
             .resolve(&configured_models::default_name(&here.settings)?)
             .ok()
             .map(|found| found.choice)
     };
-    let choice = definition.model.clone().or_else(default);
-    let Some(Ok(model)) = choice.map(|choice| here.models.catalog.open(&choice)) else {
+    let choice = definition.model.clone().or_else(default)?;
+    here.models.catalog.open(&choice).ok()
+}
+
+/// Limits that a model which is a program of its own does not enforce.
+fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
+    let Some(model) = model_of(here, definition) else {
         return Vec::new();
     };
     let mode = here.settings.permission.mode.unwrap_or_default();
@@ -190,6 +207,14 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailabilit
             because: "it has no `memory`".to_owned(),
         };
     }
+    let own = effective_rights::tools(&Toolset::new([tool.clone()]), definition);
+    if declared(&name).offer == ToolOffer::WhenNamed && own.names().is_empty() {
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: "only agents that name it have it".to_owned(),
+        };
+    }
     if Toolset::new([tool.clone()])
         .capable(&definition.capabilities)
         .names()
@@ -199,6 +224,23 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailabilit
             tool: name,
             has: false,
             because: "its capabilities do not allow that".to_owned(),
+        };
+    }
+    if effective_rights::tools(&Toolset::new([tool.clone()]), definition)
+        .names()
+        .is_empty()
+        && definition.tools.allow.is_none()
+        && !scope.deny.iter().any(|glob| means(glob, tool))
+    {
+        let because = if name == REQUEST_PERMISSION.name {
+            "only where `tools` names it, and in background agents that start_background_agent starts"
+        } else {
+            "only where `tools` names it"
+        };
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: because.to_owned(),
         };
     }
     let (has, because) = match (
@@ -255,6 +297,16 @@ impl EffectiveAgent {
                 names.join(", ")
             }
         };
+        for (label, names) in [
+            ("servers", Some(&self.mcp_servers)),
+            ("rules", self.rules.as_ref()),
+            ("skills", Some(&self.skills)),
+            ("verifiers", Some(&self.verifiers)),
+        ] {
+            if let Some(names) = names.filter(|names| !names.is_empty()) {
+                let _ = writeln!(text, "{label:<13} {}", names.join(", "));
+            }
+        }
         let _ = writeln!(text, "may ask       {}", list(&self.asks));
         let _ = writeln!(text, "asked by      {}", list(&self.asked_by));
         for words in &self.unenforced {

@@ -21,6 +21,7 @@ use crate::{
     exit::Exit,
     human_format::place,
     terminal::{run_text, view::TerminalView},
+    told_notices::ToldNotices,
 };
 
 /// What is to be done, where, and who can be asked.
@@ -33,6 +34,8 @@ pub struct RunJob {
     pub linger: BackgroundWait,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
+    /// What people were told in this project at earlier runs.
+    pub told: ToldNotices,
 }
 
 /// Follows; says with which number to leave, and how.
@@ -68,6 +71,7 @@ pub async fn follow(
         linger: job.linger,
         stopping: None,
         refused: None,
+        told: job.told,
     };
     for remark in job.remarks.iter().chain(&remarks) {
         following.remark(remark);
@@ -75,7 +79,9 @@ pub async fn follow(
     for what in &nonsense {
         following.report_bad_input(what, Some(ALLOWED.into()));
     }
+    following.told.save();
     let ended = following.run_to_end().await?;
+    following.told.save();
     following.let_children_settle().await?;
     let programs = following.programs().await?;
     let RunFollower {
@@ -143,6 +149,8 @@ pub(super) struct RunFollower<'a> {
     pub(super) stopping: Option<Exit>,
     /// Why a line could not be taken, if one could not: the number to leave with if nothing else was done.
     pub(super) refused: Option<Exit>,
+    /// Notices that were shown in this project before.
+    told: ToldNotices,
 }
 
 impl RunFollower<'_> {
@@ -296,11 +304,16 @@ impl RunFollower<'_> {
             return Err(problem);
         }
         self.report.event(event);
+        let is_new = self.told.is_new_event(event);
         if is_own {
             self.take_own(event);
         } else {
             self.watch.take_delegated(event);
-            self.view.show_delegated(event);
+        }
+        match is_own {
+            _ if !is_new => {}
+            true => self.view.show(event),
+            false => self.view.show_delegated(event),
         }
         if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
             self.ask(event, open).await?;
@@ -334,7 +347,6 @@ impl RunFollower<'_> {
             }
             _ => {}
         }
-        self.view.show(event);
     }
 
     async fn ask(&mut self, event: &Event, open: OpenPrompt) -> Result<(), Problem> {

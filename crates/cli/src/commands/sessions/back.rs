@@ -1,13 +1,17 @@
 //! Returns from a session that was handed over: posts a summary of it to the first agent.
 
-use clap::Args;
-use rooftree_protocol::{Command, Problem, command::CommandReply};
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{
+    Command, Problem,
+    command::{CommandReply, HandBackSummary},
+};
 
 use super::{
     control,
     find::{self, LookupScope},
 };
 use crate::{
+    commands::run,
     control::{owner, send},
     environment::Environment,
     exit::Exit,
@@ -21,17 +25,44 @@ pub struct Arguments {
     /// The session that was handed over: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
+    /// What the first session is told
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    summary: Summary,
+    /// The model to write the summary with
+    #[arg(short, long, value_name = "PROVIDER/MODEL")]
+    model: Option<String>,
 }
 
-/// Leaves the summary in the first session, to be read when it goes on, and prints that one's id.
+/// What the first session is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Summary {
+    /// What was asked and answered, shortened
+    #[default]
+    Extract,
+    /// What the agent that went on with it writes now
+    Model,
+}
+
+/// Leaves the summary in the first session, to be read when it goes on, and prints that one's id. A model's summary is
+/// printed as it is written.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let handle = control(environment)?;
     let queries = handle.queries(&owner());
     let switched = find::session(&queries, &arguments.session, LookupScope::Live).await?;
     let command = Command::HandBack {
         session: switched.id.clone(),
+        summary: match arguments.summary {
+            Summary::Extract => HandBackSummary::Extract,
+            Summary::Model => HandBackSummary::Model,
+        },
     };
     let reply = send(&handle, command).await?;
+    let mut exit = Exit::DONE;
+    if arguments.summary == Summary::Model && matches!(reply, CommandReply::Accepted { .. }) {
+        let model = arguments.model.as_deref();
+        // If it fails, the extract is told in its place.
+        exit = run::go_on(&switched.id, &[], model, environment).await?;
+    }
     let origin = switched.forked_from.map(|origin| origin.session);
     let Some(origin) = origin else {
         return Ok(Exit::DONE);
@@ -46,5 +77,5 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         _ => "nothing was said there; there is nothing to tell".to_owned(),
     };
     output::print_note(environment, &said);
-    Ok(Exit::DONE)
+    Ok(exit)
 }

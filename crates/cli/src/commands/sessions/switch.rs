@@ -1,6 +1,6 @@
 //! Hands a conversation over to another agent, which goes on with all of it.
 
-use std::sync::Arc;
+use std::{ffi::OsString, sync::Arc};
 
 use clap::Args;
 use rooftree_protocol::{Command, Problem};
@@ -11,6 +11,7 @@ use super::{
     name,
 };
 use crate::{
+    commands::run,
     configured_models::ConfiguredModels,
     control::{owner, send_for_session},
     environment::Environment,
@@ -30,12 +31,19 @@ pub struct Arguments {
     /// The agent that goes on
     #[arg(value_name = "AGENT")]
     agent: String,
+    /// What to say to it first, as in `rooftree run`; it is answered at once
+    #[arg(value_name = "MESSAGE|@FILE")]
+    message: Vec<OsString>,
     /// What to call the new session
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// The model to answer the message with
+    #[arg(short, long, value_name = "PROVIDER/MODEL", requires = "message")]
+    model: Option<String>,
 }
 
-/// Prints the new session's id. The other agent brings its own prompt, tools and model.
+/// Prints the new session's id, or what the agent answers to a first message. The other agent brings its own prompt,
+/// tools and model.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = arguments
         .name
@@ -52,15 +60,27 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         at: Some(from.head),
         name,
         agent: Some(agent.clone()),
+        message: None,
     };
     let switched = send_for_session(&handle, command).await?;
-    output::print(&format!("{}\n", switched.id))?;
     let id = &switched.id;
     let next = format!(
         "{agent} goes on with the conversation of {}: {}\nback with a summary: rooftree sessions back {id}",
         from.id,
         how_to_continue(id)
     );
+    if !arguments.message.is_empty() {
+        output::print_note(environment, &next);
+        // It is said the way `run` says it: with attachments, shown as it comes, answered by people.
+        return run::go_on(
+            id,
+            &arguments.message,
+            arguments.model.as_deref(),
+            environment,
+        )
+        .await;
+    }
+    output::print(&format!("{id}\n"))?;
     output::print_note(environment, &next);
     Ok(Exit::DONE)
 }

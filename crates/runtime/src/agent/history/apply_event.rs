@@ -12,7 +12,10 @@ use rooftree_providers::ModelMessage;
 use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenToolCall, go_on, images_in, results_of};
-use crate::agent::{message_text, run_view::RunInquiry, window};
+use crate::{
+    agent::{message_text, run_view::RunInquiry, window},
+    hand_back,
+};
 
 impl History {
     /// Applies a changed permission policy of the run.
@@ -39,6 +42,7 @@ impl History {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
+            run.hands_back = hand_back::is_request(message);
         }
         self.take_woken_mandate(message);
         self.keep_last_mandate();
@@ -62,6 +66,13 @@ impl History {
         }
         self.conversation.request = Some(worded.clone());
         self.push_shared(worded);
+    }
+
+    /// A message of the runtime in the conversation, so that what stands before it stays the same.
+    pub(super) fn tell_surroundings(&mut self, text: &str) {
+        let told = message_text::surroundings(text, &self.mark);
+        self.push(ModelMessage::User(vec![Part::text(told)]));
+        self.conversation.surroundings = Some(text.to_owned());
     }
 
     pub(super) fn take_reply(&mut self, reply: &ReplyRecord) {

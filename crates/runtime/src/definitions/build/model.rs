@@ -2,11 +2,17 @@
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice};
 
-use super::DefinitionBuilder;
+use super::{
+    DefinitionBuilder,
+    chat_config::{COMPATIBLE, compatible_provider},
+};
 use crate::definitions::{
     fields::DefinitionField,
     syntax_tree::{SourceSpan, SyntaxEntry},
 };
+
+/// The tier of a vendor's usual model.
+const STANDARD: &str = "standard";
 
 impl DefinitionBuilder<'_> {
     pub(super) fn thinks(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
@@ -47,7 +53,7 @@ impl DefinitionBuilder<'_> {
             }
             _ => return self.wrong(entry, "one of low, medium, high"),
         };
-        self.thinking.effort = Some((effort, entry.node.at));
+        self.thinking.effort = Some(effort);
     }
 
     /// `type` of the assistant, `kind` of others.
@@ -73,23 +79,33 @@ impl DefinitionBuilder<'_> {
                     self.thinking.provider = self.text(inner).map(|text| (text, inner.node.at))
                 }
                 "model" => self.thinking.model = self.text(inner).map(|text| (text, inner.node.at)),
-                "models" => {
-                    let first = self
-                        .words(inner)
-                        .and_then(|models| models.into_iter().next());
-                    self.thinking.model = first
-                        .map(|text| (text, inner.node.at))
-                        .or(self.thinking.model.take());
-                }
+                "models" => self.first_model(inner),
+                "config" => self.chat_config(inner),
                 "effort" => self.effort(inner),
                 _ => self.not_yet(inner),
             }
         }
     }
 
+    /// Of several models the first one.
+    pub(super) fn first_model(&mut self, entry: &SyntaxEntry) {
+        let first = self
+            .words(entry)
+            .and_then(|models| models.into_iter().next());
+        self.thinking.model = first
+            .map(|text| (text, entry.node.at))
+            .or(self.thinking.model.take());
+    }
+
     /// Puts together what was said about the model.
     pub(super) fn choose_model(&mut self) {
-        let thinking = std::mem::take(&mut self.thinking);
+        let mut thinking = std::mem::take(&mut self.thinking);
+        if let Some((provider, _)) = &mut thinking.provider
+            && provider == COMPATIBLE
+            && self.has_own_server
+        {
+            *provider = compatible_provider(&self.definition.name);
+        }
         let inherits = |(text, _): &(String, SourceSpan)| text.eq_ignore_ascii_case("inherit");
         match (
             thinking.model.filter(|model| !inherits(model)),
@@ -110,16 +126,11 @@ impl DefinitionBuilder<'_> {
                 self.named(&name, at);
             }
         }
-        let Some((effort, at)) = thinking.effort else {
-            return;
-        };
-        match &mut self.definition.model {
-            Some(model) => model.effort = Some(effort),
-            None => {
-                let what = self.placed("`effort` needs a `model` beside it".into());
-                self.complaints
-                    .warning("W0118", Some(at), what, "without one it has no effect");
-            }
+        match (&mut self.definition.model, thinking.effort) {
+            (_, None) => {}
+            (Some(model), effort) => model.effort = effort,
+            // The model it gets from elsewhere.
+            (None, effort) => self.definition.effort = effort,
         }
     }
 
@@ -157,10 +168,16 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// A program that answers as a model has one of its own; others must be told which.
+    /// The usual model of a provider: the one a program answers with by itself, or a vendor's standard model.
     fn of_provider(&mut self, provider: &str, at: SourceSpan) {
         if provider.ends_with("-cli") {
             return self.named(&format!("{provider}/default"), at);
+        }
+        let usual = format!("{provider}/{STANDARD}");
+        match (self.loader_context.model_resolver)(&usual) {
+            // A name that is no tier of this provider comes back as it is.
+            Ok(choice) if choice.model == STANDARD => {}
+            _ => return self.named(&usual, at),
         }
         let what = self.placed(format!("provider `{provider}` needs a `model` beside it"));
         self.complaints.warning(

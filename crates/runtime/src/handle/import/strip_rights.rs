@@ -18,9 +18,12 @@ pub(super) fn strip_rights(mut event: Event) -> Option<Event> {
             policy,
             bounds,
             parent,
+            surroundings,
             ..
         } => {
             (*policy, *bounds, *parent) = (None, None, None);
+            // It would be told as a message of the runtime.
+            *surroundings = None;
         }
         // An undo would write what the archive says to where it says.
         EventBody::ToolStarted { before, .. } => before.clear(),
