@@ -27,6 +27,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod secrets;
+mod session_lookup;
 mod settings;
 mod table;
 mod terminal;

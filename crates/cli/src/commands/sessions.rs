@@ -7,7 +7,6 @@ mod clear;
 mod events;
 mod export;
 mod export_file;
-pub mod find;
 mod fork;
 mod import;
 pub mod journal;
@@ -27,6 +26,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{Handle, Queries};
 
+pub(crate) use crate::session_lookup as find;
 use crate::{environment::Environment, exit::Exit};
 
 /// Options of `sessions`.
