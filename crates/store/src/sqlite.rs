@@ -29,6 +29,7 @@ pub mod salvage;
 mod schema;
 mod search;
 mod sessions;
+mod shared_text;
 mod store_traits;
 mod task_output;
 mod tasks;

@@ -1,9 +1,9 @@
 //! Journals: numbers without gaps, takes in order, batches that are whole or nothing.
 
-use rooftree_protocol::{Event, EventBody, Lane, Timestamp};
+use rooftree_protocol::{Event, EventBody, Lane, RunStatus, Timestamp, event::RunEnd};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, Error, InboxPost, JournalPages};
+use crate::{AppendBatch, Error, InboxPost, JournalPages, RunFilter};
 
 list![
     events_read_back_whole_and_in_order,
@@ -14,6 +14,7 @@ list![
     a_refused_post_takes_the_whole_batch_back,
     a_batch_moves_head_snippet_and_time_and_posts_to_others,
     what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_is_not_silent,
+    text_that_events_repeat_reads_back_as_it_was,
 ];
 
 async fn events_read_back_whole_and_in_order(store: StoreUnderTest) {
@@ -327,4 +328,36 @@ async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_i
         store.unfinished().await.unwrap(),
         std::slice::from_ref(steered)
     );
+}
+
+async fn text_that_events_repeat_reads_back_as_it_was(store: StoreUnderTest) {
+    let (id, run) = (open(&store, 1).await, run_id(7));
+    let claim = claim(&store, &id).await;
+    let answer = "An \"answer\" of several lines,\nwith \u{1F333} and \\ in it. ".repeat(30);
+    let in_run = |event: Event| Event {
+        run: Some(run.clone()),
+        ..event
+    };
+    let end = RunEnd {
+        text: answer.clone(),
+        ..RunEnd::new(RunStatus::Completed)
+    };
+    let events = vec![
+        started(&id, 1, &run),
+        in_run(replied(&id, 2, "one", &answer)),
+        in_run(notice(&id, 3, &answer)),
+        in_run(event(&id, 4, EventBody::RunCompleted(end))),
+    ];
+    let (first, last) = events.split_at(2);
+    store.append(&claim, batch(first.to_vec())).await.unwrap();
+    store.append(&claim, batch(last.to_vec())).await.unwrap();
+    assert_eq!(store.events(&id, 0, usize::MAX).await.unwrap(), events);
+    let tail = store.events(&id, 3, 1).await.unwrap();
+    assert_eq!(tail.first(), events.last());
+    let runs = store.runs(RunFilter::default()).await.unwrap();
+    assert_eq!(runs.first().unwrap().ended.as_ref(), events.last());
+    // A fork reads the same.
+    let fork = store.fork(&id, 4, new_session(2)).await.unwrap().id;
+    assert_eq!(store.events(&fork, 0, usize::MAX).await.unwrap(), events);
+    assert!(store.verify().await.unwrap().violations.is_empty());
 }
