@@ -16,6 +16,7 @@ use super::{
     inbox::{self, EncodedPost},
     inbox_counters::RecipientFilter,
     inquiries, rules, shared_text, tasks,
+    usage::{self, UsageEntry},
 };
 use crate::{AppendBatch, Error, failpoint, hash_chain};
 
@@ -47,6 +48,8 @@ pub(crate) struct EncodedBatch {
     blobs: Vec<(BlobId, Vec<u8>)>,
     /// What people were asked and the events settle.
     settled: Vec<String>,
+    /// What the events used.
+    used: Vec<UsageEntry>,
 }
 
 impl EncodedBatch {
@@ -72,6 +75,10 @@ impl EncodedBatch {
             .iter()
             .filter_map(|event| settled(event.borrow()))
             .collect();
+        let used = events
+            .iter()
+            .filter_map(|event| UsageEntry::of(event.borrow()))
+            .collect();
         let events = events
             .iter()
             .map(|event| EncodedEvent::new(event.borrow()))
@@ -83,6 +90,7 @@ impl EncodedBatch {
             letters,
             blobs,
             settled,
+            used,
         })
     }
 }
@@ -138,6 +146,9 @@ pub(crate) fn append(
     }
     for letter in &sealed.letters {
         inbox::post(connection, letter, RecipientFilter::Every)?;
+    }
+    for entry in &sealed.used {
+        usage::add(connection, place.number, entry)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;

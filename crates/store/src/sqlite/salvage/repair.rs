@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::SalvageReport;
 use crate::{
     Error, hash_chain,
-    sqlite::{column, journal, shared_text},
+    sqlite::{column, journal, shared_text, usage},
 };
 
 /// A saved session.
@@ -71,6 +71,7 @@ pub(super) fn repair(new: &Connection, salvaged: &mut SalvageReport) -> Result<(
         count(new, session.number)?;
     }
     drop_orphans(new)?;
+    usage::recompute(new)?;
     for (kind, table) in [
         ("sessions", "session"),
         ("events", "journal"),
