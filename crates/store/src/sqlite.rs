@@ -34,6 +34,7 @@ mod store_traits;
 mod task_output;
 mod tasks;
 mod unfinished;
+mod usage;
 mod verify;
 mod wal_file;
 mod writer;
