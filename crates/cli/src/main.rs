@@ -27,6 +27,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod secrets;
+mod session_lookup;
 mod settings;
 mod table;
 mod terminal;
@@ -50,6 +51,10 @@ use crate::{
     exit::Exit,
 };
 
+/// Threads that drive a server's requests. More of them only hand work to each other: the one writer of the store is
+/// the next limit.
+const SERVER_THREADS: usize = 2;
+
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
@@ -69,15 +74,20 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// One thread drives everything that waits; the store and the tools bring their own threads.
+/// One thread drives everything that waits, and in a server two; the store and the tools bring their own threads.
 fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit, Problem> {
-    let waiting = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
-                .cause(error.to_string())
-        })?;
+    let mut waiting = match invocation.command {
+        CliCommand::Serve(_) => {
+            let mut waiting = tokio::runtime::Builder::new_multi_thread();
+            waiting.worker_threads(SERVER_THREADS);
+            waiting
+        }
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let waiting = waiting.enable_all().build().map_err(|error| {
+        Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
+            .cause(error.to_string())
+    })?;
     let done = waiting.block_on(execute(invocation.command, environment));
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();

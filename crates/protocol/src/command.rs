@@ -105,6 +105,14 @@ pub enum Command {
         /// Which one.
         session: SessionId,
     },
+    /// Take back the file changes of a session's last run that has any.
+    Undo {
+        /// Which one.
+        session: SessionId,
+        /// Only if this is the run whose changes are taken back: the one that was previewed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+    },
     /// Branch a session off another one's journal.
     Fork {
         /// Whose journal.
@@ -281,6 +289,8 @@ pub enum CommandReply {
         /// Its number.
         number: i64,
     },
+    /// File changes were taken back.
+    Undone(Box<crate::file_undo::FileUndo>),
     /// The run that was told to stop.
     Stopping {
         /// Which one, if any was running.

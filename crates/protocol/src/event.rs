@@ -4,6 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: a subscriber that misses them misses nothing that cannot be read later.
 
+mod answer_finding;
 mod answer_text;
 mod call_records;
 mod run_records;
@@ -15,12 +16,15 @@ use serde_json::Value;
 use crate::{
     CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
     PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId,
-    Timestamp, Todo, ToolKind, inquiry::Answer,
+    Timestamp, Todo, ToolKind,
+    file_undo::{FilePreimage, FileUndo},
+    inquiry::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
 pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
+pub use answer_finding::AnswerFinding;
 pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use run_records::{
@@ -109,6 +113,9 @@ pub enum EventBody {
         /// continues it. Absent in runs of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bounds: Option<Box<RunBounds>>,
+        /// What the model is told about the day and the project before its message; absent if it knows that already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        surroundings: Option<String>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]
@@ -185,6 +192,9 @@ pub enum EventBody {
         /// The running call it is made from inside of; none for a call of a reply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<CallId>,
+        /// The files it is about to change, as they are before. Absent in events of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        before: Vec<FilePreimage>,
     },
     /// Something a running tool says. Ephemeral.
     #[serde(rename = "tool.output")]
@@ -319,6 +329,9 @@ pub enum EventBody {
     /// The context was made smaller. What was left out stays in the journal.
     #[serde(rename = "context.compacted")]
     ContextCompacted(Compaction),
+    /// The file changes of a run were taken back.
+    #[serde(rename = "files.undone")]
+    FilesUndone(FileUndo),
     /// Something people should know.
     #[serde(rename = "notice")]
     Notice {
@@ -366,6 +379,7 @@ impl EventBody {
             Self::InboxDelivered { .. } => "inbox.delivered",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
+            Self::FilesUndone(_) => "files.undone",
             Self::Notice { .. } => "notice",
         }
     }

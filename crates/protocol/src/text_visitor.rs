@@ -217,8 +217,10 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             parent: _,
             policy,
             bounds: _,
+            surroundings,
         } => {
             text(title, edit);
+            optional(surroundings, edit);
             if let Some(policy) = policy {
                 record_texts::policy(policy, edit);
             }
@@ -250,13 +252,18 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             repeat: _,
             permitted,
             inside: _,
+            before,
         } => {
             [tool, title, permitted]
                 .into_iter()
                 .for_each(|one| text(one, edit));
             value(input, edit);
+            before
+                .iter_mut()
+                .for_each(|file| record_texts::preimage(file, edit));
         }
         EventBody::ToolOutput { call: _, text: one } => text(one, edit),
+        EventBody::FilesUndone(undo) => record_texts::undo(undo, edit),
         EventBody::ToolCompleted(record) => record_texts::tool(record, edit),
         EventBody::PermissionRequested { .. } => permission(body, edit),
         EventBody::PermissionResolved {

@@ -23,6 +23,7 @@ mod limits;
 pub(crate) mod message_text;
 mod nested_calls;
 mod permission;
+mod preimages;
 pub(crate) mod prompt;
 mod recovery;
 mod result;

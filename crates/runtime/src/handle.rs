@@ -3,6 +3,7 @@
 //! A handle with agents belongs to an [`AgentRuntime`](crate::AgentRuntime). One without agents needs no model, tool or
 //! definition: it changes what is stored, and leaves to other processes what only an agent can do.
 
+mod attachment;
 mod clear;
 mod close_run;
 mod files;
@@ -12,6 +13,7 @@ mod queries;
 mod rules;
 mod runs;
 mod sessions;
+mod undo;
 
 use std::sync::Arc;
 
@@ -127,6 +129,7 @@ impl Handle {
                 };
                 self.fork(who, &session, fork).await
             }
+            Command::Undo { session, run } => self.undo(who, &session, run).await,
             Command::HandBack { session, summary } => self.hand_back(who, &session, summary).await,
             Command::Permit {
                 permission, answer, ..

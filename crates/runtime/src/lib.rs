@@ -34,6 +34,7 @@ mod post_turn;
 mod rate_limiter;
 pub mod redacting_store;
 mod resolved_agent;
+mod resting_sessions;
 mod rights;
 mod router;
 mod runtime;
@@ -43,6 +44,7 @@ pub mod saved_rules;
 mod services;
 mod signals;
 pub mod skill_tools;
+pub mod surroundings;
 mod tasks;
 mod unfinished_sessions;
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Mandate, Problem, RunId, Session, SessionId,
-    Timestamp, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session,
+    SessionId, Timestamp, event,
 };
 use rooftree_providers::Model;
 use rooftree_store::{Owner, Store};
@@ -20,7 +20,8 @@ use crate::{
     Clock, Definitions, SecretRedactor, bus::Bus, cached_answers::AnswerCache,
     call_socket::CallSocket, delegation_registry::DelegationRegistry, hooks::SessionTracker,
     mcp_scope, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
-    runtime_options::RuntimeOptions, saved_rules::SavedRules, signals::AwakeSessions,
+    resting_sessions::RestingSessions, runtime_options::RuntimeOptions, saved_rules::SavedRules,
+    signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
@@ -61,6 +62,8 @@ pub(crate) struct RuntimeCaches {
     pub(crate) saved_rules: SavedRules,
     /// Answers that may be given again.
     pub(crate) answers: AnswerCache,
+    /// What agents at rest knew of their sessions.
+    pub(crate) resting: RestingSessions,
 }
 
 impl RuntimeContext {
@@ -184,7 +187,10 @@ impl RuntimeContext {
                 "rooftree run -m provider/model …, or set ROOFTREE_MODEL; rooftree demo needs none",
             )
         })?;
-        self.options.models.catalog.open(&choice)
+        self.options.models.catalog.open(&ModelChoice {
+            effort: choice.effort.or(definition.effort),
+            ..choice
+        })
     }
 
     /// Tells watchers something that is not kept.

@@ -45,9 +45,9 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::UNDECLARED
 };
 
-const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \
-    Whatever it started ends with it, unless run_in_background: then use BashOutput and TaskStop. \
-    Prefer Read, Grep and Glob to cat, grep and find. (`timeout` is accepted too, in milliseconds.)";
+const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory, without input. What it started \
+    ends with it. With run_in_background it returns a task id at once, for BashOutput and TaskStop. Prefer Read, Grep \
+    and Glob to cat, grep and find.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
     ToolArgument::new("command", ArgumentKind::Text, "")
@@ -58,12 +58,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
         ArgumentKind::Number,
         "Default 120, at most 600",
     ),
-    ToolArgument::new(
-        "run_in_background",
-        ArgumentKind::Flag,
-        "Return at once with a task id",
-    )
-    .with_aliases(&["background"]),
+    ToolArgument::new("run_in_background", ArgumentKind::Flag, "").with_aliases(&["background"]),
     ToolArgument::new(
         "description",
         ArgumentKind::Text,
@@ -73,6 +68,17 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
     ToolArgument::accepted("timeout", ArgumentKind::Number)
         .with_aliases(&["timeoutMs", "timeout_ms"]),
 ];
+
+/// Milliseconds that one unit of `timeout` has under a name of the tool, and its default in seconds if that differs.
+fn timeout_in(called_as: &str) -> (u64, Option<u64>) {
+    match called_as {
+        // emdash
+        "execute_command" => (1_000, Some(60)),
+        // daycare
+        "exec" => (1, Some(30)),
+        _ => (1, None),
+    }
+}
 
 /// The Bash tool.
 pub(crate) struct BashTool {
@@ -101,13 +107,19 @@ impl Tool for BashTool {
         &self.spec
     }
 
-    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+    fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
+        let is_plain = input.get("timeout").is_some();
         let mut input = arguments::normalise(INFO.name, &ARGUMENTS, input)?;
-        let millis = input.remove("timeout").and_then(|millis| millis.as_u64());
+        let (unit, default) = timeout_in(called_as);
+        let timeout = input.remove("timeout").and_then(|timeout| timeout.as_u64());
+        // `timeoutMs` says its unit itself.
+        let unit = if is_plain { unit } else { 1 };
+        let millis = timeout.map(|timeout| timeout.saturating_mul(unit));
         let secs = input
             .get("timeout_secs")
             .and_then(Value::as_u64)
-            .or(millis.map(|millis| millis.div_ceil(1000)));
+            .or(millis.map(|millis| millis.div_ceil(1000)))
+            .or(default);
         match secs {
             Some(0) => return Err("Bash: `timeout_secs` must be at least 1.".to_owned()),
             Some(secs) => drop(input.insert("timeout_secs".to_owned(), json!(secs.min(MAX_SECS)))),
@@ -298,4 +310,31 @@ fn leave(
             ..ToolOutput::done(words)
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolset::ToolLookup;
+
+    #[test]
+    fn r1_d15_a_timeout_has_the_unit_and_default_of_the_name_that_is_called() {
+        let tools = crate::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let ToolLookup::Tool(bash) = tools.find("Bash") else {
+            panic!("there is Bash")
+        };
+        for (name, mut input, seconds) in [
+            ("Bash", json!({}), None),
+            ("Bash", json!({"timeout": 5_000}), Some(5)),
+            ("execute_command", json!({}), Some(60)),
+            ("execute_command", json!({"timeout": 5}), Some(5)),
+            ("execute_command", json!({"timeoutMs": 5_000}), Some(5)),
+            ("exec", json!({}), Some(30)),
+            ("exec", json!({"timeout": 5_000}), Some(5)),
+        ] {
+            input["command"] = json!("ls");
+            let read = bash.normalise(name, input.clone()).unwrap();
+            assert_eq!(number(&read, "timeout_secs"), seconds, "{name} {input}");
+        }
+    }
 }

@@ -32,8 +32,8 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::UNDECLARED
 };
 
-const DESCRIPTION: &str = "Replace the todo list of this session. Use it for work of three or more steps. At most \
-    one item is in_progress; mark items completed as soon as they are.";
+const DESCRIPTION: &str =
+    "Replace the whole todo list of this session. At most one item is in_progress.";
 
 const STATUS: ArgumentKind = ArgumentKind::Choice(&["pending", "in_progress", "completed"]);
 
@@ -62,7 +62,7 @@ const UPDATE: [ToolArgument; 5] = [
 ];
 
 pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
-    ToolArgument::new("todos", ArgumentKind::Objects(&ITEM), "The whole list"),
+    ToolArgument::new("todos", ArgumentKind::Objects(&ITEM), ""),
     ToolArgument::accepted("add", ArgumentKind::Objects(&ITEM)),
     ToolArgument::accepted("update", ArgumentKind::Objects(&UPDATE)),
 ];
@@ -124,6 +124,18 @@ impl Tool for TodoWriteTool {
     }
 }
 
+/// Puts what emdash says about an item beside its title.
+fn describe(item: &mut Map<String, Value>) {
+    let Some(Value::String(more)) = item.remove("description") else {
+        return;
+    };
+    if let Some(Value::String(title)) = item.get_mut("title")
+        && !more.trim().is_empty()
+    {
+        *title = format!("{title}: {}", more.trim());
+    }
+}
+
 /// The one-item form as a list of one, under the name of what is to happen.
 fn incremental(input: Value, wish: &str) -> Value {
     let Value::Object(mut written) = input else {
@@ -132,6 +144,7 @@ fn incremental(input: Value, wish: &str) -> Value {
     if written.contains_key(wish) {
         return Value::Object(written);
     }
+    describe(&mut written);
     let items = written.remove("todos").unwrap_or_else(|| json!([written]));
     Value::Object(Map::from_iter([(wish.to_owned(), items)]))
 }

@@ -7,7 +7,6 @@ mod clear;
 mod events;
 mod export;
 mod export_file;
-pub mod find;
 mod fork;
 mod import;
 pub mod journal;
@@ -21,6 +20,7 @@ mod search;
 mod show;
 mod switch;
 mod transcript;
+mod undo;
 
 use std::ffi::OsString;
 
@@ -28,6 +28,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
 use rooftree_runtime::{Handle, Queries};
 
+pub(crate) use crate::session_lookup as find;
 use crate::{environment::Environment, exit::Exit};
 
 /// Options of `sessions`.
@@ -69,6 +70,8 @@ enum Action {
     Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
+    /// Take back the file changes of the last run
+    Undo(undo::Arguments),
     /// Delete sessions; they can be restored
     #[command(visible_alias = "delete")]
     Rm(remove::Arguments),
@@ -113,6 +116,7 @@ pub async fn execute(
         }
         Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
     };

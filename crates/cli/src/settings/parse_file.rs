@@ -35,7 +35,15 @@ const TOP: &[&str] = &[
     "environment",
 ];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
-const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost", "emergency_context"];
+const LIMITS: &[&str] = &[
+    "max_turns",
+    "timeout",
+    "max_cost",
+    "depth",
+    "children",
+    "descendants",
+    "emergency_context",
+];
 /// Names of `limits.emergency_context` below `agents`, where daycare has it.
 const EMERGENCY_OF_AGENTS: [&str; 2] = ["emergency_context_limit", "emergencyContextLimit"];
 const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
@@ -96,6 +104,9 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
             max_turns: reader.value::<u32>(&limits, "max_turns")?,
             timeout: reader.duration(&limits, "timeout")?,
             max_cost: reader.dollars(&limits, "max_cost")?,
+            depth: reader.value(&limits, "depth")?,
+            children: reader.value(&limits, "children")?,
+            descendants: reader.value(&limits, "descendants")?,
             emergency_context: emergency_context(&reader, table, &limits)?,
         },
         sandbox: SandboxSettings {

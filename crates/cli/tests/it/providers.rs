@@ -34,6 +34,22 @@ fn is_kept_anywhere(house: &House) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn p_1_the_first_request_with_all_default_tools_is_small() {
+    let server = ModelServer::start(anthropic::WIRE, [say().text(["yes"])]).await;
+    let house = House::new();
+    let mut command = house.command(&["run", "-m", "anthropic/claude-sonnet-4-5", "hi"]);
+    command
+        .env("ANTHROPIC_API_KEY", KEY)
+        .env("ANTHROPIC_BASE_URL", server.url());
+    assert_eq!(done(command).code, 0);
+    let asked = server.requests()[0].json();
+    let tools = asked["tools"].as_array().unwrap().len();
+    assert!(tools >= 24, "{tools} tools");
+    let bytes = asked.to_string().len();
+    assert!(bytes <= 13_400, "{bytes} bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bare_name_is_understood_asked_over_its_wire_and_paid_for() {
     let server = ModelServer::start(anthropic::WIRE, [say().text(["Hel", "lo."])]).await;
     let house = House::new();
@@ -233,7 +249,13 @@ async fn a_pdf_that_goes_along_reaches_the_model_as_a_document() {
         .env("ANTHROPIC_API_KEY", KEY)
         .env("ANTHROPIC_BASE_URL", server.url());
     assert_eq!(done(command).well(), "Two pages.\n");
-    let content = server.requests()[0].json()["messages"][0]["content"].clone();
+    let messages = server.requests()[0].json()["messages"].clone();
+    let told = messages[0]["content"].to_string();
+    assert!(
+        told.contains("Today is "),
+        "the day comes first: {messages}"
+    );
+    let content = messages[1]["content"].clone();
     assert!(
         content[1]["text"]
             .as_str()

@@ -7,6 +7,7 @@ use crate::{
         Compaction, CompactionKind, Denial, PolicyNote, ReplyPart, ReplyRecord, Report, RunEnd,
         SkillNote, ToolRecord, Verdict,
     },
+    file_undo::{FilePreimage, FileUndo, PriorContent, UndoStep, UndoneFile},
     tool_call::FileNote,
 };
 
@@ -103,6 +104,41 @@ pub(super) fn policy(note: &mut PolicyNote, edit: TextEdit<'_>) {
     optional(wary, edit);
 }
 
+pub(super) fn preimage(file: &mut FilePreimage, edit: TextEdit<'_>) {
+    let FilePreimage {
+        path: place,
+        was,
+        becomes: _,
+    } = file;
+    path(place, edit);
+    match was {
+        PriorContent::NotStored { because } => text(because, edit),
+        PriorContent::Stored {
+            blob: _,
+            hash: _,
+            mode: _,
+        }
+        | PriorContent::Absent => {}
+    }
+}
+
+pub(super) fn undo(undo: &mut FileUndo, edit: TextEdit<'_>) {
+    let FileUndo {
+        run: _,
+        title,
+        files,
+        remarks,
+    } = undo;
+    text(title, edit);
+    list(remarks, edit);
+    for UndoneFile { path: place, step } in files {
+        path(place, edit);
+        if let UndoStep::Skip { because } = step {
+            text(because, edit);
+        }
+    }
+}
+
 fn file(note: &mut FileNote, edit: TextEdit<'_>) {
     let FileNote {
         path: place,
@@ -156,6 +192,7 @@ pub(super) fn compaction(compaction: &mut Compaction, edit: TextEdit<'_>) {
 pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
     let RunEnd {
         status: _,
+        task,
         text: said,
         turns: _,
         calls: _,
@@ -163,6 +200,7 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         duration_ms: _,
         files,
         explored,
+        findings,
         tools,
         steps,
         delegated: _,
@@ -173,8 +211,13 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         denials,
         error,
     } = end;
+    text(task, edit);
     text(said, edit);
     reports(failed_checks, edit);
+    for found in findings {
+        path(&mut found.path, edit);
+        text(&mut found.text, edit);
+    }
     files.iter_mut().for_each(|note| file(note, edit));
     explored.iter_mut().for_each(|place| path(place, edit));
     list(tools, edit);

@@ -8,6 +8,7 @@ use std::{collections::VecDeque, future::pending, time::Duration};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
     ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, ToolKind, event::NoticeLevel,
+    file_undo::FilePreimage,
 };
 use rooftree_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +21,7 @@ use super::{
     inquire,
     journal::JournalCommit,
     limits::RunEndReason,
-    nested_calls, result, tool_questions,
+    nested_calls, preimages, result, tool_questions,
 };
 use crate::{
     Error,
@@ -200,9 +201,11 @@ impl CallBatch {
 
 /// Keeps what is about to happen. It must be on disk before anything happens that cannot be repeated.
 async fn intend(agent: &mut AgentActor, calls: &[PreparedCall]) -> Result<(), Error> {
-    let bodies = calls.iter().map(intent).collect();
+    let before = preimages::read(agent, calls).await;
+    let started = calls.iter().zip(before.of_calls);
     agent.append(JournalCommit {
-        bodies,
+        bodies: started.map(|(one, files)| intent(one, files)).collect(),
+        blobs: before.blobs,
         run: agent.run_id(),
         ..JournalCommit::default()
     });
@@ -213,7 +216,7 @@ async fn intend(agent: &mut AgentActor, calls: &[PreparedCall]) -> Result<(), Er
     Ok(())
 }
 
-fn intent(one: &PreparedCall) -> EventBody {
+fn intent(one: &PreparedCall, before: Vec<FilePreimage>) -> EventBody {
     EventBody::ToolStarted {
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -224,6 +227,7 @@ fn intent(one: &PreparedCall) -> EventBody {
         repeat: one.repeat,
         permitted: one.permitted.clone(),
         inside: one.inside.clone(),
+        before,
     }
 }
 

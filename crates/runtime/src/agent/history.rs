@@ -60,6 +60,8 @@ struct ConversationState {
     request: Option<Arc<ModelMessage>>,
     /// What people said since the last reply.
     prompts: Vec<(MessageId, Arc<ModelMessage>)>,
+    /// What it was told last about the day and the project.
+    surroundings: Option<String>,
 }
 
 /// The last reply, and the calls it asked for.
@@ -176,9 +178,13 @@ impl History {
                 title,
                 policy,
                 bounds,
+                surroundings,
                 ..
             } => {
                 self.close_open(INTERRUPTED);
+                if let Some(text) = surroundings {
+                    self.tell_surroundings(text);
+                }
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
                     (run.title, run.rights.policy, run.rights.initial_policy) =
@@ -207,6 +213,7 @@ impl History {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
                 self.take_reply(reply);
             }
+            EventBody::FilesUndone(undo) => self.take_undo(undo),
             EventBody::ToolStarted { .. } => self.take_intent(&event.body),
             EventBody::ToolCompleted(record) => self.take_result(record),
             EventBody::RunWaiting {

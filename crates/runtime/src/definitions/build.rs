@@ -55,6 +55,7 @@ pub(super) fn fill(
         thinking: ModelFields::default(),
         has_own_server: false,
         place: draft.place.clone(),
+        dialect: None,
         has_tools: false,
         exposure_at: None,
         is_disabled: false,
@@ -70,7 +71,7 @@ pub(super) fn fill(
 struct ModelFields {
     model: Option<(String, SourceSpan)>,
     provider: Option<(String, SourceSpan)>,
-    effort: Option<(Effort, SourceSpan)>,
+    effort: Option<Effort>,
 }
 
 struct DefinitionBuilder<'a> {
@@ -82,6 +83,8 @@ struct DefinitionBuilder<'a> {
     has_own_server: bool,
     /// What complaints begin with where a file holds many definitions.
     place: String,
+    /// The dialect it says it has; else that of the place where it is written.
+    dialect: Option<AgentDialect>,
     has_tools: bool,
     exposure_at: Option<SourceSpan>,
     is_disabled: bool,
@@ -139,6 +142,7 @@ impl DefinitionBuilder<'_> {
             | DefinitionField::External => {
                 self.thinks(field, entry);
             }
+            DefinitionField::Dialect => self.dialect = self.typed(entry),
             DefinitionField::Tools | DefinitionField::DeniedTools => self.tools(field, entry),
             DefinitionField::Permission => self.permission(entry),
             DefinitionField::Capabilities
@@ -372,6 +376,9 @@ impl DefinitionBuilder<'_> {
                 .keys()
                 .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
             definition.tools = Scope::only(EMDASH_TOOLS.map(str::to_owned).into_iter().chain(own));
+        }
+        if let Some(dialect) = self.dialect {
+            definition.source.dialect = dialect;
         }
         self.check_exposure();
         self.check_memory();

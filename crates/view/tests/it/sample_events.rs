@@ -60,6 +60,7 @@ pub fn started(parent: Option<(u128, u128, u128)>, mode: RunMode) -> EventBody {
         }),
         policy: None,
         bounds: None,
+        surroundings: None,
     }
 }
 
@@ -106,6 +107,7 @@ pub fn tool_started(number: u128) -> EventBody {
         repeat: Repeat::AtMostOnce,
         permitted: String::new(),
         inside: None,
+        before: Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@ use rooftree_protocol::{
     Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp,
     ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
+    file_undo::FileUndo,
 };
 use rooftree_providers::ModelMessage;
 use rooftree_tools::returns_outside_text;
@@ -67,6 +68,13 @@ impl History {
         self.push_shared(worded);
     }
 
+    /// A message of the runtime in the conversation, so that what stands before it stays the same.
+    pub(super) fn tell_surroundings(&mut self, text: &str) {
+        let told = message_text::surroundings(text, &self.mark);
+        self.push(ModelMessage::User(vec![Part::text(told)]));
+        self.conversation.surroundings = Some(text.to_owned());
+    }
+
     pub(super) fn take_reply(&mut self, reply: &ReplyRecord) {
         self.close_open(INTERRUPTED);
         if self.is_cut_off() {
@@ -123,6 +131,13 @@ impl History {
                 verdict, &self.mark,
             ))]));
         }
+    }
+
+    /// Files were taken back: the model reads which, since what it remembers of them is not true any more.
+    pub(super) fn take_undo(&mut self, undo: &FileUndo) {
+        self.close_open(INTERRUPTED);
+        let words = message_text::files_undone(undo, &self.mark);
+        self.push(ModelMessage::User(vec![Part::text(words)]));
     }
 
     /// A call begins: one of the reply, or one from inside of another.
