@@ -8,6 +8,7 @@ mod assemble;
 mod commands;
 mod configured_models;
 mod control;
+mod conversation;
 mod credentials;
 mod demo_models;
 mod embeddings;
@@ -24,6 +25,7 @@ mod mcp_servers;
 mod output;
 mod project_agents;
 mod providers;
+mod remarks_once;
 mod rules;
 mod sandbox;
 mod secrets;
@@ -35,15 +37,15 @@ mod web;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
-        mcp, models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting,
-        usage, version, why,
+        agents, audit, auth, call, can, chat, completions, config, demo, doctor, hooks as hooking,
+        init, mcp, models, permissions, run, runs, serve, sessions, tasks, tools,
+        trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -52,7 +54,10 @@ use crate::{
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
-    let invocation = CliInvocation::parse_from(arguments::expand_shorthand(std::env::args_os()));
+    let invocation = match arguments::parse(std::env::args_os()) {
+        Ok(invocation) => invocation,
+        Err(code) => return code,
+    };
     if let CliCommand::Call(LazyArguments(arguments)) = invocation.command {
         // It needs nothing of this machine but the socket it is told of.
         return call::execute(arguments)
@@ -86,6 +91,7 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
 async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
     match command {
         CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
+        CliCommand::Chat(LazyArguments(arguments)) => chat::execute(*arguments, environment).await,
         CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
         CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
         CliCommand::Agents(LazyArguments(arguments)) => {

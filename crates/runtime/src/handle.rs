@@ -105,6 +105,7 @@ impl Handle {
             } => self.clear(who, &session, unless_busy).await,
             Command::Rename { session, name } => self.rename(who, &session, name).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
+            Command::SetMode { session, mode } => self.set_mode(who, &session, mode).await,
             Command::Delete { session } => self.delete(who, &session).await,
             Command::Restore { session } => self.restore(who, &session).await,
             Command::Fork {

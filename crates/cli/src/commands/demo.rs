@@ -14,8 +14,8 @@ use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
 use super::run::{
-    BackgroundPolicy, BackgroundWait, CliRequest, InputFormat, PromptAnswerer, RunJob,
-    SessionTarget, ShutdownMode, StdoutReport, follow,
+    BackgroundPolicy, BackgroundWait, CliRequest, PromptAnswerer, RunJob, SessionTarget,
+    ShutdownMode, StdoutReport, follow,
 };
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
@@ -77,13 +77,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         secrets: Arc::new(secrets::known(environment)),
     }
     .start(environment)?;
+    let request = CliRequest::Post(vec![Part::text(message)]);
     let job = RunJob {
-        request: CliRequest::Post(vec![Part::text(message)]),
-        target: SessionTarget::New(new),
-        answerer: PromptAnswerer::Nobody,
-        input: InputFormat::Text,
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
-        remarks: Vec::new(),
+        ..RunJob::new(request, SessionTarget::New(new), PromptAnswerer::Nobody)
     };
     let left = follow(&runtime.handle(), job, view, &mut StdoutReport::of_text()).await?;
     let (session, run, shutdown) = (left.session.clone(), left.run.clone(), left.shutdown);

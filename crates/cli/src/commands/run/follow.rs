@@ -6,7 +6,7 @@ use rooftree_store::{TaskRow, TaskStatus};
 
 use super::{
     InputFormat, PromptAnswerer,
-    background_wait::{BackgroundWait, BackgroundWaitStep},
+    background_wait::{BackgroundPolicy, BackgroundWait, BackgroundWaitStep},
     begin::{self, CliRequest, StartedRun},
     finish::{self, FollowEnd, FollowedRun, RunExit},
     follower_events::{FollowerEvent, FollowerEvents},
@@ -33,6 +33,38 @@ pub struct RunJob {
     pub linger: BackgroundWait,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
+    /// Prompts that were open before and are shown at once.
+    pub open_prompts: Vec<Event>,
+    /// Events up to this number were shown before; none to begin with the newest.
+    pub after: Option<u64>,
+    pub place: FollowPlace,
+}
+
+/// Where a run is followed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowPlace {
+    /// A command of its own, which says how to go on.
+    #[default]
+    Command,
+    /// A conversation, which goes on by itself.
+    Conversation,
+}
+
+impl RunJob {
+    /// A job of a command that waits for nothing else.
+    pub fn new(request: CliRequest, target: SessionTarget, answerer: PromptAnswerer) -> Self {
+        Self {
+            request,
+            target,
+            answerer,
+            input: InputFormat::Text,
+            linger: BackgroundWait::new(BackgroundPolicy::Leave),
+            remarks: Vec::new(),
+            open_prompts: Vec::new(),
+            after: None,
+            place: FollowPlace::Command,
+        }
+    }
 }
 
 /// Follows; says with which number to leave, and how.
@@ -51,7 +83,7 @@ pub async fn follow(
         is_known,
         remarks,
         nonsense,
-    } = begin::begin(handle, job.target, job.request, lines.as_mut()).await?;
+    } = begin::begin(handle, (job.target, job.after), job.request, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
     }
@@ -75,9 +107,18 @@ pub async fn follow(
     for what in &nonsense {
         following.report_bad_input(what, Some(ALLOWED.into()));
     }
+    for event in &job.open_prompts {
+        if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
+            following.ask(event, open).await?;
+        }
+    }
     let ended = following.run_to_end().await?;
     following.let_children_settle().await?;
-    let programs = following.programs().await?;
+    let programs = match job.place {
+        FollowPlace::Command => following.programs().await?,
+        // They go on until the conversation ends.
+        FollowPlace::Conversation => Vec::new(),
+    };
     let RunFollower {
         answerer,
         session,
@@ -98,6 +139,7 @@ pub async fn follow(
             stopping,
             refused,
             programs,
+            place: job.place,
         },
         ended,
     )
@@ -228,6 +270,10 @@ impl RunFollower<'_> {
                 self.remark(&words);
                 self.stop(Exit::LIMIT).await?;
                 Ok(false)
+            }
+            BackgroundWaitStep::Detach(words) => {
+                self.remark(&words);
+                Ok(true)
             }
             BackgroundWaitStep::Leave(words) => {
                 self.remark(&format!(
