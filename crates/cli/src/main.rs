@@ -25,13 +25,13 @@ mod mcp_servers;
 mod output;
 mod project_agents;
 mod providers;
-mod remarks_once;
 mod rules;
 mod sandbox;
 mod secrets;
 mod settings;
 mod table;
 mod terminal;
+mod told_notices;
 mod trust;
 mod web;
 

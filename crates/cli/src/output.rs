@@ -11,7 +11,10 @@ use serde::Serialize;
 
 use crate::{
     environment::Environment,
-    terminal::sanitize::{clean, with_colours, with_colours_kept},
+    terminal::{
+        sanitize::{clean, with_colours, with_colours_kept},
+        width, wrap,
+    },
 };
 
 /// Whether the reader of standard output is still there.
@@ -62,7 +65,13 @@ pub fn print(text: &str) -> Result<(), Problem> {
 pub fn print_note(environment: &Environment, text: &str) {
     if !environment.everywhere.quiet {
         // A write fails only if standard error is closed; then the note cannot be shown.
-        let _ = writeln!(io::stderr(), "{}", clean(text));
+        let text = clean(text);
+        let text = if io::stderr().is_terminal() {
+            wrap::rows(&text, width().saturating_sub(1).max(1)).join("\n")
+        } else {
+            text
+        };
+        let _ = writeln!(io::stderr(), "{text}");
     }
 }
 

@@ -34,7 +34,7 @@ use crate::{
 const MOST_NAMED: usize = 20;
 
 /// Said where a folder's guard hooks are switched off because it has changed.
-const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
+pub const GUARDS_OFF: &str = "hooks of this folder that guard tools are off until you trust it again, so nothing goes \
                           beyond permission mode `ask` meanwhile";
 
 /// The agents that can be used here, with their project context, hooks and permission ceiling.

@@ -1,6 +1,7 @@
 //! Terminal input and output: lines, colours, the live view, permission and question prompts.
 
 pub mod agent_tree;
+pub mod answer_text;
 pub mod confirm;
 pub mod controlling_tty;
 pub mod footer;

@@ -5,6 +5,9 @@
 //!
 //! Invariant: no delta is delivered after the message it is part of. Deltas carry the number of the event they follow;
 //! the journal is read up to where the bus continues, and a subscriber that has read further drops them.
+//!
+//! Invariant: a topic lives as long as its subscriptions. The last one that is dropped removes it, so that a server
+//! that answers many sessions holds memory only for those that are watched now.
 
 mod tree;
 
@@ -25,8 +28,12 @@ use tokio::{
 pub use self::tree::TreeSubscription;
 use crate::Error;
 
-/// Events a watcher may lag behind before it must re-read.
-const BACKLOG: usize = 1024;
+/// Events a subscriber may lag behind before it must re-read the journal. The channel allocates all slots at once
+/// (40 bytes each); a larger backlog saves only deltas, for subscribers that do not read between two of the model's
+/// network reads.
+const BACKLOG: usize = 256;
+/// Beginnings of delegated runs a tree subscription may lag behind before it looks for them in the store.
+const BIRTHS_BACKLOG: usize = 1024;
 /// Events read from the journal at a time.
 const PAGE: usize = 256;
 /// Poll interval if no change notification arrives.
@@ -44,10 +51,20 @@ pub struct EventFilter {
 /// An event, and the last number of the journal when it was said.
 type PublishedEvent = (u64, Arc<Event>);
 
+/// The sessions that are watched now.
+type Topics = Mutex<HashMap<SessionId, Topic>>;
+
+/// The channel of one session, and how many subscriptions hold it. Counted apart from the channel's own receivers,
+/// which end after the lock is released.
+struct Topic {
+    sender: broadcast::Sender<PublishedEvent>,
+    subscriptions: usize,
+}
+
 /// The event bus. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Bus {
-    topics: Arc<Mutex<HashMap<SessionId, broadcast::Sender<PublishedEvent>>>>,
+    topics: Arc<Topics>,
     /// Every beginning of a delegated run, for those who watch whole trees.
     births: broadcast::Sender<Arc<Event>>,
 }
@@ -56,7 +73,7 @@ impl Default for Bus {
     fn default() -> Self {
         Self {
             topics: Arc::default(),
-            births: broadcast::channel(BACKLOG).0,
+            births: broadcast::channel(BIRTHS_BACKLOG).0,
         }
     }
 }
@@ -71,23 +88,33 @@ impl Bus {
             // A send error means that there is no tree subscription.
             let _ = self.births.send(event.clone());
         }
-        let Ok(mut topics) = self.topics.lock() else {
+        let Ok(topics) = self.topics.lock() else {
             return;
         };
-        let Some(topic) = topics.get(&event.session) else {
-            return;
-        };
-        if let Err(broadcast::error::SendError((_, event))) = topic.send((head, event)) {
-            topics.remove(&event.session);
+        if let Some(topic) = topics.get(&event.session) {
+            // A send error means that its last subscription is being dropped.
+            let _ = topic.sender.send((head, event));
         }
+    }
+
+    /// Number of sessions that are watched.
+    #[cfg(test)]
+    fn topic_count(&self) -> usize {
+        self.topics.lock().map_or(0, |topics| topics.len())
     }
 
     pub(crate) fn subscribe(&self, store: Arc<dyn Store>, filter: EventFilter) -> Subscription {
         let live = match self.topics.lock() {
-            Ok(mut topics) => topics
-                .entry(filter.session.clone())
-                .or_insert_with(|| broadcast::channel(BACKLOG).0)
-                .subscribe(),
+            Ok(mut topics) => {
+                let topic = topics
+                    .entry(filter.session.clone())
+                    .or_insert_with(|| Topic {
+                        sender: broadcast::channel(BACKLOG).0,
+                        subscriptions: 0,
+                    });
+                topic.subscriptions += 1;
+                topic.sender.subscribe()
+            }
             Err(_) => broadcast::channel(1).1,
         };
         let changes = store.changes();
@@ -95,6 +122,7 @@ impl Bus {
         let (said, read) = (VecDeque::new(), VecDeque::new());
         Subscription {
             store,
+            topics: self.topics.clone(),
             filter,
             live,
             said,
@@ -147,6 +175,7 @@ impl IdleTimer {
 /// A place in a session's events that moves forward.
 pub struct Subscription {
     store: Arc<dyn Store>,
+    topics: Arc<Topics>,
     filter: EventFilter,
     live: broadcast::Receiver<PublishedEvent>,
     /// What was said while the journal was read.
@@ -262,5 +291,49 @@ impl Subscription {
     fn fall_behind(&mut self) -> Option<Arc<Event>> {
         self.behind = true;
         None
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let Ok(mut topics) = self.topics.lock() else {
+            return;
+        };
+        if let Some(topic) = topics.get_mut(&self.filter.session) {
+            topic.subscriptions -= 1;
+            if topic.subscriptions == 0 {
+                topics.remove(&self.filter.session);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rooftree_store::SqliteStore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn p_4e_a_topic_is_closed_when_its_last_subscription_goes() {
+        let place = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(place.path().join("rooftree.db")).unwrap());
+        let bus = Bus::default();
+        let watched = |session: &SessionId| EventFilter {
+            session: session.clone(),
+            after: 0,
+        };
+        for number in 0..50 {
+            let session = SessionId::derived_from(&number.to_string());
+            let first = bus.subscribe(store.clone(), watched(&session));
+            let second = bus.subscribe(store.clone(), watched(&session));
+            let tree = bus.subscribe_tree(store.clone(), watched(&session));
+            drop(first);
+            drop(tree);
+            assert_eq!(bus.topic_count(), 1, "one is still watching");
+            drop(second);
+            assert_eq!(bus.topic_count(), 0, "after session {number}");
+        }
     }
 }

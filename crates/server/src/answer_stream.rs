@@ -89,10 +89,13 @@ impl AnswerFold {
 
     /// The last run of a session that works for this run, and the session that delegated it.
     fn run_above<'a>(&'a self, session: &'a SessionId) -> Option<(&'a TreeRun, &'a SessionId)> {
-        let delegated = self.tree.runs_in(session).filter(|run| run.mode.is_some());
-        let last = delegated.filter(|run| run.parent.is_some()).last()?;
+        let delegated = self
+            .tree
+            .runs_in(session)
+            .filter(|run| run.origin.mode.is_some());
+        let last = delegated.filter(|run| run.origin.parent.is_some()).last()?;
         let is_ours = *session != self.session && self.tree.is_within(&last.run, &self.run);
-        let above = &last.parent.as_ref()?.session;
+        let above = &last.origin.parent.as_ref()?.session;
         is_ours.then_some((last, above))
     }
 
@@ -107,7 +110,10 @@ impl AnswerFold {
     }
 
     fn runs_below(&self) -> impl Iterator<Item = &TreeRun> {
-        let below = self.tree.delegated().filter(|run| run.mode.is_some());
+        let below = self
+            .tree
+            .delegated()
+            .filter(|run| run.origin.mode.is_some());
         below.filter(|run| self.tree.is_within(&run.run, &self.run))
     }
 
@@ -121,7 +127,7 @@ impl AnswerFold {
             return usage;
         }
         for run in own.into_iter().chain(self.runs_below()) {
-            run.by_model.values().for_each(|used| usage += *used);
+            run.counts.by_model.values().for_each(|used| usage += *used);
         }
         usage
     }

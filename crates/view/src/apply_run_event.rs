@@ -19,19 +19,19 @@ impl TreeRun {
             event.body,
             EventBody::MessageDelta { .. } | EventBody::ThinkingDelta { .. }
         );
-        if is_delta && (self.is_reply_whole || self.has_ended()) {
+        if is_delta && (self.reply.is_reply_whole || self.has_ended()) {
             return TreeChange::Nothing;
         }
         self.updated_at = event.ts;
         if event.body.is_durable() {
-            self.is_reply_whole = false;
+            self.reply.is_reply_whole = false;
         }
         match &event.body {
             EventBody::RunStarted { .. } => return self.begin(event),
             EventBody::RunCompleted(end) => return self.complete(event, end),
             EventBody::MessageCompleted(reply) => self.apply_reply(reply),
             EventBody::MessageDelta { text } => {
-                self.streamed.push_str(text);
+                self.reply.streamed.push_str(text);
                 self.activity = RunActivity::Answering;
             }
             EventBody::ThinkingDelta { .. } => self.activity = RunActivity::Thinking,
@@ -41,16 +41,16 @@ impl TreeRun {
                 self.set_phase(RunPhase::Working);
                 self.activity = RunActivity::Thinking;
             }
-            EventBody::RunVerified(verdict) => self.verdict = Some(Box::new(verdict.clone())),
+            EventBody::RunVerified(verdict) => self.log.verdict = Some(Box::new(verdict.clone())),
             EventBody::PermissionRequested { tool, title, .. } => {
                 let (tool, title) = (tool.clone(), title.clone());
                 self.activity = RunActivity::Asking { tool, title };
             }
             EventBody::Notice { code, .. } => {
                 if code == "fallback" {
-                    self.streamed.clear();
+                    self.reply.streamed.clear();
                 }
-                push_bounded(&mut self.notices, TreeNotice::of(event), NOTICES);
+                push_bounded(&mut self.log.notices, TreeNotice::of(event), NOTICES);
             }
             _ => self.apply_call(event),
         }
@@ -69,13 +69,13 @@ impl TreeRun {
         else {
             return TreeChange::Nothing;
         };
-        (self.mode, self.message) = (Some(*mode), Some(message.clone()));
+        (self.origin.mode, self.origin.message) = (Some(*mode), Some(message.clone()));
         self.started_at = event.ts;
-        self.first_model.clone_from(model);
+        self.origin.first_model.clone_from(model);
         self.model.clone_from(model);
-        self.title.clone_from(title);
-        self.parent = parent.clone().or(self.parent.take());
-        self.parent_run = event.parent_run.clone().or(self.parent_run.take());
+        self.origin.title.clone_from(title);
+        self.origin.parent = parent.clone().or(self.origin.parent.take());
+        self.origin.parent_run = event.parent_run.clone().or(self.origin.parent_run.take());
         self.set_phase(RunPhase::Working);
         TreeChange::Began
     }
@@ -85,9 +85,9 @@ impl TreeRun {
         let is_news = self.end.is_none();
         self.phase = RunPhase::Ended { status: end.status };
         self.end = Some(Box::new(end.clone()));
-        self.answer = AnswerText::default();
-        self.streamed.clear();
-        self.running.clear();
+        self.reply.answer = AnswerText::default();
+        self.reply.streamed.clear();
+        self.log.running.clear();
         if is_news {
             TreeChange::Ended
         } else {
@@ -96,14 +96,16 @@ impl TreeRun {
     }
 
     fn apply_reply(&mut self, reply: &ReplyRecord) {
-        self.answer.take(reply);
-        self.streamed.clear();
+        self.reply.answer.take(reply);
+        self.reply.streamed.clear();
         // Only a reply that the output limit cut is continued without an event in between.
-        self.is_reply_whole = reply.stop != StopReason::MaxOutput || reply.calls().next().is_some();
-        self.turns = self.turns.saturating_add(1);
-        self.usage += reply.usage;
+        self.reply.is_reply_whole =
+            reply.stop != StopReason::MaxOutput || reply.calls().next().is_some();
+        self.counts.turns = self.counts.turns.saturating_add(1);
+        self.counts.usage += reply.usage;
         self.model.clone_from(&reply.model);
         *self
+            .counts
             .by_model
             .entry(reply.model.clone())
             .or_insert_with(Usage::none) += reply.usage;
@@ -125,7 +127,7 @@ impl TreeRun {
             from: event.ts,
             to: None,
         };
-        push_bounded(&mut self.waits, Some(wait), WAITS);
+        push_bounded(&mut self.log.waits, Some(wait), WAITS);
         self.set_phase(RunPhase::Waiting {
             reason: *reason,
             until: *until,
@@ -133,7 +135,7 @@ impl TreeRun {
         });
         if matches!(reason, WaitReason::RateLimit | WaitReason::Retry) {
             // What had come of a reply that broke off will come again.
-            self.streamed.clear();
+            self.reply.streamed.clear();
         }
         if *reason != WaitReason::Child {
             let detail = detail.clone();
@@ -142,7 +144,7 @@ impl TreeRun {
     }
 
     fn close_wait(&mut self, at: Timestamp) {
-        if let Some(wait) = self.waits.back_mut() {
+        if let Some(wait) = self.log.waits.back_mut() {
             wait.to.get_or_insert(at);
         }
     }
@@ -155,11 +157,11 @@ impl TreeRun {
                 let (tool, title) = (tool.clone(), title.clone());
                 self.activity = RunActivity::Calling { tool, title };
                 // A call that is made again after a crash runs once.
-                self.running.retain(|one| one.call != *call);
-                self.running.extend(TreeCall::started_by(event));
+                self.log.running.retain(|one| one.call != *call);
+                self.log.running.extend(TreeCall::started_by(event));
             }
             EventBody::ToolOutput { call, text } => {
-                if let Some(running) = self.running.iter_mut().find(|one| one.call == *call) {
+                if let Some(running) = self.log.running.iter_mut().find(|one| one.call == *call) {
                     running.write(text);
                 }
             }
@@ -169,12 +171,16 @@ impl TreeRun {
     }
 
     fn end_call(&mut self, event: &Event, record: &ToolRecord) {
-        let at = self.running.iter().position(|one| one.call == record.call);
-        let started = at.map(|at| self.running.remove(at));
+        let at = self
+            .log
+            .running
+            .iter()
+            .position(|one| one.call == record.call);
+        let started = at.map(|at| self.log.running.remove(at));
         let ended = TreeCall::ended_by(started, event, record);
-        push_bounded(&mut self.finished, Some(ended), FINISHED_CALLS);
-        self.calls = self.calls.saturating_add(1);
-        self.usage += record.usage.unwrap_or_else(Usage::none);
+        push_bounded(&mut self.log.finished, Some(ended), FINISHED_CALLS);
+        self.counts.calls = self.counts.calls.saturating_add(1);
+        self.counts.usage += record.usage.unwrap_or_else(Usage::none);
     }
 
     /// The delegating call tells how it ended, if it does and the run has not said so itself.

@@ -33,7 +33,7 @@ mod tree;
 
 pub use canonical_json::event_from_json;
 pub use inquiry::OpenInquiry;
-pub use run::TreeRun;
+pub use run::{RunCounts, RunLog, RunOrigin, RunReply, TreeRun};
 pub use run_parts::{
     FINISHED_CALLS, NOTICES, ReportedEnd, RunActivity, RunPhase, TreeCall, TreeNotice, TreeWait,
     WAITS,

@@ -61,7 +61,8 @@ impl RunTreeView {
     ) -> impl Iterator<Item = &'a TreeRun> + use<'a> {
         let call = call.clone();
         self.runs.iter().filter(move |run| {
-            run.parent
+            run.origin
+                .parent
                 .as_ref()
                 .is_some_and(|parent| parent.call == call)
         })
@@ -71,6 +72,7 @@ impl RunTreeView {
     pub fn started_by_run<'a>(&'a self, run: &'a RunId) -> impl Iterator<Item = &'a TreeRun> {
         self.runs.iter().filter(move |below| {
             below
+                .origin
                 .parent
                 .as_ref()
                 .is_some_and(|parent| parent.run == *run)
@@ -84,7 +86,10 @@ impl RunTreeView {
             if current == above {
                 return true;
             }
-            match self.run(current).and_then(|known| known.parent.as_ref()) {
+            match self
+                .run(current)
+                .and_then(|known| known.origin.parent.as_ref())
+            {
                 Some(parent) => current = &parent.run,
                 None => return false,
             }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::run_parts::{ReportedEnd, RunActivity, RunPhase, TreeCall, TreeNotice, TreeWait};
 
-/// One run of a tree.
+/// One run of a tree. Its parts are flattened in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TreeRun {
     /// Which one.
@@ -19,6 +19,37 @@ pub struct TreeRun {
     pub session: SessionId,
     /// Its definition.
     pub agent: String,
+    /// What started it, and for what.
+    #[serde(flatten)]
+    pub origin: RunOrigin,
+    /// The model that answered last.
+    pub model: String,
+    /// Its state.
+    pub phase: RunPhase,
+    /// What it did last.
+    pub activity: RunActivity,
+    /// Text of its replies.
+    #[serde(flatten)]
+    pub reply: RunReply,
+    /// Counts of what was seen.
+    #[serde(flatten)]
+    pub counts: RunCounts,
+    /// Calls, waits, checks and notices.
+    #[serde(flatten)]
+    pub log: RunLog,
+    /// When it began, or was first heard of.
+    pub started_at: Timestamp,
+    /// When it was last heard of.
+    pub updated_at: Timestamp,
+    /// Its end as the delegating call told it, which may be known before the run's own.
+    pub reported: Option<ReportedEnd>,
+    /// Its end.
+    pub end: Option<Box<RunEnd>>,
+}
+
+/// What started a run, and for what.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunOrigin {
     /// The run that it works for.
     pub parent_run: Option<RunId>,
     /// The call that delegated it, if that was seen.
@@ -31,18 +62,22 @@ pub struct TreeRun {
     pub title: String,
     /// The model it began with.
     pub first_model: String,
-    /// The model that answered last.
-    pub model: String,
-    /// Its state.
-    pub phase: RunPhase,
-    /// What it did last.
-    pub activity: RunActivity,
+}
+
+/// Text of a run's replies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunReply {
     /// The answer so far, from whole replies. Empty after the end, which has it.
     pub answer: AnswerText,
     /// Text of the reply that is coming.
     pub streamed: String,
     /// Whether the last reply is whole: deltas that come before the next durable event are part of it, and ignored.
     pub is_reply_whole: bool,
+}
+
+/// Counts of what was seen of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunCounts {
     /// Replies that were seen.
     pub turns: u32,
     /// Ended calls that were seen.
@@ -51,6 +86,11 @@ pub struct TreeRun {
     pub usage: Usage,
     /// What its replies used, by model.
     pub by_model: BTreeMap<String, Usage>,
+}
+
+/// Calls, waits, checks and notices of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunLog {
     /// Calls that run, oldest first.
     pub running: Vec<TreeCall>,
     /// The last calls that ended, oldest first.
@@ -61,14 +101,6 @@ pub struct TreeRun {
     pub verdict: Option<Box<Verdict>>,
     /// Its last notices.
     pub notices: VecDeque<TreeNotice>,
-    /// When it began, or was first heard of.
-    pub started_at: Timestamp,
-    /// When it was last heard of.
-    pub updated_at: Timestamp,
-    /// Its end as the delegating call told it, which may be known before the run's own.
-    pub reported: Option<ReportedEnd>,
-    /// Its end.
-    pub end: Option<Box<RunEnd>>,
 }
 
 impl TreeRun {
@@ -78,27 +110,21 @@ impl TreeRun {
             run: run.clone(),
             session: event.session.clone(),
             agent: event.agent.clone(),
-            parent_run: event.parent_run.clone(),
-            parent: None,
-            mode: None,
-            message: None,
-            title: String::new(),
-            first_model: String::new(),
+            origin: RunOrigin {
+                parent_run: event.parent_run.clone(),
+                ..RunOrigin::default()
+            },
             model: String::new(),
             phase: RunPhase::Working,
             activity: RunActivity::Starting,
-            answer: AnswerText::default(),
-            streamed: String::new(),
-            is_reply_whole: false,
-            turns: 0,
-            calls: 0,
-            usage: Usage::none(),
-            by_model: BTreeMap::new(),
-            running: Vec::new(),
-            finished: VecDeque::new(),
-            waits: VecDeque::new(),
-            verdict: None,
-            notices: VecDeque::new(),
+            reply: RunReply::default(),
+            counts: RunCounts {
+                turns: 0,
+                calls: 0,
+                usage: Usage::none(),
+                by_model: BTreeMap::new(),
+            },
+            log: RunLog::default(),
             started_at: event.ts,
             updated_at: event.ts,
             reported: None,
@@ -108,7 +134,7 @@ impl TreeRun {
 
     /// What started it. Until that is known, it counts as background: no run was seen to wait for it.
     pub fn mode(&self) -> RunMode {
-        self.mode.unwrap_or(RunMode::Background)
+        self.origin.mode.unwrap_or(RunMode::Background)
     }
 
     /// How it ended, if it has.
@@ -135,12 +161,12 @@ impl TreeRun {
 
     /// Model replies: as its end says, else those that were seen.
     pub fn total_turns(&self) -> u32 {
-        self.end.as_ref().map_or(self.turns, |end| end.turns)
+        self.end.as_ref().map_or(self.counts.turns, |end| end.turns)
     }
 
     /// Tool calls: as its end says, else those that were seen.
     pub fn total_calls(&self) -> u32 {
-        self.end.as_ref().map_or(self.calls, |end| end.calls)
+        self.end.as_ref().map_or(self.counts.calls, |end| end.calls)
     }
 
     /// What it used itself: as its end says, or the call that reports it, else what was seen.
@@ -148,7 +174,7 @@ impl TreeRun {
         let reported = self.reported.as_ref().and_then(|reported| reported.usage);
         self.end
             .as_ref()
-            .map_or_else(|| reported.unwrap_or(self.usage), |end| end.usage)
+            .map_or_else(|| reported.unwrap_or(self.counts.usage), |end| end.usage)
     }
 
     /// How long it took, if it has ended.
@@ -161,6 +187,6 @@ impl TreeRun {
     pub fn text(&self) -> &str {
         self.end
             .as_ref()
-            .map_or(self.answer.as_str(), |end| end.text.as_str())
+            .map_or(self.reply.answer.as_str(), |end| end.text.as_str())
     }
 }

@@ -74,7 +74,7 @@ pub fn spans(
         };
         spans.push(span(run, depth, until(run)));
         let below = tree.runs().iter().rev();
-        let below = below.filter(|below| below.parent_run.as_ref() == Some(id));
+        let below = below.filter(|below| below.origin.parent_run.as_ref() == Some(id));
         rest.extend(below.map(|below| (&below.run, depth + 1)));
     }
     spans
@@ -86,7 +86,7 @@ fn span(run: &TreeRun, depth: usize, to: Timestamp) -> RunSpan {
         run: run.run.clone(),
         depth,
         agent: run.agent.clone(),
-        model: run.first_model.clone(),
+        model: run.origin.first_model.clone(),
         mode: run.mode(),
         from: run.started_at,
         to,
@@ -99,7 +99,7 @@ fn span(run: &TreeRun, depth: usize, to: Timestamp) -> RunSpan {
 
 /// Waits for a person or a provider. One without an end lasts until the run's.
 fn waits(run: &TreeRun, end: Timestamp) -> Vec<WaitSpan> {
-    let spans = run.waits.iter().filter_map(|wait| {
+    let spans = run.log.waits.iter().filter_map(|wait| {
         let cause = match wait.reason {
             WaitReason::Permission | WaitReason::Question => WaitCause::Person,
             WaitReason::RateLimit | WaitReason::Retry => WaitCause::Provider,

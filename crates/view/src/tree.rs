@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use serde::Deserialize;
 
 use crate::{
-    OpenInquiry, TreeRun, TreeSession, inquiry,
+    OpenInquiry, RunOrigin, TreeRun, TreeSession, inquiry,
     run_parts::{ReportedEnd, RunPhase},
 };
 
@@ -112,12 +112,15 @@ impl RunTreeView {
         let new = || TreeRun {
             session: note.session.clone(),
             agent: note.agent.clone(),
-            parent_run: event.run.clone(),
-            parent: event.run.clone().map(|run| ParentCall {
-                session: event.session.clone(),
-                run,
-                call: record.call.clone(),
-            }),
+            origin: RunOrigin {
+                parent_run: event.run.clone(),
+                parent: event.run.clone().map(|run| ParentCall {
+                    session: event.session.clone(),
+                    run,
+                    call: record.call.clone(),
+                }),
+                ..RunOrigin::default()
+            },
             phase: RunPhase::Queued,
             ..TreeRun::new(event, &note.task)
         };

@@ -11,6 +11,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("stdx", &[]),
     ("process", &[]),
     ("shell", &[]),
+    ("markdown", &[]),
     ("search", &["stdx"]),
     ("secrets", &["protocol", "stdx", "process"]),
     ("workspace", &["protocol", "stdx", "process"]),
@@ -60,6 +61,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "view",
             "runtime",
             "server",
+            "markdown",
         ],
     ),
     (
@@ -86,6 +88,11 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rmcp", &["tools"], "only `tools` knows servers of tools"),
     ("clap", &["cli"], "only `cli` knows the command line"),
     ("rustyline", &["cli"], "only `cli` knows terminals"),
+    (
+        "pulldown-cmark",
+        &["markdown"],
+        "only `markdown` renders Markdown",
+    ),
     (
         "anyhow",
         &["cli", "bench"],

@@ -28,6 +28,7 @@ use crate::{
     settings::Settings,
     terminal::{
         self,
+        answer_text::AnswerFormat,
         line::{StyledLine, TextStyle},
         run_text, select_view, wrap,
     },
@@ -82,7 +83,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         ..RunJob::new(request, SessionTarget::New(new), PromptAnswerer::Nobody)
     };
-    let left = follow(&runtime.handle(), job, view, &mut StdoutReport::of_text()).await?;
+    let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(environment));
+    let left = follow(&runtime.handle(), job, view, &mut report).await?;
     let (session, run, shutdown) = (left.session.clone(), left.run.clone(), left.shutdown);
     let exit = left.leave(runtime).await;
     if shutdown == ShutdownMode::InOrder {

@@ -45,7 +45,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     rules,
-    terminal::{controlling_tty, select_view, view},
+    terminal::{answer_text::AnswerFormat, controlling_tty, select_view, view},
 };
 
 /// How long agents in background are waited for if nothing else is said.
@@ -146,7 +146,7 @@ pub enum InputFormat {
 
 /// Does it.
 pub async fn execute(mut arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut report = StdoutReport::new(&arguments);
+    let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
     let done = attempt(&mut arguments, environment, &mut report).await;
     if let Err(problem) = &done {
         report.failed(problem);
@@ -184,7 +184,10 @@ async fn attempt(
     let (answerer, tape) = (prepared.answerer, prepared.tape.clone());
     let started = prepared.start(chosen, &model, environment)?;
     let StartedRuntime {
-        runtime, remarks, ..
+        runtime,
+        remarks,
+        told,
+        ..
     } = started;
     let policy = match arguments.wait {
         _ if arguments.no_wait => BackgroundPolicy::Leave,
@@ -194,6 +197,7 @@ async fn attempt(
     let job = RunJob {
         linger: BackgroundWait::new(policy),
         remarks,
+        told,
         input: arguments.input_format,
         ..RunJob::new(request, target, answerer)
     };

@@ -5,10 +5,12 @@ use rooftree_runtime::{EventFilter, Handle, TreeSubscription};
 
 use crate::{
     control::owner,
+    environment::Environment,
     terminal::{
+        self,
+        answer_text::AnswerFormat,
         line::{StyledLine, TextStyle},
         plain::PlainView,
-        sanitize::clean,
         view::{TerminalView, ViewDetail},
     },
 };
@@ -19,13 +21,20 @@ pub struct BackgroundEvents {
     session: SessionId,
     subscription: TreeSubscription,
     view: PlainView<Vec<u8>>,
+    format: AnswerFormat,
     /// The number of the last event of the session that was told.
     pub seen: u64,
 }
 
 impl BackgroundEvents {
     /// Listens to what comes after this number.
-    pub fn after(handle: &Handle, session: &SessionId, seen: u64, colours: bool) -> Self {
+    pub fn after(
+        handle: &Handle,
+        session: &SessionId,
+        seen: u64,
+        environment: &Environment,
+    ) -> Self {
+        let colours = environment.colours(true);
         let filter = EventFilter {
             session: session.clone(),
             after: seen,
@@ -35,6 +44,7 @@ impl BackgroundEvents {
             session: session.clone(),
             subscription: handle.subscribe_tree(filter),
             view: PlainView::new(Vec::new(), colours, ViewDetail::Usual),
+            format: AnswerFormat::of(environment),
             seen,
         }
     }
@@ -55,7 +65,9 @@ impl BackgroundEvents {
             let mut text = String::from_utf8_lossy(&self.view.taken()).into_owned();
             match &event.body {
                 EventBody::RunCompleted(end) if is_own => {
-                    text += &format!("{}: {}\n", event.agent, clean(end.text.trim()));
+                    let columns = terminal::width().saturating_sub(1);
+                    let answer = self.format.whole(end.text.trim(), columns);
+                    text += &format!("{}:\n{}\n", event.agent, answer.trim_end());
                 }
                 EventBody::RunCompleted(_) => {}
                 EventBody::PermissionRequested { .. } | EventBody::QuestionRequested { .. } => {

@@ -37,10 +37,13 @@ use crate::{
     human_format::place,
     mcp_servers::ConfiguredServers,
     terminal::{
-        self, confirm,
+        self,
+        answer_text::AnswerFormat,
+        confirm,
         line::{StyledLine, TextStyle},
         run_text, select_view, wrap,
     },
+    told_notices::ToldNotices,
 };
 
 /// How long agents in background are waited for if the person wants to wait.
@@ -67,6 +70,8 @@ pub(super) struct LineMode<'a> {
     history: InputHistory,
     /// What people should know before the first run.
     remarks: Vec<String>,
+    /// What they were told in this project before; none once a run has taken it over.
+    told: Option<ToldNotices>,
 }
 
 /// What follows after a line.
@@ -112,6 +117,7 @@ pub async fn converse(arguments: &Arguments, environment: &Environment) -> Resul
     let StartedRuntime {
         runtime,
         remarks,
+        told,
         models,
         definitions,
         context,
@@ -134,6 +140,7 @@ pub async fn converse(arguments: &Arguments, environment: &Environment) -> Resul
         editor: LineEditor::open(editor_mode(environment), history.entries(), colours)?,
         history,
         remarks,
+        told: Some(told),
     };
     conversation.greet();
     let exit = conversation.go_on(first).await;
@@ -192,7 +199,8 @@ impl LineMode<'_> {
             return self.editor.read(&prompt).await;
         };
         let (id, printer) = (session.id.clone(), self.editor.printer());
-        let mut events = BackgroundEvents::after(&self.handle, &id, self.state.seen, self.colours);
+        let mut events =
+            BackgroundEvents::after(&self.handle, &id, self.state.seen, self.environment);
         let mut untold = String::new();
         let reading = self.editor.read(&prompt);
         tokio::pin!(reading);
@@ -291,14 +299,19 @@ impl LineMode<'_> {
         let job = RunJob {
             linger: BackgroundWait::new(policy),
             remarks: std::mem::take(&mut self.remarks),
+            told: self
+                .told
+                .take()
+                .unwrap_or_else(|| ToldNotices::read(self.environment)),
             open_prompts,
             after,
             place: FollowPlace::Conversation,
             ..RunJob::new(request, target, PromptAnswerer::Person)
         };
+        let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(self.environment));
         let view =
             select_view::view_for_person(self.environment, select_view::detail(self.environment));
-        let left = follow(&self.handle, job, view, &mut StdoutReport::of_text()).await?;
+        let left = follow(&self.handle, job, view, &mut report).await?;
         self.state.seen = left.seen;
         let queries = self.handle.queries(&owner());
         let session = queries.session(&left.session).await;

@@ -155,7 +155,7 @@ fn activity(agent: &TreeRun) -> String {
     let doing = doing(agent);
     let what = match (agent.status(), doing.is_empty()) {
         (Some(status), true) => status.to_string(),
-        (None, true) => agent.title.clone(),
+        (None, true) => agent.origin.title.clone(),
         (_, false) => doing,
     };
     if agent.mode() == RunMode::Background && !agent.has_ended() {
@@ -262,7 +262,7 @@ pub fn began(agent: &TreeRun) -> StyledLine {
     let line = StyledLine::of(TextStyle::Accent, "◌ ").with(TextStyle::Strong, &agent.agent);
     let line = line
         .with(TextStyle::Dim, format!(" {model}"))
-        .with(TextStyle::Plain, format!("  {}", agent.title));
+        .with(TextStyle::Plain, format!("  {}", agent.origin.title));
     match agent.mode() {
         RunMode::Background => line.with(TextStyle::Dim, "  (background)"),
         RunMode::Verifying => line.with(TextStyle::Dim, "  (checks the work)"),

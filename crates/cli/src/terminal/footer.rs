@@ -91,12 +91,12 @@ impl LiveFooter {
     /// The calls of the followed session that run.
     fn running_calls(&self) -> impl Iterator<Item = &TreeCall> {
         let runs = self.tree.root().map(|root| self.tree.runs_in(root));
-        runs.into_iter().flatten().flat_map(|run| &run.running)
+        runs.into_iter().flatten().flat_map(|run| &run.log.running)
     }
 
     /// Whether an agent hangs in the tree of a call that runs.
     fn is_below_a_call(&self, agent: &TreeRun) -> bool {
-        let Some(parent) = &agent.parent else {
+        let Some(parent) = &agent.origin.parent else {
             return false;
         };
         let above = self.tree.delegated().find(|above| above.run == parent.run);

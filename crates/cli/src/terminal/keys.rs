@@ -25,6 +25,8 @@ pub enum KeyboardMode {
     Keys,
     /// Whole lines, shown and editable.
     Lines,
+    /// Whole lines, not shown: what is typed ahead does not disturb what is drawn.
+    Hidden,
 }
 
 /// The keyboard. Dropping it leaves the terminal as it was found.
@@ -32,6 +34,8 @@ pub struct KeyboardInput {
     tty: Option<File>,
     before: Option<Termios>,
     reader: Option<KeyReader>,
+    /// How the terminal is between questions.
+    idle: KeyboardMode,
 }
 
 /// A thread that reads keys. Dropping it ends the thread.
@@ -50,6 +54,7 @@ impl KeyboardInput {
             before: tty.as_ref().and_then(|tty| termios::tcgetattr(tty).ok()),
             tty,
             reader: None,
+            idle: KeyboardMode::Lines,
         }
     }
 
@@ -60,6 +65,7 @@ impl KeyboardInput {
             tty: None,
             before: None,
             reader: None,
+            idle: KeyboardMode::Lines,
         }
     }
 
@@ -82,11 +88,17 @@ impl KeyboardInput {
         }
     }
 
-    /// Stops reading, and leaves the terminal as it was found.
+    /// Stops reading, and leaves the terminal as it is between questions.
     pub fn restore_terminal(&mut self) {
         if self.reader.take().is_some() {
-            self.set(KeyboardMode::Lines);
+            self.set(self.idle);
         }
+    }
+
+    /// From now on what is typed between questions is not shown.
+    pub fn hide_typing(&mut self) {
+        self.idle = KeyboardMode::Hidden;
+        self.set(self.idle);
     }
 
     /// Stops reading; returns what was read and not taken yet.
@@ -118,6 +130,9 @@ impl KeyboardInput {
         let (Some(tty), Some(mut wanted)) = (&self.tty, self.before.clone()) else {
             return;
         };
+        if mode == KeyboardMode::Hidden {
+            wanted.local_modes.remove(LocalModes::ECHO);
+        }
         if mode == KeyboardMode::Keys {
             wanted
                 .local_modes
@@ -131,7 +146,12 @@ impl KeyboardInput {
 
 impl Drop for KeyboardInput {
     fn drop(&mut self) {
+        let is_changed = self.idle != KeyboardMode::Lines;
+        self.idle = KeyboardMode::Lines;
         self.restore_terminal();
+        if is_changed {
+            self.set(KeyboardMode::Lines);
+        }
     }
 }
 

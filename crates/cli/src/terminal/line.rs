@@ -1,6 +1,7 @@
 //! A styled line of terminal text: sanitized pieces, measured before they are painted.
 
 use anstyle::{AnsiColor, Style};
+use rooftree_markdown::{MarkdownLine, SpanStyle};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::sanitize::clean_line;
@@ -15,12 +16,28 @@ pub enum TextStyle {
     Bad,
     Warning,
     Accent,
+    /// The style of rendered Markdown.
+    Markdown(SpanStyle),
 }
 
 impl TextStyle {
+    /// What a terminal is sent before and after the text.
+    fn sequences(self) -> (String, String) {
+        match self {
+            Self::Markdown(style) => match style.sgr() {
+                codes if codes.is_empty() => (String::new(), String::new()),
+                codes => (format!("\u{1b}[{codes}m"), "\u{1b}[0m".to_owned()),
+            },
+            other => {
+                let style = other.style();
+                (format!("{style}"), format!("{style:#}"))
+            }
+        }
+    }
+
     fn style(self) -> Style {
         match self {
-            Self::Plain => Style::new(),
+            Self::Plain | Self::Markdown(_) => Style::new(),
             Self::Dim => Style::new().dimmed(),
             Self::Strong => Style::new().bold(),
             Self::Good => AnsiColor::Green.on_default(),
@@ -44,6 +61,16 @@ impl StyledLine {
     /// A line of the model's own words, which keep their spaces. They must be clean.
     pub fn of_text(text: String) -> Self {
         Self(vec![(TextStyle::Plain, text)])
+    }
+
+    /// A line of rendered Markdown, which is sanitized and keeps its spaces.
+    pub fn of_markdown(line: MarkdownLine) -> Self {
+        let pieces = line.spans.into_iter();
+        Self(
+            pieces
+                .map(|span| (TextStyle::Markdown(span.style), span.text))
+                .collect(),
+        )
     }
 
     /// Adds a piece; whatever it holds, it stays on this line and is only shown.
@@ -91,13 +118,45 @@ impl StyledLine {
         self
     }
 
+    /// The same line as rows of at most so many columns, broken at words. Rows after the first begin with so many
+    /// spaces. A word that is wider than a row is left whole, for people to copy.
+    pub fn wrapped(self, columns: usize, indent: usize) -> Vec<Self> {
+        if self.width() <= columns || columns <= 2 * indent {
+            return vec![self];
+        }
+        let margin = || Self(vec![(TextStyle::Plain, " ".repeat(indent))]);
+        let (mut rows, mut row, mut is_blank) = (Vec::new(), Self::default(), true);
+        for (look, text) in self.0 {
+            for word in text.split_inclusive(' ') {
+                if !is_blank && row.width() + word.trim_end().width() > columns {
+                    rows.push(std::mem::replace(&mut row, margin()));
+                    is_blank = true;
+                }
+                is_blank &= word.trim().is_empty();
+                match row.0.last_mut() {
+                    Some((last, text)) if *last == look => text.push_str(word),
+                    _ => row.0.push((look, word.to_owned())),
+                }
+            }
+        }
+        rows.push(row);
+        rows.into_iter().map(Self::without_trailing_space).collect()
+    }
+
+    fn without_trailing_space(mut self) -> Self {
+        if let Some((_, text)) = self.0.last_mut() {
+            text.truncate(text.trim_end().len());
+        }
+        self
+    }
+
     /// As bytes for a terminal or a file.
     pub fn paint(&self, colours: bool) -> String {
         let mut out = String::new();
         for (look, text) in &self.0 {
             if colours && *look != TextStyle::Plain && !text.is_empty() {
-                let style = look.style();
-                out.push_str(&format!("{style}{text}{style:#}"));
+                let (before, after) = look.sequences();
+                out.push_str(&format!("{before}{text}{after}"));
             } else {
                 out.push_str(text);
             }
@@ -141,6 +200,39 @@ mod tests {
         let cut = line.cut(9);
         assert_eq!(cut.paint(false), "⏺ 日本語…");
         assert_eq!(cut.width(), 9);
+    }
+
+    #[test]
+    fn n_21_a_notice_is_wrapped_at_words_below_its_own_text() {
+        let line = StyledLine::of(TextStyle::Warning, "! ")
+            .with(
+                TextStyle::Plain,
+                "this folder is not trusted; rooftree trust, or --trust for once",
+            )
+            .with(TextStyle::Dim, " — rooftree trust --show");
+        let rows: Vec<String> = line
+            .clone()
+            .wrapped(36, 2)
+            .iter()
+            .map(|row| row.paint(false))
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                "! this folder is not trusted;",
+                "  rooftree trust, or --trust for",
+                "  once — rooftree trust --show"
+            ]
+        );
+        assert_eq!(line.clone().wrapped(200, 2), [line.clone()]);
+        let path = StyledLine::of(TextStyle::Plain, "see /a/path/that/is/wider/than/a/row now");
+        assert_eq!(
+            path.wrapped(12, 2)
+                .iter()
+                .map(|row| row.paint(false))
+                .collect::<Vec<_>>(),
+            ["see", "  /a/path/that/is/wider/than/a/row", "  now"]
+        );
     }
 
     #[test]

@@ -6,26 +6,26 @@ use rooftree_protocol::{Event, EventBody};
 use rooftree_view::{ReplyPiece, StreamedReply};
 
 use super::{
+    answer_text::{AnswerFormat, AnswerRenderer},
     footer::LiveFooter,
     line::StyledLine,
     run_text,
-    sanitize::TextSanitizer,
     screen::TerminalScreen,
     tools,
     view::{TerminalView, ViewDetail},
     width,
-    wrap::LineWrapper,
 };
 
 /// Columns the foot leaves free: what a terminal echoes for Ctrl-C must not begin a new row.
 const ECHO: usize = 2;
+/// Rows after the first of a remark stand below its text, not below its mark.
+const HANGING: usize = 2;
 
 /// The live view.
 pub struct LiveView<W> {
     screen: TerminalScreen<W>,
     detail: ViewDetail,
-    cleaner: TextSanitizer,
-    flow: LineWrapper,
+    text: AnswerRenderer,
     /// What was printed of the reply that is coming.
     reply: StreamedReply,
     last: Block,
@@ -49,13 +49,12 @@ enum Block {
 }
 
 impl<W: Write> LiveView<W> {
-    /// Draws on this stream.
-    pub fn new(out: W, colours: bool, detail: ViewDetail) -> Self {
+    /// Draws on this screen.
+    pub fn new(screen: TerminalScreen<W>, format: AnswerFormat, detail: ViewDetail) -> Self {
         Self {
-            screen: TerminalScreen::new(out, colours),
+            screen,
             detail,
-            cleaner: TextSanitizer::default(),
-            flow: LineWrapper::default(),
+            text: AnswerRenderer::new(format),
             reply: StreamedReply::default(),
             last: Block::Nothing,
             foot: LiveFooter::default(),
@@ -89,19 +88,14 @@ impl<W: Write> LiveView<W> {
     }
 
     fn print_text(&mut self, piece: &str) {
-        let clean = self.cleaner.push(piece);
-        let rows = self.flow.push(&clean, columns());
-        self.print(
-            Block::Text,
-            rows.into_iter().map(StyledLine::of_text).collect(),
-        );
+        let lines = self.text.push(piece, columns());
+        self.print(Block::Text, lines);
     }
 
     /// Ends the text that is coming, whole or not.
     fn end_text(&mut self) {
-        let rest = self.flow.finish().map(StyledLine::of_text);
-        self.print(Block::Text, rest.into_iter().collect());
-        self.cleaner = TextSanitizer::default();
+        let rest = self.text.finish();
+        self.print(Block::Text, rest);
         self.reply.clear();
         let later = std::mem::take(&mut self.later);
         self.print(Block::Work, later);
@@ -122,11 +116,12 @@ impl<W: Write> LiveView<W> {
     fn foot_lines(&self) -> Vec<StyledLine> {
         let columns = columns().max(ECHO + 1);
         let mut lines = Vec::new();
-        if !self.flow.rest().is_empty() {
+        let tail = self.text.tail();
+        if !tail.is_empty() {
             if self.last == Block::Work {
                 lines.push(StyledLine::default());
             }
-            lines.push(StyledLine::of_text(self.flow.rest().to_owned()));
+            lines.extend(tail);
         }
         lines.extend(self.foot.lines(columns - ECHO));
         if !lines.is_empty() || self.last != Block::Nothing {
@@ -146,7 +141,7 @@ impl<W: Write> LiveView<W> {
         }
         let lines = run_text::remarks(event);
         if !lines.is_empty() {
-            self.print(Block::Work, lines);
+            self.print(Block::Work, wrapped(lines));
         }
     }
 }
@@ -192,7 +187,7 @@ impl<W: Write> TerminalView for LiveView<W> {
     }
 
     fn say(&mut self, lines: &[StyledLine]) {
-        self.print(Block::Work, lines.to_vec());
+        self.print(Block::Work, wrapped(lines.to_vec()));
     }
 
     fn tick(&mut self) {
@@ -268,6 +263,14 @@ impl<W: Write> TerminalView for LiveView<W> {
     fn has_shown_answer(&self) -> bool {
         self.answer_shown
     }
+}
+
+/// Remarks in rows of the terminal, broken at words; rows after the first stand below the text.
+fn wrapped(lines: Vec<StyledLine>) -> Vec<StyledLine> {
+    let rows = lines
+        .into_iter()
+        .map(|line| line.wrapped(columns(), HANGING));
+    rows.flatten().collect()
 }
 
 /// One column stays free: a full row would move the cursor to the next one.

@@ -3,10 +3,12 @@
 use std::io::{IsTerminal, stderr};
 
 use super::{
+    answer_text::AnswerFormat,
     controlling_tty,
     live::LiveView,
     plain::PlainView,
     prompt_on_tty::PromptOnTty,
+    screen::TerminalScreen,
     view::{TerminalView, ViewDetail},
 };
 use crate::environment::{Environment, variable};
@@ -19,7 +21,11 @@ pub fn view(environment: &Environment, detail: ViewDetail) -> Box<dyn TerminalVi
         && !environment.everywhere.plain
         && variable("TERM").is_some_and(|term| term != "dumb");
     if can_redraw && detail > ViewDetail::Remarks {
-        return Box::new(LiveView::new(stderr(), colours, detail));
+        return Box::new(LiveView::new(
+            TerminalScreen::new(stderr(), colours),
+            AnswerFormat::of(environment),
+            detail,
+        ));
     }
     Box::new(PlainView::new(stderr(), colours, detail))
 }

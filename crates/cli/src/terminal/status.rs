@@ -39,7 +39,7 @@ fn doing(run: Option<&TreeRun>) -> &'static str {
             WaitReason::Permission | WaitReason::Question => "waiting for you",
             _ => "waiting",
         },
-        _ if !run.running.is_empty() => "working",
+        _ if !run.log.running.is_empty() => "working",
         (_, RunActivity::Answering) => "answering",
         _ => "thinking",
     }
@@ -47,7 +47,10 @@ fn doing(run: Option<&TreeRun>) -> &'static str {
 
 /// Tokens that the replies of all runs took.
 fn tokens(tree: &RunTreeView) -> u64 {
-    let used = tree.runs().iter().flat_map(|run| run.by_model.values());
+    let used = tree
+        .runs()
+        .iter()
+        .flat_map(|run| run.counts.by_model.values());
     used.map(|usage| usage.total()).sum()
 }
 
@@ -66,7 +69,7 @@ impl StatusLine {
         let milliseconds =
             u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX) / 100 * 100;
         let runs = || tree.root().into_iter().flat_map(|root| tree.runs_in(root));
-        let turns = match runs().map(|run| u64::from(run.turns)).sum() {
+        let turns = match runs().map(|run| u64::from(run.counts.turns)).sum() {
             0 => String::new(),
             count => run_text::counted(count, "turn"),
         };
@@ -79,10 +82,10 @@ impl StatusLine {
             count => run_text::tokens(count),
         };
         let time = run_text::duration(milliseconds);
-        let last = runs().filter(|run| run.mode.is_some()).last();
+        let last = runs().filter(|run| run.origin.mode.is_some()).last();
         let doing = doing(runs().last());
         let agent = last.map_or("", |run| run.agent.as_str());
-        let model = last.map_or_else(String::new, |run| run_text::model(&run.first_model));
+        let model = last.map_or_else(String::new, |run| run_text::model(&run.origin.first_model));
         let choices: [&[&str]; 5] = [
             &[
                 doing,

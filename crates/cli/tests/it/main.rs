@@ -19,6 +19,7 @@ mod init;
 mod machine;
 mod mcp;
 mod models;
+mod notices;
 mod permissions;
 mod providers;
 mod questions;

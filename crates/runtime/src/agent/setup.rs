@@ -86,9 +86,7 @@ impl AgentActor {
                 .resolved_with(&self.session.agent, bounds, &offered, (&around, place))?
         };
         (self.calls.leases, self.notices.pending) = (offered.leases, offered.notices);
-        self.notices
-            .pending
-            .extend(notice.or_else(|| resolved.unexposed()));
+        self.notices.pending.extend(resolved.unexposed().or(notice));
         self.notices
             .pending
             .extend(resolved.exposed.as_ref().and_then(ExposedTools::described));

@@ -30,7 +30,7 @@ use super::{
     Error,
     client::{McpClient, McpConnectionState},
     connect_params::ConnectParams,
-    handshake::{newest, refusal},
+    handshake::{newest, refusal, transport_words},
     http::{self, McpHttpTransport},
     identity::{McpTransport, reach},
     in_flight::InFlightCall,
@@ -283,7 +283,7 @@ impl McpConnection {
                 Error::Unauthorized
             }
             ServiceError::TransportSend(error) if !self.is_closed() => {
-                Error::Unreachable(self.hidden(&error.to_string()))
+                Error::Unreachable(self.hidden(&transport_words(&error)))
             }
             ServiceError::McpError(error) if !self.is_closed() => {
                 Error::Refused(self.hidden(&error.message))

@@ -1,8 +1,11 @@
 //! Handshake with a server: protocol versions, and the error message when it fails.
 
+use std::error::Error as _;
+
 use rmcp::{
     model::ProtocolVersion,
     service::{ClientInitializeError, ClientLifecycleMode},
+    transport::{DynamicTransportError, streamable_http_client::StreamableHttpError},
 };
 
 use super::{
@@ -64,6 +67,60 @@ fn words(error: &ClientInitializeError) -> String {
         | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
             "it answered a question that was not asked".to_owned()
         }
+        ClientInitializeError::TransportError { error, .. } => transport_words(error),
         other => other.to_string(),
+    }
+}
+
+/// Why nothing could be sent, without the names of types that the library puts before it.
+pub(super) fn transport_words(error: &DynamicTransportError) -> String {
+    let http = error
+        .error
+        .downcast_ref::<StreamableHttpError<reqwest::Error>>();
+    let Some(StreamableHttpError::Client(error)) = http else {
+        return error.error.to_string();
+    };
+    let innermost = std::iter::successors(error.source(), |error| (*error).source()).last();
+    let why = innermost.map_or_else(|| error.to_string(), ToString::to_string);
+    if error.is_connect() {
+        format!("nothing answers there ({why})")
+    } else if error.is_timeout() {
+        "it did not answer in time".to_owned()
+    } else {
+        why
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{any::TypeId, borrow::Cow};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn n_21_a_server_that_is_not_there_is_told_without_names_of_types() {
+        // Bound and dropped at once: nothing listens on this port.
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let refused = reqwest::Client::new()
+            .get(format!("http://127.0.0.1:{port}/mcp"))
+            .send()
+            .await
+            .unwrap_err();
+        let error = DynamicTransportError::from_parts(
+            "rmcp::transport::worker::WorkerTransport<X>",
+            TypeId::of::<()>(),
+            Box::new(StreamableHttpError::Client(refused)),
+        );
+        let error = ClientInitializeError::TransportError {
+            error,
+            context: Cow::from("send discover request"),
+        };
+        let said = words(&error);
+        assert!(said.starts_with("nothing answers there ("), "{said}");
+        assert!(!said.contains("::") && !said.contains("discover"), "{said}");
     }
 }

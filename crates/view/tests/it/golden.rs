@@ -36,7 +36,10 @@ fn assert_golden(name: &str, ending: &str, text: &str) {
 /// Points at which a state is written down: a first piece of text, a wait, an end, a cleared context.
 fn is_marked(body: &EventBody, before: &RunTreeView) -> bool {
     match body {
-        EventBody::MessageDelta { .. } => before.runs().iter().all(|run| run.streamed.is_empty()),
+        EventBody::MessageDelta { .. } => before
+            .runs()
+            .iter()
+            .all(|run| run.reply.streamed.is_empty()),
         EventBody::RunWaiting { .. }
         | EventBody::RunCompleted(_)
         | EventBody::RunVerified(_)
@@ -115,7 +118,7 @@ fn each_story_shows_what_its_name_says() {
             tree.runs_in(&tree.sessions()[0].session).count() == 2
         }),
         ("fork", |tree| tree.sessions()[1].forked_from.is_some()),
-        ("permission", |tree| tree.runs()[1].waits.len() == 2),
+        ("permission", |tree| tree.runs()[1].log.waits.len() == 2),
         ("cleared", |tree| tree.sessions()[0].clears == 1),
         ("compacted", |tree| {
             tree.sessions()[0].compactions == 1 && tree.runs()[1].text() == "Teal."
@@ -130,9 +133,9 @@ fn each_story_shows_what_its_name_says() {
             tree.runs()[1].status() == Some(RunStatus::Cancelled)
         }),
         ("recovered", |tree| {
-            tree.runs()[0].finished[0].outcome == Some(Outcome::Unknown)
+            tree.runs()[0].log.finished[0].outcome == Some(Outcome::Unknown)
         }),
-        ("retried", |tree| tree.runs()[0].waits.len() == 1),
+        ("retried", |tree| tree.runs()[0].log.waits.len() == 1),
         ("steered", |tree| tree.runs().len() == 1),
         ("refuted", |tree| tree.runs()[0].verified() == Some(false)),
         ("todos", |tree| tree.sessions()[0].todos.len() == 2),

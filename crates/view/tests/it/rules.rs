@@ -34,7 +34,7 @@ fn deltas_are_the_text_of_the_reply_that_is_coming_and_ignored_after_it() {
     let mut tree = begun();
     tree.apply(&event(None, ROOT, delta("hel")));
     tree.apply(&event(None, ROOT, delta("lo")));
-    assert_eq!(tree.runs()[0].streamed, "hello");
+    assert_eq!(tree.runs()[0].reply.streamed, "hello");
     tree.apply(&event(
         Some(2),
         ROOT,
@@ -48,7 +48,7 @@ fn deltas_are_the_text_of_the_reply_that_is_coming_and_ignored_after_it() {
     assert_eq!(tree, before, "a late piece");
     tree.apply(&event(Some(3), ROOT, tool_completed(7, None)));
     tree.apply(&event(None, ROOT, delta("next")));
-    assert_eq!(tree.runs()[0].streamed, "next");
+    assert_eq!(tree.runs()[0].reply.streamed, "next");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_reply_that_was_cut_is_continued_without_an_event_in_between() {
         reply("one ", StopReason::MaxOutput, &[]),
     ));
     tree.apply(&event(None, ROOT, delta("two")));
-    assert_eq!(tree.runs()[0].streamed, "two");
+    assert_eq!(tree.runs()[0].reply.streamed, "two");
     tree.apply(&event(Some(3), ROOT, reply("two", StopReason::End, &[])));
     assert_eq!(tree.runs()[0].text(), "one two");
 }
@@ -71,7 +71,7 @@ fn a_reply_that_broke_off_begins_anew() {
         let mut tree = begun();
         tree.apply(&event(None, ROOT, delta("hel")));
         tree.apply(&event(Some(2), ROOT, broken));
-        assert_eq!(tree.runs()[0].streamed, "");
+        assert_eq!(tree.runs()[0].reply.streamed, "");
     }
 }
 
@@ -124,7 +124,7 @@ fn waits_and_questions_are_open_until_they_are_settled_or_the_run_ends() {
     tree.apply(&event(Some(5), ROOT, permission(6)));
     tree.apply(&event(Some(6), ROOT, completed(RunStatus::Cancelled, "")));
     assert!(tree.inquiries().is_empty());
-    let waits = &tree.runs()[0].waits;
+    let waits = &tree.runs()[0].log.waits;
     assert!(waits.iter().all(|wait| wait.to.is_some()), "{waits:?}");
 }
 
@@ -151,8 +151,8 @@ fn a_long_run_keeps_its_last_calls_and_counts_all() {
         tree.apply(&event(Some(second), ROOT, tool_completed(id, None)));
     }
     let run = &tree.runs()[0];
-    assert_eq!((run.calls, run.running.len()), (60, 0));
-    assert_eq!(run.finished.len(), FINISHED_CALLS);
+    assert_eq!((run.counts.calls, run.log.running.len()), (60, 0));
+    assert_eq!(run.log.finished.len(), FINISHED_CALLS);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::{
     exit::Exit,
     human_format::place,
     terminal::{run_text, view::TerminalView},
+    told_notices::ToldNotices,
 };
 
 /// What is to be done, where, and who can be asked.
@@ -33,6 +34,8 @@ pub struct RunJob {
     pub linger: BackgroundWait,
     /// What people should know before anything else.
     pub remarks: Vec<String>,
+    /// What people were told in this project at earlier runs.
+    pub told: ToldNotices,
     /// Prompts that were open before and are shown at once.
     pub open_prompts: Vec<Event>,
     /// Events up to this number were shown before; none to begin with the newest.
@@ -60,6 +63,7 @@ impl RunJob {
             input: InputFormat::Text,
             linger: BackgroundWait::new(BackgroundPolicy::Leave),
             remarks: Vec::new(),
+            told: ToldNotices::default(),
             open_prompts: Vec::new(),
             after: None,
             place: FollowPlace::Command,
@@ -100,6 +104,7 @@ pub async fn follow(
         linger: job.linger,
         stopping: None,
         refused: None,
+        told: job.told,
     };
     for remark in job.remarks.iter().chain(&remarks) {
         following.remark(remark);
@@ -107,12 +112,17 @@ pub async fn follow(
     for what in &nonsense {
         following.report_bad_input(what, Some(ALLOWED.into()));
     }
+    following.told.save();
+    if job.place == FollowPlace::Conversation {
+        following.sources.keys.hide_typing();
+    }
     for event in &job.open_prompts {
         if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
             following.ask(event, open).await?;
         }
     }
     let ended = following.run_to_end().await?;
+    following.told.save();
     following.let_children_settle().await?;
     let programs = match job.place {
         FollowPlace::Command => following.programs().await?,
@@ -185,6 +195,8 @@ pub(super) struct RunFollower<'a> {
     pub(super) stopping: Option<Exit>,
     /// Why a line could not be taken, if one could not: the number to leave with if nothing else was done.
     pub(super) refused: Option<Exit>,
+    /// Notices that were shown in this project before.
+    told: ToldNotices,
 }
 
 impl RunFollower<'_> {
@@ -342,11 +354,16 @@ impl RunFollower<'_> {
             return Err(problem);
         }
         self.report.event(event);
+        let is_new = self.told.is_new_event(event);
         if is_own {
             self.take_own(event);
         } else {
             self.watch.take_delegated(event);
-            self.view.show_delegated(event);
+        }
+        match is_own {
+            _ if !is_new => {}
+            true => self.view.show(event),
+            false => self.view.show_delegated(event),
         }
         if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
             self.ask(event, open).await?;
@@ -380,7 +397,6 @@ impl RunFollower<'_> {
             }
             _ => {}
         }
-        self.view.show(event);
     }
 
     async fn ask(&mut self, event: &Event, open: OpenPrompt) -> Result<(), Problem> {

@@ -18,8 +18,9 @@ use crate::{
     environment::Environment,
     mcp_servers::{self, ConfiguredServers},
     project_agents::{self, ProjectAgents},
-    remarks_once, secrets,
+    secrets,
     settings::{self, Settings},
+    told_notices::ToldNotices,
     trust,
     web::WebAccess,
 };
@@ -44,6 +45,8 @@ pub struct PreparedRun {
 pub struct StartedRuntime {
     pub runtime: AgentRuntime,
     pub remarks: Vec<String>,
+    /// What people were told in this project at earlier runs.
+    pub told: ToldNotices,
     pub models: Arc<ConfiguredModels>,
     pub definitions: Definitions,
     /// Skills and commands that can be typed.
@@ -131,13 +134,21 @@ impl PreparedRun {
     ) -> Result<StartedRuntime, Problem> {
         let limit = self.overrides.max_cost.or(self.settings.limits.max_cost);
         let unpriced = select_model::unpriced(&self.models.catalog.open(model)?, limit);
-        let remarks = [&self.settings.remarks, &self.project.remarks];
-        let remarks = remarks
-            .into_iter()
-            .chain([&self.gathered.remarks])
-            .flatten();
-        let remarks = remarks.cloned().chain(self.pinned).chain(chosen.remarks);
-        let remarks = remarks_once::unseen(environment, remarks.chain(unpriced).collect());
+        // What describes the setup is said once in a project; what bounds this very run is said each time.
+        let mut told = ToldNotices::read(environment);
+        let about_setup = self
+            .settings
+            .remarks
+            .iter()
+            .chain(&self.project.remarks)
+            .chain(&self.gathered.remarks)
+            .chain(&chosen.remarks);
+        let remarks = about_setup
+            .filter(|remark| *remark == project_agents::GUARDS_OFF || told.is_new(remark))
+            .cloned()
+            .chain(self.pinned)
+            .chain(unpriced)
+            .collect();
         let secrets = Arc::new(secrets::known_besides(
             environment,
             &self.settings,
@@ -165,6 +176,7 @@ impl PreparedRun {
         Ok(StartedRuntime {
             runtime: plan.start(environment)?,
             remarks,
+            told,
             models,
             definitions,
             context,

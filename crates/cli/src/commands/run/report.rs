@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     output::{self, StdoutReader},
-    terminal::sanitize::{clean, sanitised},
+    terminal::{self, answer_text::AnswerFormat, sanitize::sanitised},
 };
 
 /// Standard output during a run.
@@ -31,6 +31,8 @@ pub struct StdoutReport {
     /// Events before `session.opened`, buffered because programs are promised that as the first line.
     early: Option<Vec<String>>,
     done: bool,
+    /// How an answer is shown if standard output is a terminal.
+    on_terminal: AnswerFormat,
 }
 
 impl StdoutReport {
@@ -44,6 +46,15 @@ impl StdoutReport {
             failure: None,
             early: Some(Vec::new()),
             done: false,
+            on_terminal: AnswerFormat::Source,
+        }
+    }
+
+    /// The same; on a terminal the answer is shown in this format.
+    pub fn shown_as(self, on_terminal: AnswerFormat) -> Self {
+        Self {
+            on_terminal,
+            ..self
         }
     }
 
@@ -57,6 +68,7 @@ impl StdoutReport {
             failure: None,
             early: Some(Vec::new()),
             done: false,
+            on_terminal: AnswerFormat::Source,
         }
     }
 
@@ -153,7 +165,7 @@ impl StdoutReport {
         let text = text.trim_end_matches('\n');
         match (output::is_raw(), is_terminal) {
             (true, _) => self.line(text),
-            (false, true) => self.line(&clean(text)),
+            (false, true) => self.line(&self.on_terminal.whole(text, terminal::width())),
             (false, false) => self.line(&sanitised(text)),
         }
     }

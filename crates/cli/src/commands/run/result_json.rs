@@ -90,7 +90,7 @@ fn delegated(agent: &TreeRun) -> Value {
         "run": agent.run,
         "session": agent.session,
         "agent": agent.agent,
-        "parent": agent.parent.as_ref().map(|parent| &parent.run),
+        "parent": agent.origin.parent.as_ref().map(|parent| &parent.run),
         "mode": agent.mode(),
         "status": status,
         "verified": agent.verified(),

@@ -226,10 +226,14 @@ impl RunTracker {
             };
         };
         let mut names = vec![agent.agent.as_str()];
-        let mut above = agent.parent.as_ref();
+        let mut above = agent.origin.parent.as_ref();
         while let Some(agent) = above.and_then(|parent| find(Some(&parent.run))) {
             names.push(&agent.agent);
-            above = agent.parent.as_ref().filter(|_| names.len() <= agents);
+            above = agent
+                .origin
+                .parent
+                .as_ref()
+                .filter(|_| names.len() <= agents);
         }
         names.push(main);
         names.reverse();

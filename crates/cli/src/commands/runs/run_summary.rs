@@ -83,7 +83,7 @@ impl RunState {
 impl RunSummary {
     /// Summarizes a run from its first and last event, and from whether a process works on it.
     pub async fn of(store: &Queries, row: &RunRow) -> Result<Option<Self>, Problem> {
-        let Some(run) = folded(row).filter(|run| run.mode.is_some()) else {
+        let Some(run) = folded(row).filter(|run| run.origin.mode.is_some()) else {
             return Ok(None);
         };
         let status = match run.status() {
@@ -106,9 +106,9 @@ impl RunSummary {
             run: run.run,
             session: run.session,
             agent: run.agent,
-            parent: run.parent_run,
+            parent: run.origin.parent_run,
             model: run.model,
-            title: run.title,
+            title: run.origin.title,
             started_at: run.started_at,
         }))
     }

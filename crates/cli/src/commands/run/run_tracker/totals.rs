@@ -46,7 +46,7 @@ impl RunTracker {
         for (model, used) in self
             .our_runs()
             .chain(self.tree.delegated())
-            .flat_map(|run| &run.by_model)
+            .flat_map(|run| &run.counts.by_model)
         {
             *sum.entry(model.clone()).or_insert_with(Usage::none) += *used;
         }
@@ -72,8 +72,8 @@ impl RunTracker {
         let lasted = until.zip(since).map(|(until, since)| until.since(since));
         PartialResult {
             text: said.last().unwrap_or_default(),
-            turns: self.our_runs().map(|run| run.turns).sum(),
-            calls: self.our_runs().map(|run| run.calls).sum(),
+            turns: self.our_runs().map(|run| run.counts.turns).sum(),
+            calls: self.our_runs().map(|run| run.counts.calls).sum(),
             milliseconds: lasted.map_or(0, |lasted| {
                 u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX)
             }),

@@ -1,0 +1,5 @@
+//! Integration tests of the Markdown renderer: lines, streaming, HTML.
+
+mod html;
+mod lines;
+mod streaming;
