@@ -12,6 +12,7 @@ mod modules;
 mod names;
 mod order;
 pub mod plain_words;
+mod rows;
 mod source;
 mod the_loop;
 pub mod type_names;
@@ -37,6 +38,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("what `cargo run` runs", front_door::check),
     ("generated files", generate::check),
     ("findings of the audit", audit::check),
+    ("tests of the rows", rows::check),
     ("mutants", mutants::check),
 ];
 

@@ -133,6 +133,7 @@ impl RuntimePlan {
             call_socket: Some(environment.calls()),
             ..ToolParts::default()
         };
+        let surroundings = (!models.is_taped).then(rooftree_runtime::surroundings::reader);
         let assembly = Assembly {
             store,
             tools: parts.build(&clock, &sandbox)?,
@@ -159,6 +160,7 @@ impl RuntimePlan {
                 workspaces: environment.workspaces(),
                 checkers: Default::default(),
                 hooks: project.hooks,
+                surroundings,
             },
             services: Vec::new(),
         };
@@ -203,7 +205,9 @@ fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
             .or(settings.limits.timeout)
             .map(in_whole_seconds),
         max_cost_usd: overrides.max_cost.or(settings.limits.max_cost),
-        depth: None,
+        depth: settings.limits.depth,
+        children: settings.limits.children,
+        descendants: settings.limits.descendants,
     }
 }
 

@@ -34,6 +34,8 @@ pub struct ConfiguredModels {
     pub external: BTreeMap<String, external_agent::ExternalAgentOptions>,
     aliases: BTreeMap<String, String>,
     cwd: PathBuf,
+    /// Whether requests are recorded or replayed, so that they must be the same on another day.
+    pub is_taped: bool,
 }
 
 impl ConfiguredModels {
@@ -93,6 +95,7 @@ impl ConfiguredModels {
             external,
             aliases,
             cwd,
+            is_taped: !matches!(tape, RecordingMode::Off),
         })
     }
 

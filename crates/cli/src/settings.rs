@@ -214,6 +214,7 @@ impl Settings {
         self.models.aliases.extend(aliases);
         self.limits.max_turns = smaller(self.limits.max_turns, project.limits.max_turns);
         self.limits.timeout = smaller(self.limits.timeout, project.limits.timeout);
+        self.narrow_delegation(&project.limits);
         self.limits.max_cost = [self.limits.max_cost, project.limits.max_cost]
             .into_iter()
             .flatten()
@@ -224,6 +225,21 @@ impl Settings {
 }
 
 impl Settings {
+    /// What a project says about delegation only makes it smaller, also than the default.
+    fn narrow_delegation(&mut self, project: &LimitSettings) {
+        let usual = rooftree_protocol::Limits::default();
+        let own = &mut self.limits;
+        if let Some(depth) = project.depth {
+            own.depth = Some(depth.min(own.depth.unwrap_or(usual.depth)));
+        }
+        if let Some(children) = project.children {
+            own.children = Some(children.min(own.children.unwrap_or(usual.children)));
+        }
+        if let Some(below) = project.descendants {
+            own.descendants = Some(below.min(own.descendants.unwrap_or(usual.descendants)));
+        }
+    }
+
     /// What a project says about the sandbox only makes it tighter.
     fn confine(&mut self, project: &Self, path: &Path) {
         let (mode, network) = (
@@ -291,7 +307,7 @@ mod tests {
         let project = settings(
             "model = 'vendor/x'\nfallbacks = ['scripted/y']\n[aliases]\n'vendor/x' = 'scripted/z'\n\
              [permission]\nmode = 'bypass'\nallow = ['Bash']\ndeny = ['Write']\n\
-             [limits]\nmax_turns = 99\ntimeout = '1m'\n\
+             [limits]\nmax_turns = 99\ntimeout = '1m'\ndepth = 9\nchildren = 2\n\
              [search]\nembeddings = 'a/b'\nurl = 'http://x.test'\n\
              [web]\nallow_private = ['localhost']\n\
              [environment]\nkeep = ['A_TOKEN']\ninherit = 'listed'\n\
@@ -310,6 +326,11 @@ mod tests {
         assert_eq!(
             (both.limits.max_turns, both.limits.timeout),
             (Some(10), Some(Duration::from_secs(60)))
+        );
+        assert_eq!(
+            (both.limits.depth, both.limits.children),
+            (Some(1), Some(2)),
+            "R1 D20: no deeper than the default"
         );
         assert_eq!(both.models.default.unwrap(), "vendor/x");
         assert!(

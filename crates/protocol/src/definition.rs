@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Limits, ModelChoice, Network, PermissionMode, SandboxMode, Scope};
+use crate::{Effort, Limits, ModelChoice, Network, PermissionMode, SandboxMode, Scope};
 
 /// An agent as it is defined, before anything runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct AgentDefinition {
     /// The model it thinks with; whoever asks brings one, or there is a default, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelChoice>,
+    /// How hard it thinks, where its model comes from elsewhere and does not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// Which tools it may use.
     pub tools: Scope,
     /// Which capabilities of tools it may use.
@@ -351,6 +354,7 @@ pub enum AgentDialect {
     /// `agents[]` of the assistant.
     Assistant,
     /// `.claude/agents`, and the library that takes after it.
+    #[serde(alias = "claude")]
     Fourmis,
     /// `agents/*.json`, `InvokeAgent`.
     Koda,

@@ -4,6 +4,7 @@
 //! Ephemeral ones (deltas, progress, queue news) carry no number and are never
 //! stored: a subscriber that misses them misses nothing that cannot be read later.
 
+mod answer_finding;
 mod answer_text;
 mod call_records;
 mod run_records;
@@ -21,6 +22,7 @@ use crate::{
 pub use crate::run::{RunMode, RunStatus};
 pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
+pub use answer_finding::AnswerFinding;
 pub use answer_text::AnswerText;
 pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use run_records::{
@@ -109,6 +111,9 @@ pub enum EventBody {
         /// continues it. Absent in runs of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bounds: Option<Box<RunBounds>>,
+        /// What the model is told about the day and the project before its message; absent if it knows that already.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        surroundings: Option<String>,
     },
     /// The run waits for somebody or something.
     #[serde(rename = "run.waiting")]

@@ -50,6 +50,9 @@ pub struct Mandate {
     /// Replies it may have, if the call says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// How deep delegation goes below the first run, if that says so; else its own definition does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth_limit: Option<u32>,
     /// US dollars it may cost, if that is bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,

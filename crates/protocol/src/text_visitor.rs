@@ -217,8 +217,10 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             parent: _,
             policy,
             bounds: _,
+            surroundings,
         } => {
             text(title, edit);
+            optional(surroundings, edit);
             if let Some(policy) = policy {
                 record_texts::policy(policy, edit);
             }

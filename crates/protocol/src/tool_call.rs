@@ -110,10 +110,35 @@ pub struct FileNote {
 pub enum FileAction {
     /// The model has seen its content.
     Read,
+    /// A search named it, perhaps with the lines that match.
+    Found,
     /// It was created or changed.
     Changed,
     /// It was deleted.
     Deleted,
+}
+
+impl FileAction {
+    /// Whether the file is another one than before.
+    pub fn is_change(self) -> bool {
+        matches!(self, Self::Changed | Self::Deleted)
+    }
+}
+
+impl FileNote {
+    /// Files that one search notes at most.
+    pub const FOUND: usize = 50;
+
+    /// A file that a search named.
+    pub fn found(path: PathBuf) -> Self {
+        Self {
+            path,
+            action: FileAction::Found,
+            hash: None,
+            added: 0,
+            removed: 0,
+        }
+    }
 }
 
 /// One line of a session's todo list.

@@ -127,6 +127,7 @@ impl RuntimeConfig {
                 workspaces,
                 checkers: self.agents.checkers,
                 hooks,
+                surroundings: None,
             },
             rights: RightsOptions {
                 policy,
@@ -139,6 +140,7 @@ impl RuntimeConfig {
                 run_timeout: self.limits.timeout,
                 max_cost_usd: self.limits.cost,
                 depth: self.limits.depth,
+                ..LimitOverrides::default()
             },
             services: Vec::new(),
         };

@@ -42,6 +42,7 @@ pub mod saved_rules;
 mod services;
 mod signals;
 pub mod skill_tools;
+pub mod surroundings;
 mod tasks;
 mod unfinished_sessions;
 

@@ -44,6 +44,8 @@ pub(crate) struct ResolvedAgent {
 pub(crate) struct SystemPrompt {
     pub(crate) from: PromptInputs,
     pub(crate) text: Arc<str>,
+    /// The tools its model is told of, with the agents it can ask.
+    pub(crate) specs: Arc<[ToolSpec]>,
     /// Estimated tokens, with the tools'.
     pub(crate) estimate: u64,
 }
@@ -132,7 +134,7 @@ impl ResolvedAgent {
     pub(crate) fn prompt(
         &self,
         from: PromptInputs,
-        make: impl FnOnce(&PromptInputs) -> (Arc<str>, u64),
+        make: impl FnOnce(&PromptInputs) -> (Arc<str>, Arc<[ToolSpec]>, u64),
     ) -> Arc<SystemPrompt> {
         let mut last = self.prompt.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = last
@@ -141,10 +143,11 @@ impl ResolvedAgent {
         {
             return last.clone();
         }
-        let (text, estimate) = make(&from);
+        let (text, specs, estimate) = make(&from);
         let prompt = Arc::new(SystemPrompt {
             from,
             text,
+            specs,
             estimate,
         });
         *last = Some(prompt.clone());

@@ -280,7 +280,16 @@ impl RuntimeContext {
         limits = hidden
             .iter()
             .fold(limits, |limits, hidden| limits_of_both(&limits, hidden));
-        limits.depth = options.limits.depth.unwrap_or(limits.depth);
+        // How deep delegation goes is decided by the first agent; one below it can only be kept from delegating at all.
+        let root = mandate.and_then(|mandate| mandate.depth_limit);
+        let given = [root, options.limits.depth].into_iter().flatten().min();
+        limits.depth = match given {
+            Some(_) if mandate.is_some() && limits.depth == 0 => 0,
+            Some(depth) => depth,
+            None => limits.depth,
+        };
+        limits.children = options.limits.children.unwrap_or(limits.children);
+        limits.descendants = options.limits.descendants.unwrap_or(limits.descendants);
         limits
     }
 }
@@ -314,6 +323,7 @@ fn resolved_key(
             tools,
             max_turns,
             max_cost_usd,
+            depth_limit,
             ..
         } = mandate;
         let (is_fork, is_asked, depth) = (
@@ -321,8 +331,9 @@ fn resolved_key(
             mandate.expects_answer(),
             mandate.depth(),
         );
-        key =
-            format!("{key} {is_fork} {is_asked} {depth} {max_turns:?} {max_cost_usd:?} {tools:?}");
+        key = format!(
+            "{key} {is_fork} {is_asked} {depth} {depth_limit:?} {max_turns:?} {max_cost_usd:?} {tools:?}"
+        );
     }
     if !offered.tools.is_empty() {
         key = format!("{key} {}", offered.key);

@@ -7,8 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Mandate, Problem, RunId, Session, SessionId,
-    Timestamp, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session,
+    SessionId, Timestamp, event,
 };
 use rooftree_providers::Model;
 use rooftree_store::{Owner, Store};
@@ -184,7 +184,10 @@ impl RuntimeContext {
                 "rooftree run -m provider/model …, or set ROOFTREE_MODEL; rooftree demo needs none",
             )
         })?;
-        self.options.models.catalog.open(&choice)
+        self.options.models.catalog.open(&ModelChoice {
+            effort: choice.effort.or(definition.effort),
+            ..choice
+        })
     }
 
     /// Tells watchers something that is not kept.

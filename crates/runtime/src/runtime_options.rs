@@ -14,6 +14,7 @@ use rooftree_workspace::WorkspaceConfig;
 use crate::{
     Clock, ContextWatcher, Definitions, Hooks, MessageMark, SecretRedactor,
     checks::VerifierFunction, exposure::CallSocketConfig, memory::MemoryDirs,
+    surroundings::SurroundingsReader,
 };
 
 /// Everything a runtime works with. [`Assembly::start`](crate::Assembly::start) makes it.
@@ -84,6 +85,8 @@ pub struct AgentOptions {
     pub checkers: BTreeMap<String, VerifierFunction>,
     /// What the program around it wants to be asked and told.
     pub hooks: Hooks,
+    /// What models are told about the day and the project when a run begins; none: nothing.
+    pub surroundings: Option<SurroundingsReader>,
 }
 
 impl AgentOptions {
@@ -96,6 +99,7 @@ impl AgentOptions {
             workspaces,
             checkers: BTreeMap::new(),
             hooks: Hooks::default(),
+            surroundings: None,
         }
     }
 }
@@ -147,4 +151,8 @@ pub struct LimitOverrides {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
+    /// Delegated runs of one session that are at work at the same time.
+    pub children: Option<usize>,
+    /// Delegated runs below one root that are at work at the same time.
+    pub descendants: Option<usize>,
 }

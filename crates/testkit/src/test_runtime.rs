@@ -57,6 +57,8 @@ pub struct TestRuntimeBuilder {
     pub servers: McpSetup,
     /// The hooks.
     pub hooks: rooftree_runtime::Hooks,
+    /// What models are told about the day and the project; nothing by default.
+    pub surroundings: Option<rooftree_runtime::surroundings::SurroundingsReader>,
     /// Verifier functions, by name.
     pub checkers: BTreeMap<String, VerifierFunction>,
     /// Services besides those of the runtime.
@@ -79,6 +81,7 @@ impl TestRuntimeBuilder {
             project_context: ContextWatcher::default(),
             servers: McpSetup::default(),
             hooks: rooftree_runtime::Hooks::default(),
+            surroundings: None,
             checkers: BTreeMap::new(),
             services: Vec::new(),
         }
@@ -178,6 +181,7 @@ impl TestRuntimeBuilder {
                 },
                 checkers: self.checkers,
                 hooks: self.hooks,
+                surroundings: self.surroundings,
             },
             rights: self.rights,
             limits: self.limits,

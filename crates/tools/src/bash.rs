@@ -74,6 +74,17 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
         .with_aliases(&["timeoutMs", "timeout_ms"]),
 ];
 
+/// Milliseconds that one unit of `timeout` has under a name of the tool, and its default in seconds if that differs.
+fn timeout_in(called_as: &str) -> (u64, Option<u64>) {
+    match called_as {
+        // emdash
+        "execute_command" => (1_000, Some(60)),
+        // daycare
+        "exec" => (1, Some(30)),
+        _ => (1, None),
+    }
+}
+
 /// The Bash tool.
 pub(crate) struct BashTool {
     spec: ToolSpec,
@@ -101,13 +112,19 @@ impl Tool for BashTool {
         &self.spec
     }
 
-    fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
+    fn normalise(&self, called_as: &str, input: Value) -> Result<Value, String> {
+        let is_plain = input.get("timeout").is_some();
         let mut input = arguments::normalise(INFO.name, &ARGUMENTS, input)?;
-        let millis = input.remove("timeout").and_then(|millis| millis.as_u64());
+        let (unit, default) = timeout_in(called_as);
+        let timeout = input.remove("timeout").and_then(|timeout| timeout.as_u64());
+        // `timeoutMs` says its unit itself.
+        let unit = if is_plain { unit } else { 1 };
+        let millis = timeout.map(|timeout| timeout.saturating_mul(unit));
         let secs = input
             .get("timeout_secs")
             .and_then(Value::as_u64)
-            .or(millis.map(|millis| millis.div_ceil(1000)));
+            .or(millis.map(|millis| millis.div_ceil(1000)))
+            .or(default);
         match secs {
             Some(0) => return Err("Bash: `timeout_secs` must be at least 1.".to_owned()),
             Some(secs) => drop(input.insert("timeout_secs".to_owned(), json!(secs.min(MAX_SECS)))),

@@ -9,7 +9,7 @@ use std::{
 use futures::future::BoxFuture;
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{DirEntry, WalkState};
-use rooftree_protocol::{ErrorCode, ToolSpec};
+use rooftree_protocol::{ErrorCode, ToolSpec, tool_call::FileNote};
 use serde_json::Value;
 
 use crate::{
@@ -132,7 +132,14 @@ fn find(input: &Value, context: &ToolContext) -> Result<ToolOutput, String> {
         return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));
     }
     found.sort_by(|a, b| (Reverse(a.0), &a.1).cmp(&(Reverse(b.0), &b.1)));
-    Ok(ToolOutput::done(describe(&found, input, context)))
+    let shown = shown(input).min(FileNote::FOUND);
+    let files = found.iter().take(shown);
+    Ok(ToolOutput {
+        files: files
+            .map(|(_, path)| FileNote::found(path.clone()))
+            .collect(),
+        ..ToolOutput::done(describe(&found, input, context))
+    })
 }
 
 /// When a file changed, in seconds and nanoseconds, and where it is.
@@ -173,6 +180,11 @@ fn is_match(entry: &DirEntry, root: &Path, glob: &GlobMatcher) -> bool {
             .is_ok_and(|inside| glob.is_match(inside))
 }
 
+/// Files that are shown at most.
+fn shown(input: &Value) -> usize {
+    usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX)
+}
+
 fn describe(found: &[GlobMatch], input: &Value, context: &ToolContext) -> String {
     let pattern = text(input, "pattern");
     if found.is_empty() {
@@ -188,8 +200,7 @@ fn describe(found: &[GlobMatch], input: &Value, context: &ToolContext) -> String
             .unwrap_or_default();
         return format!("No files match `{pattern}`.{hint}{notice}");
     }
-    let limit =
-        usize::try_from(number(input, "limit").unwrap_or(DEFAULT_FILES)).unwrap_or(usize::MAX);
+    let limit = shown(input);
     let mut lines: Vec<String> = found
         .iter()
         .take(limit)

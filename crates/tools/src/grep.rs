@@ -103,7 +103,10 @@ impl Tool for GrepTool {
             if context.cancel.is_cancelled() {
                 return Ok(ToolOutput::failed(ErrorCode::ToolCancelled, "[cancelled]"));
             }
-            Ok(ToolOutput::done(found.describe(&query, &context)))
+            Ok(ToolOutput {
+                files: found.notes(&query),
+                ..ToolOutput::done(found.describe(&query, &context))
+            })
         })
     }
 }

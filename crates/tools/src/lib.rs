@@ -15,6 +15,7 @@ mod builtin;
 pub mod call_socket_env;
 mod declarations;
 mod delete;
+pub mod dialect_names;
 mod edit;
 mod file_change;
 mod file_scope;

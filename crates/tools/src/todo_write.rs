@@ -124,6 +124,18 @@ impl Tool for TodoWriteTool {
     }
 }
 
+/// Puts what emdash says about an item beside its title.
+fn describe(item: &mut Map<String, Value>) {
+    let Some(Value::String(more)) = item.remove("description") else {
+        return;
+    };
+    if let Some(Value::String(title)) = item.get_mut("title")
+        && !more.trim().is_empty()
+    {
+        *title = format!("{title}: {}", more.trim());
+    }
+}
+
 /// The one-item form as a list of one, under the name of what is to happen.
 fn incremental(input: Value, wish: &str) -> Value {
     let Value::Object(mut written) = input else {
@@ -132,6 +144,7 @@ fn incremental(input: Value, wish: &str) -> Value {
     if written.contains_key(wish) {
         return Value::Object(written);
     }
+    describe(&mut written);
     let items = written.remove("todos").unwrap_or_else(|| json!([written]));
     Value::Object(Map::from_iter([(wish.to_owned(), items)]))
 }

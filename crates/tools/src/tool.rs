@@ -47,8 +47,7 @@ pub trait Tool: Send + Sync {
 
     /// What a model is told instead that was taught another program's names; it answers to those too.
     fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
-        let _ = dialect;
-        None
+        crate::dialect_names::renamed(self.spec(), dialect)
     }
 
     /// Other names it answers to, compared without case.

@@ -39,6 +39,7 @@ mod file_entry;
 mod file_merge;
 mod git;
 mod git_dirs;
+mod git_state;
 mod manifest;
 mod merge;
 mod name;
@@ -61,6 +62,7 @@ use serde::{Deserialize, Serialize};
 
 pub use change::{ChangedFile, FileChangeKind, WorkspaceChanges};
 pub use discard::{LeftoverCopy, discard, sweep};
+pub use git_state::git_state;
 
 use repository::GitRepository;
 

@@ -43,7 +43,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "saved_rules",
         ],
         &["exposure", "hooks"],
-        &["checks", "clock", "error", "message_mark"],
+        &["checks", "clock", "error", "message_mark", "surroundings"],
     ],
 )];
 

@@ -22,7 +22,10 @@ pub fn resolve(
     let meant = through_aliases(written, aliases)?;
     let resolved = match tier(without_effort(&meant).0) {
         Some(tier) => of_tier(&meant, tier, catalog, &usable())?,
-        None => plainly(&meant, catalog)?,
+        None => match of_provider(&meant, catalog)? {
+            Some(resolved) => resolved,
+            None => plainly(&meant, catalog)?,
+        },
     };
     if meant == written {
         return Ok(resolved);
@@ -110,6 +113,18 @@ fn of_tier(
     })
 }
 
+/// The model of one provider for a tier: `openai/fast`. None if the text is no such name.
+fn of_provider(text: &str, catalog: &ModelCatalog) -> Result<Option<ResolvedModel>, Problem> {
+    let (name, effort) = without_effort(text);
+    let facts = name
+        .split_once('/')
+        .and_then(|(provider, word)| catalog.known().of_tier(provider, tier(word)?));
+    let Some(facts) = facts else { return Ok(None) };
+    let choice: ModelChoice = format!("{}{effort}", facts.id).parse()?;
+    let how = Some(format!("`{text}` is {choice}"));
+    Ok(Some(ResolvedModel { choice, how }))
+}
+
 fn plainly(text: &str, catalog: &ModelCatalog) -> Result<ResolvedModel, Problem> {
     match (catalog.resolve(text), text.parse::<ModelChoice>()) {
         // An unknown provider is reported as such when it is opened.
@@ -155,6 +170,15 @@ mod tests {
         assert_eq!(read("here:high", &[]).unwrap(), "ollama/qwen3:8b:high");
         assert_eq!(read("nowhere/x", &[]).unwrap(), "nowhere/x");
         assert_eq!(read("a", &[]).unwrap_err().code, ErrorCode::InvalidConfig);
+    }
+
+    #[test]
+    fn r1_d12_a_provider_with_a_tier_means_its_own_model() {
+        let known = KnownModels::built_in();
+        let fast = known.of_tier("openai", ModelTier::Fast).unwrap().id.clone();
+        assert_eq!(read("openai/fast", &["anthropic"]).unwrap(), fast);
+        assert_eq!(read("openai/fast:low", &[]).unwrap(), format!("{fast}:low"));
+        assert_eq!(read("ollama/fast", &[]).unwrap(), "ollama/fast");
     }
 
     #[test]

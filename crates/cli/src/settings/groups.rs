@@ -57,4 +57,10 @@ pub struct LimitSettings {
     pub timeout: Option<Duration>,
     /// US dollars per run.
     pub max_cost: Option<f64>,
+    /// How deep delegation goes.
+    pub depth: Option<u32>,
+    /// Delegated runs of one session at the same time.
+    pub children: Option<usize>,
+    /// Delegated runs below one root at the same time.
+    pub descendants: Option<usize>,
 }

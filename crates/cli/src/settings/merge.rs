@@ -106,6 +106,9 @@ impl LimitSettings {
             max_turns: self.max_turns.or(weaker.max_turns),
             timeout: self.timeout.or(weaker.timeout),
             max_cost: self.max_cost.or(weaker.max_cost),
+            depth: self.depth.or(weaker.depth),
+            children: self.children.or(weaker.children),
+            descendants: self.descendants.or(weaker.descendants),
         }
     }
 }

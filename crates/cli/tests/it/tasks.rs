@@ -83,6 +83,31 @@ fn a_task_is_listed_waited_for_and_followed() {
 }
 
 #[test]
+fn r2_d11_the_session_of_a_task_names_it_in_every_command() {
+    let (desk, watched, task) = at_work(BACKGROUND);
+    let rooftree = |arguments: &[&str]| desk.house.rooftree(arguments);
+    let session = task.replacen("run_", "ses_", 1);
+    assert_eq!(
+        rooftree(&["tasks", "wait", &session, "--timeout", "50ms"]).code,
+        7,
+        "it is still at work"
+    );
+    rooftree(&["sessions", "rename", &session, "the digger"]).well();
+    let shown = rooftree(&["runs", "show", &session]).well();
+    assert!(shown.contains(&task), "{shown}");
+    let shown = rooftree(&["sessions", "show", &task]).well();
+    assert!(shown.contains("dig"), "{shown}");
+    rooftree(&["tasks", "stop", "the digger"]).well();
+    assert_eq!(rooftree(&["tasks", "wait", &session]).code, 130);
+    assert!(watched.done().out.contains("\"cancelled\""));
+    assert!(
+        rooftree(&["tasks", "tail", "nobody"])
+            .ended(8)
+            .contains("no task")
+    );
+}
+
+#[test]
 fn a_task_is_stopped_from_another_process_and_its_number_says_so() {
     let (desk, watched, task) = at_work(BACKGROUND);
     let tasks = |arguments: &[&str]| desk.house.rooftree(&[&["tasks"], arguments].concat());

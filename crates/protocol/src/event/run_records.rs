@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call_records::TaskNote;
+use super::{answer_finding::AnswerFinding, call_records::TaskNote};
 use crate::{CallId, PermissionMode, Problem, RunStatus, SkillNote, Usage, tool_call::FileNote};
 
 /// What the verifiers of an agent found.
@@ -141,6 +141,9 @@ pub enum WaitReason {
 pub struct RunEnd {
     /// How it ended.
     pub status: RunStatus,
+    /// What it was asked, in short; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub task: String,
     /// The agent's answer: its last reply, with all pieces of it if the output limit cut it.
     pub text: String,
     /// Model replies.
@@ -154,9 +157,12 @@ pub struct RunEnd {
     /// Files it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileNote>,
-    /// Files it looked at.
+    /// Files it looked at, and those that its searches named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explored: Vec<PathBuf>,
+    /// Places that its answer names, each with what it says about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<AnswerFinding>,
     /// Tools it used, in the order of first use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
@@ -191,6 +197,7 @@ impl RunEnd {
     pub fn new(status: RunStatus) -> Self {
         Self {
             status,
+            task: String::new(),
             text: String::new(),
             turns: 0,
             calls: 0,
@@ -198,6 +205,7 @@ impl RunEnd {
             duration_ms: 0,
             files: Vec::new(),
             explored: Vec::new(),
+            findings: Vec::new(),
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: Usage::none(),

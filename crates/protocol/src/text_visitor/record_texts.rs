@@ -156,6 +156,7 @@ pub(super) fn compaction(compaction: &mut Compaction, edit: TextEdit<'_>) {
 pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
     let RunEnd {
         status: _,
+        task,
         text: said,
         turns: _,
         calls: _,
@@ -163,6 +164,7 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         duration_ms: _,
         files,
         explored,
+        findings,
         tools,
         steps,
         delegated: _,
@@ -173,8 +175,13 @@ pub(super) fn run_end(end: &mut RunEnd, edit: TextEdit<'_>) {
         denials,
         error,
     } = end;
+    text(task, edit);
     text(said, edit);
     reports(failed_checks, edit);
+    for found in findings {
+        path(&mut found.path, edit);
+        text(&mut found.text, edit);
+    }
     files.iter_mut().for_each(|note| file(note, edit));
     explored.iter_mut().for_each(|place| path(place, edit));
     list(tools, edit);

@@ -17,7 +17,7 @@ static VARYING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let ids = r"\b(?<kind>ses|run|msg|call|per|prc|sys)_[a-z][a-z0-9]{23}\b";
     let times = r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?";
     // As a delegated run's answer ends: two of them may have taken equally long at one time and not at another.
-    let spent = r"(?<before>\b\d+ calls, )\d+\.\d s\b";
+    let spent = r"(?<before>\b\d+ calls?, )\d+\.\d s\b";
     Regex::new(&format!("{ids}|{times}|{spent}")).ok()
 });
 

@@ -306,7 +306,11 @@ fn keep_partial(agent: &mut AgentActor, model: &Model, said: String) {
             ModelReply {
                 parts,
                 stop,
-                usage: Usage::none(),
+                // What the provider charges for it is not known.
+                usage: Usage {
+                    cost_complete: model.price.is_none(),
+                    ..Usage::none()
+                },
                 request: None,
                 dropped: Vec::new(),
             },

@@ -60,6 +60,8 @@ struct ConversationState {
     request: Option<Arc<ModelMessage>>,
     /// What people said since the last reply.
     prompts: Vec<(MessageId, Arc<ModelMessage>)>,
+    /// What it was told last about the day and the project.
+    surroundings: Option<String>,
 }
 
 /// The last reply, and the calls it asked for.
@@ -176,9 +178,13 @@ impl History {
                 title,
                 policy,
                 bounds,
+                surroundings,
                 ..
             } => {
                 self.close_open(INTERRUPTED);
+                if let Some(text) = surroundings {
+                    self.tell_surroundings(text);
+                }
                 self.run = event.run.clone().map(|id| {
                     let mut run = RunView::new(id, message.clone(), *mode, event.ts);
                     (run.title, run.rights.policy, run.rights.initial_policy) =

@@ -81,6 +81,11 @@ pub(crate) fn verdict(verdict: &Verdict, mark: &MessageMark) -> String {
     wrapped("rooftree", "verification", &text, mark)
 }
 
+/// Formats what the model is told about the day and the project.
+pub(super) fn surroundings(text: &str, mark: &MessageMark) -> String {
+    wrapped("rooftree", "environment", text, mark)
+}
+
 /// Formats a hook's output for the model.
 pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
     let about: Vec<(&str, &str)> = note

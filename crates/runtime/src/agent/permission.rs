@@ -23,6 +23,20 @@ use super::{
 };
 use crate::{Error, post_turn::PostTurn, saved_rules};
 
+/// Says that the definition keeps the agent in a narrower mode than the process: a flag for another mode changes nothing.
+fn held_by_definition(agent: &AgentActor) -> Option<String> {
+    let mode = agent.rights.policy.mode;
+    let is_narrower = mode < agent.context.options.rights.policy.mode;
+    let definition = agent.rights.definitions.iter();
+    let definition = definition
+        .filter(|_| is_narrower)
+        .find(|definition| definition.permission_mode == Some(mode))?;
+    Some(format!(
+        ". The definition of `{}` keeps it in mode `{mode}`; --permission-mode does not change that.",
+        definition.name
+    ))
+}
+
 /// Outcome of a permission question.
 pub(super) enum PermissionOutcome {
     Yes(String),
@@ -105,7 +119,8 @@ pub(super) async fn put(
         if before.is_some() {
             resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
         }
-        let words = format!("[auto-rejected: no user can be asked] {reason}");
+        let held = held_by_definition(agent).unwrap_or_default();
+        let words = format!("[auto-rejected: no user can be asked] {reason}{held}");
         return Ok(AskOutcome::Settled(PermissionOutcome::No(words)));
     }
     let context = context(agent, one, CancellationToken::new(), PostTurn::default());

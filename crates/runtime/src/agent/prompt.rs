@@ -53,9 +53,9 @@ pub(crate) fn system(
             mark: &options.mark,
             denied: options.rights.policy.unreadable_paths(&from.cwd),
         };
-        let text = sections.text();
-        let estimate = estimated(&text, &resolved.specs);
-        (text, estimate)
+        let (text, specs) = (sections.text(), sections.specs());
+        let estimate = estimated(&text, &specs);
+        (text, specs, estimate)
     })
 }
 
@@ -76,7 +76,7 @@ pub(super) fn request(
         } else {
             agent.history.messages()
         },
-        tools: agent.resolved.specs.clone(),
+        tools: agent.model.prompt.specs.clone(),
         tool_choice: if is_last_word {
             ToolChoice::Nothing
         } else {

@@ -2,6 +2,7 @@
 
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
+    tool_call::FileAction,
 };
 use rooftree_store::{CommandRow, JournalPages};
 
@@ -34,6 +35,7 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
                 record
                     .files
                     .iter()
+                    .filter(|note| note.action != FileAction::Found)
                     .for_each(|note| agent.calls.file_views.note(note));
             }
         }

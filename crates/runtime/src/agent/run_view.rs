@@ -6,8 +6,8 @@ use rooftree_protocol::{
     Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId, Timestamp,
     ToolCall, Usage,
     event::{
-        AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd, RunMode, SkillNote,
-        StopReason, ToolRecord,
+        AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
+        RunMode, SkillNote, StopReason, ToolRecord,
     },
 };
 
@@ -185,7 +185,9 @@ impl RunView {
     pub fn end(&self, status: RunStatus, now: Timestamp) -> RunEnd {
         let lasted = now.since(self.started_at).as_millis();
         RunEnd {
+            task: self.title.clone(),
             text: self.reply.text.as_str().to_owned(),
+            findings: AnswerFinding::all_in(self.reply.text.as_str()),
             turns: self.progress.turns,
             calls: self.progress.calls,
             usage: self.progress.usage,

@@ -52,6 +52,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
             .map(|mandate| mandate.parent.clone()),
         policy: Some(Box::new(agent.policy_note())),
         bounds: Some(Box::new(agent.run_bounds())),
+        surroundings: surroundings(agent),
     };
     let mut commit = JournalCommit {
         run: Some(run.clone()),
@@ -73,6 +74,20 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     agent.append(commit);
     agent.send_notices();
     Ok(())
+}
+
+/// What the model is told about the day and the project, if the conversation does not say it already. A program or
+/// remote agent that answers as a model looks for itself.
+fn surroundings(agent: &AgentActor) -> Option<String> {
+    let context = &agent.context;
+    let read = context.options.agents.surroundings.as_ref()?;
+    let model = agent.model_name();
+    let provider = model.split('/').next().unwrap_or_default();
+    if provider == "external" || provider.ends_with("-cli") {
+        return None;
+    }
+    let text = read(&agent.session.cwd, context.now());
+    (agent.history.surroundings() != Some(text.as_str())).then_some(text)
 }
 
 /// The mandate of the open run. One that was woken has it from the message that woke it, which may still be waiting

@@ -39,6 +39,7 @@ pub(super) fn started() -> Event {
         parent: None,
         policy: None,
         bounds: None,
+        surroundings: None,
     })
 }
 

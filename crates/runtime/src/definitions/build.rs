@@ -52,6 +52,7 @@ pub(super) fn fill(
         loader_context,
         thinking: ModelFields::default(),
         place: draft.place.clone(),
+        dialect: None,
         has_tools: false,
         exposure_at: None,
         is_disabled: false,
@@ -67,7 +68,7 @@ pub(super) fn fill(
 struct ModelFields {
     model: Option<(String, SourceSpan)>,
     provider: Option<(String, SourceSpan)>,
-    effort: Option<(Effort, SourceSpan)>,
+    effort: Option<Effort>,
 }
 
 struct DefinitionBuilder<'a> {
@@ -77,6 +78,8 @@ struct DefinitionBuilder<'a> {
     thinking: ModelFields,
     /// What complaints begin with where a file holds many definitions.
     place: String,
+    /// The dialect it says it has; else that of the place where it is written.
+    dialect: Option<AgentDialect>,
     has_tools: bool,
     exposure_at: Option<SourceSpan>,
     is_disabled: bool,
@@ -134,6 +137,7 @@ impl DefinitionBuilder<'_> {
             | DefinitionField::External => {
                 self.thinks(field, entry);
             }
+            DefinitionField::Dialect => self.dialect = self.typed(entry),
             DefinitionField::Tools | DefinitionField::DeniedTools => self.tools(field, entry),
             DefinitionField::Permission => self.permission(entry),
             DefinitionField::Capabilities
@@ -367,6 +371,9 @@ impl DefinitionBuilder<'_> {
                 .keys()
                 .map(|name| format!("{}*", rooftree_tools::mcp::beginning(name)));
             definition.tools = Scope::only(EMDASH_TOOLS.map(str::to_owned).into_iter().chain(own));
+        }
+        if let Some(dialect) = self.dialect {
+            definition.source.dialect = dialect;
         }
         self.check_exposure();
         self.check_memory();

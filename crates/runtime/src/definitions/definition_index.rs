@@ -73,14 +73,14 @@ impl DefinitionIndex {
     pub(super) fn find(&self, name: &str) -> Option<Arc<AgentDefinition>> {
         let name = name.to_lowercase();
         if let Some(name) = name.strip_prefix("builtin/") {
-            let same = self.by_name.get(meant(name))?;
+            let same = self.by_name.get(counterpart(name).unwrap_or(meant(name)))?;
             return same
                 .iter()
                 .find(|(_, known)| known.source.level == DefinitionLevel::Builtin)
                 .map(|(_, known)| known.clone());
         }
-        self.by_name
-            .get(meant(&name))?
+        let same = self.by_name.get(meant(&name));
+        same.or_else(|| self.by_name.get(counterpart(&name)?))?
             .last()
             .map(|(_, known)| known.clone())
     }
@@ -123,4 +123,9 @@ impl DefinitionIndex {
 /// `default` is another word for `lead`.
 fn meant(name: &str) -> &str {
     if name == "default" { "lead" } else { name }
+}
+
+/// The built-in agent that another program's built-in one is, where no agent has that name itself.
+fn counterpart(name: &str) -> Option<&'static str> {
+    (name == "general-purpose").then_some("task")
 }

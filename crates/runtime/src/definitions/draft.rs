@@ -108,6 +108,12 @@ pub(super) fn markdown(text: &str, path: &Path, source: &DefinitionSource) -> Fi
         return FileDrafts::refused(complaints);
     };
     let (prompt, examples) = markdown::examples(parts.body);
+    let unanswered = markdown::unanswered(parts.body);
+    if unanswered > 0 {
+        let what = format!("{unanswered} `User:` below `# Examples` without an `Agent:`");
+        let help = "write how the agent should answer, or remove it; it is no example";
+        complaints.warning("W0129", None, what, help);
+    }
     let Some(name) = file_name(path, &fields, source.dialect, &mut complaints) else {
         return FileDrafts::refused(complaints);
     };

@@ -12,6 +12,8 @@ pub(super) enum DefinitionField {
     Model,
     Provider,
     Effort,
+    /// Whose names for tools, defaults and units the agent knows.
+    Dialect,
     Tools,
     DeniedTools,
     Capabilities,
@@ -81,6 +83,7 @@ const FIELDS: &[(DefinitionField, &[&str])] = &[
         DefinitionField::Effort,
         &["effort", "model_reasoning_effort", "thinking"],
     ),
+    (DefinitionField::Dialect, &["dialect"]),
     (
         DefinitionField::Tools,
         &["tools", "tool_allowlist", "allowed_tools"],

@@ -69,6 +69,24 @@ pub(super) fn examples(body: &str) -> (String, Vec<Example>) {
     (body.trim().to_owned(), Vec::new())
 }
 
+/// Questions below the heading `# Examples` that have no answer.
+pub(super) fn unanswered(body: &str) -> usize {
+    let Some(below) = body
+        .split("\n# Examples\n")
+        .nth(1)
+        .or_else(|| body.strip_prefix("# Examples\n"))
+    else {
+        return 0;
+    };
+    let openings = ["User:", "**User:**", "Human:"];
+    let is_question = |line: &&str| {
+        let line = line.trim_start();
+        openings.iter().any(|opening| line.starts_with(opening))
+    };
+    let asked = below.lines().filter(is_question).count();
+    asked.saturating_sub(pairs(below).len())
+}
+
 /// Speaker in an example.
 enum ExampleSpeaker {
     Nobody,
@@ -125,6 +143,15 @@ fn add(said: Option<&mut String>, line: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn em6_a_question_without_an_answer_is_counted() {
+        let body = |examples: &str| format!("You help.\n\n# Examples\n\n{examples}");
+        assert_eq!(unanswered(&body("User: a\nAgent: b\n")), 0);
+        assert_eq!(unanswered(&body("User: a\nAgent: b\n\nUser: c\n")), 1);
+        assert_eq!(unanswered(&body("User: c\n")), 1);
+        assert_eq!(unanswered("User: c\n"), 0);
+    }
 
     #[test]
     fn a_file_is_split_at_its_dashes() {

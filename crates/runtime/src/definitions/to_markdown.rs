@@ -26,6 +26,12 @@ pub fn written(definition: &AgentDefinition) -> String {
         &Value::Null,
     );
     add("model", &json(&definition.model), &Value::Null);
+    add("effort", &json(&definition.effort), &Value::Null);
+    add(
+        "dialect",
+        &json(&definition.source.dialect),
+        &json(&usual.source.dialect),
+    );
     add_scope(&mut add, ["tools", "disallowed_tools"], &definition.tools);
     add_scope(
         &mut add,

@@ -1,5 +1,7 @@
 //! Limits of delegation: which agents may be asked, how deep, and how many concurrently.
 
+use std::sync::Arc;
+
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, SessionId, UseAs};
 use rooftree_tools::toolset::is_named;
 
@@ -40,6 +42,18 @@ pub(super) fn may_ask(caller: &Caller, definition: &AgentDefinition) -> bool {
     let scope = &caller.resolved.definition.agents;
     let is_hidden = definition.hidden && definition.source.level != DefinitionLevel::Builtin;
     !is_hidden && definition.use_as != UseAs::Primary && is_named(scope, &definition.name)
+}
+
+/// The agents this one may ask, by name.
+pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefinition>> {
+    let all = caller.context.options.agents.definitions.iter();
+    all.filter(|definition| may_ask(caller, definition))
+        .filter(|definition| {
+            let is_other = ["lead", caller.session.agent.as_str()]
+                .iter()
+                .all(|name| !definition.name.eq_ignore_ascii_case(name));
+            !definition.hidden && is_other
+        })
 }
 
 /// Refuses a cycle: an agent must not wait for one that waits for it.

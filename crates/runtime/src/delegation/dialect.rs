@@ -4,7 +4,10 @@
 //! them, and of no other name for the same thing; what it calls is the one tool behind them.
 
 use rooftree_protocol::{AgentDialect, ToolSpec};
-use rooftree_tools::arguments::{self, ArgumentKind, ToolArgument};
+use rooftree_tools::{
+    arguments::{self, ArgumentKind, ToolArgument},
+    dialect_names,
+};
 
 use super::surface::{ARGUMENTS, DelegationSurface};
 
@@ -23,15 +26,27 @@ const EMDASH: [ToolArgument; 8] = [
         ArgumentKind::Text,
         "Which agent; Explore if absent.",
     ),
-    ToolArgument::new("model_tier", ArgumentKind::Choice(TIERS), ""),
-    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
-    ToolArgument::new("run_in_background", ArgumentKind::Flag, ""),
+    ToolArgument::new(
+        "model_tier",
+        ArgumentKind::Choice(TIERS),
+        "How capable its model is.",
+    ),
+    ToolArgument::new("max_turns", ArgumentKind::Number, "10 if absent."),
+    ToolArgument::new(
+        "run_in_background",
+        ArgumentKind::Flag,
+        "Go on at once; you are told when it ends.",
+    ),
     ToolArgument::new(
         "resume",
         ArgumentKind::Text,
         "The id of an agent to go on with.",
     ),
-    ToolArgument::new("thoroughness", ArgumentKind::Choice(THOROUGHNESS), ""),
+    ToolArgument::new(
+        "thoroughness",
+        ArgumentKind::Choice(THOROUGHNESS),
+        "How deep it looks.",
+    ),
 ];
 const DAYCARE: [ToolArgument; 2] = [
     ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
@@ -45,7 +60,11 @@ const ASSISTANT: [ToolArgument; 5] = [
         ArgumentKind::Text,
         "latest, create, latest-or-create or a session's id.",
     ),
-    ToolArgument::new("mode", ArgumentKind::Choice(&["sync", "async"]), ""),
+    ToolArgument::new(
+        "mode",
+        ArgumentKind::Choice(&["sync", "async"]),
+        "Wait for the answer, or go on.",
+    ),
     ToolArgument::new(
         "timeout",
         ArgumentKind::Number,
@@ -61,14 +80,26 @@ const FOURMIS: [ToolArgument; 7] = [
     .required(),
     ToolArgument::new("prompt", ArgumentKind::Text, "The task.").required(),
     ToolArgument::new("subagent_type", ArgumentKind::Text, "Which agent.").required(),
-    ToolArgument::new("model", ArgumentKind::Text, ""),
-    ToolArgument::new("run_in_background", ArgumentKind::Flag, ""),
+    ToolArgument::new(
+        "model",
+        ArgumentKind::Text,
+        "Instead of the agent's own model.",
+    ),
+    ToolArgument::new(
+        "run_in_background",
+        ArgumentKind::Flag,
+        "Go on at once; you are told when it ends.",
+    ),
     ToolArgument::new(
         "resume",
         ArgumentKind::Text,
         "The id of an agent to go on with.",
     ),
-    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
+    ToolArgument::new(
+        "max_turns",
+        ArgumentKind::Number,
+        "Model replies it may take.",
+    ),
 ];
 const KODA: [ToolArgument; 3] = [
     ToolArgument::new(
@@ -80,7 +111,8 @@ const KODA: [ToolArgument; 3] = [
     ToolArgument::new(
         "background",
         ArgumentKind::Flag,
-        "Go on at once; the result is injected when it is there.",
+        "Go on at once. The result is injected as a user message at the start of the next iteration, never in the \
+         middle of one. It keeps your trust and sandbox of now, and Ctrl-C ends it.",
     ),
 ];
 const SEND: [ToolArgument; 2] = [
@@ -107,10 +139,17 @@ const CLAUDE_OUTPUT: [ToolArgument; 3] = [
 ];
 
 const FOR_KODA: &str = "Give a task to a sub-agent, which works on it with its own context and tools and answers with \
-a text. It sees only your prompt; `fork` inherits this conversation. Several InvokeAgent calls in one reply run at the \
-same time. With background you go on at once, and the result is injected when it is there: do not poll. A question \
-about unchanged files that was asked before is answered from a cache and marked [cached: true]. A result that begins \
-with [ERROR: did not succeed. A sub-agent cannot invoke agents itself.";
+a text that only you see.\n\
+- Sequential foreground: one call; you wait for its answer.\n\
+- Parallel foreground: several InvokeAgent calls in one reply run at the same time, those that write each in a \
+workspace of their own.\n\
+- Background (background=true): you go on at once, and the result is injected at the next iteration: do not poll.\n\
+- Forked context (agent_name='fork'): it inherits this conversation; any other sees only your prompt, so name paths \
+and what counts as done.\n\
+Use it for long searches, independent pieces and specialists; not for what one Read or Grep answers, nor for what needs \
+the user, whom a sub-agent cannot ask. Sub-agents cannot spawn other sub-agents. A call about unchanged files that was \
+made before is answered from a cache. A result that begins with [ERROR: sub-agent is a failure and no answer: change \
+your plan.";
 const FOR_ASSISTANT: &str = "Send a message to another agent. With mode sync you wait for its answer, with async you go \
 on at once and are told when it ends. It sees only what you write. The answer is JSON with status, sessionId and \
 response; several calls in one reply run at the same time.";
@@ -159,29 +198,13 @@ pub(super) fn spec(spec: &ToolSpec, dialect: AgentDialect) -> Option<ToolSpec> {
         ("Task", AgentDialect::Koda) => ("InvokeAgent", &KODA),
         ("TaskOutput", AgentDialect::Fourmis) => ("TaskOutput", &CLAUDE_OUTPUT),
         ("SendMessage", AgentDialect::Daycare) => ("send_agent_message", &SEND),
-        _ => return renamed(spec, dialect),
+        _ => return dialect_names::renamed(spec, dialect),
     };
     Some(arguments::spec(
         name,
         &description(spec, dialect),
         arguments,
     ))
-}
-
-fn renamed(spec: &ToolSpec, dialect: AgentDialect) -> Option<ToolSpec> {
-    let name = match (spec.name.as_str(), dialect) {
-        ("TaskOutput", AgentDialect::Emdash) => "task_output",
-        ("TaskOutput", AgentDialect::Koda) => "WaitTask",
-        ("TaskStop", AgentDialect::Emdash) => "kill_task",
-        ("TaskStop", AgentDialect::Koda) => "CancelTask",
-        ("TaskList", AgentDialect::Emdash) => "list_tasks",
-        ("TaskList", AgentDialect::Koda) => "ListBackgroundTasks",
-        _ => return None,
-    };
-    Some(ToolSpec {
-        name: name.to_owned(),
-        ..spec.clone()
-    })
 }
 
 #[cfg(test)]

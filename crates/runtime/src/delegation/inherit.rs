@@ -5,6 +5,7 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, CallId, Effort, Mandate, ModelChoice, Thoroughness,
     event::RunMode,
 };
+use rooftree_providers::catalog::ModelTier;
 use rooftree_tools::declared;
 
 use super::{
@@ -118,8 +119,37 @@ fn called_for(
     match (&request.model, &request.tier) {
         (Some(name), _) if name.eq_ignore_ascii_case("inherit") => Ok(caller.model.clone()),
         (Some(name), _) => named(caller, name).map(Some),
-        (None, Some(tier)) => Ok(named(caller, tier).ok()),
+        (None, Some(tier)) => Ok(of_tier(caller, tier)),
         (None, None) => Ok(None),
+    }
+}
+
+/// The model for a tier: one the user has named for it, else that of the vendor the caller uses, else of another
+/// vendor that can be asked.
+fn of_tier(caller: &Caller, word: &str) -> Option<ModelChoice> {
+    let tier = match word {
+        "fast" => ModelTier::Fast,
+        "powerful" => ModelTier::Powerful,
+        _ => ModelTier::Standard,
+    };
+    let usual = |provider: &str| -> Option<ModelChoice> {
+        let known = caller.context.options.models.catalog.known();
+        known.of_tier(provider, tier)?.id.parse().ok()
+    };
+    let vendor = caller.model.as_ref().map(|model| model.provider.as_str());
+    preferred(named(caller, word).ok(), vendor, usual)
+}
+
+/// What a tier means: the model that was found for it unless it is only some vendor's usual one, else the usual model
+/// of the caller's vendor.
+fn preferred(
+    found: Option<ModelChoice>,
+    vendor: Option<&str>,
+    usual: impl Fn(&str) -> Option<ModelChoice>,
+) -> Option<ModelChoice> {
+    match found {
+        Some(choice) if usual(&choice.provider).as_ref() != Some(&choice) => Some(choice),
+        found => vendor.and_then(usual).or(found),
     }
 }
 
@@ -144,6 +174,26 @@ fn with_effort(choice: ModelChoice, thoroughness: Option<Thoroughness>) -> Model
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r1_d19_a_tier_is_of_the_callers_vendor_unless_the_user_has_named_a_model() {
+        let usual = |provider: &str| match provider {
+            "openai" => "openai/mini".parse().ok(),
+            "anthropic" => "anthropic/haiku".parse().ok(),
+            _ => None,
+        };
+        for (found, vendor, wanted) in [
+            (Some("anthropic/haiku"), "openai", Some("openai/mini")),
+            (Some("anthropic/haiku"), "local", Some("anthropic/haiku")),
+            (Some("local/mine"), "openai", Some("local/mine")),
+            (None, "openai", Some("openai/mini")),
+            (None, "local", None),
+        ] {
+            let found = found.map(|name| name.parse().unwrap());
+            let chosen = preferred(found, Some(vendor), usual);
+            assert_eq!(chosen.map(|choice| choice.to_string()).as_deref(), wanted);
+        }
+    }
 
     #[test]
     fn r1_d11_quick_and_medium_ask_no_model_to_think() {

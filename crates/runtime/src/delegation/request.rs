@@ -103,8 +103,10 @@ impl DelegationRequest {
             .get("run_in_background")
             .and_then(Value::as_bool)
             .or(mode);
-        let max_turns =
-            number("max_turns").map(|turns| u32::try_from(turns).unwrap_or(u32::MAX).max(1));
+        if number("max_turns") == Some(0) {
+            return Err(format!("{called_as}: `max_turns` must be at least 1."));
+        }
+        let max_turns = number("max_turns").map(|turns| u32::try_from(turns).unwrap_or(u32::MAX));
         Ok(Self {
             agent,
             prompt,

@@ -53,6 +53,7 @@ pub(super) fn at_most(
         sandbox: Some(confinement(caller, own_rights)),
         model: None,
         max_turns: None,
+        depth_limit: Some(caller.resolved.limits.depth),
         max_cost_usd: share(caller),
         workspace: None,
         quiet: false,

@@ -27,13 +27,13 @@ pub(super) const ARGUMENTS: [ToolArgument; 15] = [
     ToolArgument::new(
         "run_in_background",
         ArgumentKind::Flag,
-        "Go on at once; you are told when it ends.",
+        "Do not wait for it.",
     )
     .with_aliases(&["background"]),
     ToolArgument::new(
         "resume",
         ArgumentKind::Text,
-        "A session or task to go on with instead of starting anew.",
+        "A session or task to go on with.",
     ),
     ToolArgument::new(
         "model",
@@ -43,13 +43,13 @@ pub(super) const ARGUMENTS: [ToolArgument; 15] = [
     ToolArgument::new(
         "model_tier",
         ArgumentKind::Choice(&["fast", "standard", "powerful"]),
-        "",
+        "How capable its model is.",
     ),
-    ToolArgument::new("max_turns", ArgumentKind::Number, ""),
+    ToolArgument::new("max_turns", ArgumentKind::Number, "Replies it may take."),
     ToolArgument::new(
         "thoroughness",
         ArgumentKind::Choice(&["quick", "medium", "thorough"]),
-        "",
+        "How deep it looks.",
     ),
     ToolArgument::new(
         "isolation",

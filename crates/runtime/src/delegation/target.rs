@@ -7,7 +7,7 @@ use rooftree_store::{Error as StoreError, NewSessionRow, RunFilter, SessionFilte
 
 use super::{
     answer::DelegationError,
-    child_row,
+    bounds, child_row,
     request::{DelegationRequest, DelegationSurface, SessionStrategy},
 };
 use crate::{caller::Caller, runtime_context::RuntimeContext};
@@ -108,7 +108,7 @@ pub(super) async fn definition(
         .definitions
         .find(&request.agent);
     found.map_err(|_| {
-        let known: Vec<String> = super::tools::accessible(caller)
+        let known: Vec<String> = bounds::accessible(caller)
             .map(|known| known.name.clone())
             .collect();
         DelegationError::Unknown {
@@ -188,25 +188,64 @@ async fn latest(
         .pop())
 }
 
-/// A session that was asked before: by its id, or by a task that ran in it.
+/// The live session that a text names on any surface: its id, a run or task in it, or what people call it.
+pub(super) async fn called(caller: &Caller, name: &str) -> Result<Option<Session>, StoreError> {
+    let store = caller.context.store();
+    let found = if name.starts_with(RunId::PREFIX) {
+        match session_of_run(caller, name).await? {
+            Some(id) => store.session(&id).await?,
+            None => None,
+        }
+    } else if name.starts_with(SessionId::PREFIX) {
+        match SessionId::parse(name) {
+            Ok(id) => store.session(&id).await?,
+            Err(_) => None,
+        }
+    } else {
+        let filter = SessionFilter {
+            called: Some(name.to_owned()),
+            tenant: Some(caller.session.account.tenant.clone()),
+            ..SessionFilter::default()
+        };
+        // A whole name: the end of an id, which the filter accepts too, could mean a session by accident.
+        let is_named = |session: &Session| {
+            let own = session.name.as_deref();
+            own.is_some_and(|own| own.eq_ignore_ascii_case(name))
+        };
+        store.sessions(filter).await?.into_iter().find(is_named)
+    };
+    Ok(found.filter(|session| session.deleted_at.is_none()))
+}
+
+/// The session a run works in: that of a task, or any run's.
+async fn session_of_run(caller: &Caller, run: &str) -> Result<Option<SessionId>, StoreError> {
+    let store = caller.context.store();
+    if let Some(child) = store.task(run).await?.and_then(|task| task.child) {
+        return Ok(Some(child));
+    }
+    let Ok(run) = RunId::parse(run) else {
+        return Ok(None);
+    };
+    let filter = RunFilter {
+        run: Some(run),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    let runs = store.runs(filter).await?;
+    Ok(runs.into_iter().next().map(|run| run.started.session))
+}
+
+/// A session that was asked before.
 async fn known(
     caller: &Caller,
     request: &DelegationRequest,
     definition: &AgentDefinition,
     named: &str,
 ) -> Result<DelegationTarget, DelegationError> {
-    let store = caller.context.store();
     let missing = || DelegationError::NoSession(format!("there is no session `{named}`"));
-    let id = if named.starts_with(RunId::PREFIX) {
-        let task = store.task(named).await.map_err(DelegationError::from)?;
-        task.and_then(|task| task.child).ok_or_else(missing)?
-    } else {
-        SessionId::parse(named).map_err(|_| missing())?
-    };
-    let session = store.session(&id).await.map_err(DelegationError::from)?;
-    let session = session
-        .filter(|session| session.deleted_at.is_none())
-        .ok_or_else(missing)?;
+    let session = called(caller, named).await.map_err(DelegationError::from)?;
+    let session = session.ok_or_else(missing)?;
+    let id = session.id.clone();
     if !session.agent.eq_ignore_ascii_case(&definition.name) {
         let owner = &session.agent;
         return Err(DelegationError::NoSession(format!(

@@ -12,12 +12,12 @@ mod task_stop;
 
 use std::sync::Arc;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, RunId, SessionId};
+use rooftree_protocol::{ErrorCode, Problem, RunId};
 use rooftree_store::{TaskRow, TaskStatus};
 use rooftree_tools::{Tool, ToolContext, ToolOutput, Toolset, toolset::ToolLookup};
 use rooftree_workspace::Workspace;
 
-use super::bounds;
+use super::target;
 use crate::caller::Caller;
 
 /// These tools, with those of delegation. What stops and shows processes now does so for agents too.
@@ -54,13 +54,6 @@ fn all(tools: &Toolset) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// The agents this one may ask, by name.
-pub(super) fn accessible(caller: &Caller) -> impl Iterator<Item = Arc<AgentDefinition>> {
-    let all = caller.context.options.agents.definitions.iter();
-    all.filter(|definition| bounds::may_ask(caller, definition))
-        .filter(|definition| !definition.hidden && !definition.name.eq_ignore_ascii_case("lead"))
-}
-
 /// The caller. Outside of a run these tools fail.
 fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
     Caller::of(context).ok_or_else(|| {
@@ -68,25 +61,21 @@ fn caller(context: &ToolContext) -> Result<Arc<Caller>, Box<ToolOutput>> {
     })
 }
 
-/// A delegated run of this session, by its id or the end of it, or by the session it runs in.
+/// A delegated run of this session, by its id, or by any name of the session it runs in: then the last one there.
 async fn task_of(caller: &Caller, id: &str) -> Option<(TaskRow, RunId)> {
     let store = caller.context.store();
-    let task = if id.starts_with(SessionId::PREFIX) {
-        let tasks = store
-            .tasks(rooftree_store::TaskFilter::of(&caller.session.id))
-            .await
-            .ok()?;
-        let is_there = |task: &TaskRow| {
-            task.child
-                .as_ref()
-                .is_some_and(|child| child.as_str() == id)
-        };
-        tasks
-            .into_iter()
-            .filter(is_there)
-            .max_by_key(|task| task.started_at)?
-    } else {
-        store.task(id).await.ok()??
+    let task = match store.task(id).await.ok()? {
+        Some(task) => task,
+        None => {
+            let session = target::called(caller, id).await.ok()??;
+            let tasks = rooftree_store::TaskFilter::of(&caller.session.id);
+            let tasks = store.tasks(tasks).await.ok()?;
+            let is_there = |task: &TaskRow| task.child.as_ref() == Some(&session.id);
+            tasks
+                .into_iter()
+                .filter(is_there)
+                .max_by_key(|task| task.started_at)?
+        }
     };
     let run = RunId::parse(&task.id).ok()?;
     (task.session == caller.session.id && task.child.is_some()).then_some((task, run))

@@ -165,6 +165,7 @@ fn mandate(policy: &Policy, above: &[SessionId]) -> Mandate {
         sandbox: None,
         model: None,
         max_turns: None,
+        depth_limit: None,
         max_cost_usd: None,
         workspace: None,
         quiet: false,

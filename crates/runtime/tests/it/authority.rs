@@ -135,6 +135,7 @@ async fn left_open(
             parent: None,
             policy: policy.map(Box::new),
             bounds: bounds.map(Box::new),
+            surroundings: None,
         },
         EventBody::MessageUser {
             message,

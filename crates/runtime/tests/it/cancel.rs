@@ -40,6 +40,37 @@ async fn cancelling_a_model_call_keeps_what_was_said_and_the_queue() {
 }
 
 #[tokio::test]
+async fn r1_small_the_cost_of_a_reply_that_was_cut_short_is_not_called_complete() {
+    let first = say("one two three four")
+        .chunk(4)
+        .pace(Duration::from_secs(60));
+    let mut plan = TestRuntimeBuilder::new([first]);
+    plan.price = Some(rooftree_providers::catalog::ModelPrice {
+        input: 1.0,
+        output: 2.0,
+        cache_read: None,
+        cache_write: None,
+        long: None,
+        search: None,
+    });
+    let runtime = plan.build();
+    let session = runtime.post("first").await;
+    runtime
+        .wait_until(&session, "a delta", |event| {
+            event.body.name() == "message.delta"
+        })
+        .await;
+    runtime
+        .command(Command::Cancel {
+            session: session.clone(),
+            run: None,
+        })
+        .await;
+    let end = runtime.wait_for_run(&session).await;
+    assert!(!end.usage.cost_complete, "{:?}", end.usage);
+}
+
+#[tokio::test]
 async fn cancelling_a_tool_stops_it_and_gives_every_call_a_result() {
     let (step, keeper) = ProbeTool::gated("Step", Effect::LocalMutation);
     let calls = [

@@ -14,6 +14,7 @@ mod models;
 mod order;
 mod peers;
 mod rights;
+mod rows;
 mod workspaces;
 
 use rooftree_protocol::{AgentDefinition, Effect};

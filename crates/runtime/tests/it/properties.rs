@@ -57,6 +57,7 @@ fn run_started() -> EventBody {
         parent: None,
         policy: None,
         bounds: None,
+        surroundings: None,
     }
 }
 

@@ -100,6 +100,7 @@ fn started(mode: RunMode) -> Event {
         parent,
         policy: None,
         bounds: None,
+        surroundings: None,
     };
     event(child(), run(2), body)
 }

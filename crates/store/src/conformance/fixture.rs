@@ -161,6 +161,7 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         parent: None,
         policy: None,
         bounds: None,
+        surroundings: None,
     };
     Event {
         run: Some(run.clone()),

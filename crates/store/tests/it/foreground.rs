@@ -68,6 +68,7 @@ async fn spoken_to(
             parent: None,
             policy: None,
             bounds: None,
+            surroundings: None,
         },
         EventBody::MessageUser {
             message,

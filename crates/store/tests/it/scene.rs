@@ -123,6 +123,7 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             parent: None,
             policy: None,
             bounds: None,
+            surroundings: None,
         },
         EventBody::MessageUser {
             message: post.message,
@@ -156,6 +157,8 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
             duration_ms: 2,
             files: Vec::new(),
             explored: Vec::new(),
+            findings: Vec::new(),
+            task: String::new(),
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),

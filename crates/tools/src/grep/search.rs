@@ -11,6 +11,7 @@ use std::{
 
 use grep_searcher::Searcher;
 use ignore::{DirEntry, WalkState};
+use rooftree_protocol::tool_call::FileNote;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -109,6 +110,13 @@ impl<R: Read> Read for CancellableReader<'_, R> {
 }
 
 impl GrepResults {
+    /// The files with matches, as far as the model can have seen them.
+    pub fn notes(&self, query: &GrepQuery) -> Vec<FileNote> {
+        let shown = query.shown.min(FileNote::FOUND);
+        let paths = self.files.iter().map(|(path, _)| path.clone());
+        paths.take(shown).map(FileNote::found).collect()
+    }
+
     /// Text for the model.
     pub fn describe(&self, query: &GrepQuery, context: &ToolContext) -> String {
         let mut text = match self.files.as_slice() {

@@ -47,7 +47,7 @@ async fn a_changed_list_ends_with_its_state_and_an_unchanged_one_does_not() {
 async fn steps_add_to_the_list_and_update_it() {
     use TodoStatus::*;
     let now = || vec![todo("look", Completed), todo("act", Pending)];
-    let table: [(&str, Value, Vec<Todo>); 6] = [
+    let table: [(&str, Value, Vec<Todo>); 7] = [
         (
             "write_todo",
             json!({"title": "rest"}),
@@ -55,6 +55,15 @@ async fn steps_add_to_the_list_and_update_it() {
                 todo("look", Completed),
                 todo("act", Pending),
                 todo("rest", Pending),
+            ],
+        ),
+        (
+            "write_todo",
+            json!({"title": "rest", "description": " for an hour "}),
+            vec![
+                todo("look", Completed),
+                todo("act", Pending),
+                todo("rest: for an hour", Pending),
             ],
         ),
         (

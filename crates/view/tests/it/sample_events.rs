@@ -60,6 +60,7 @@ pub fn started(parent: Option<(u128, u128, u128)>, mode: RunMode) -> EventBody {
         }),
         policy: None,
         bounds: None,
+        surroundings: None,
     }
 }
 

@@ -4,8 +4,8 @@ use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
 use rooftree_providers::{CallRules, Workplace};
-use rooftree_runtime::{Definitions, assembly::known_tools, peers};
-use rooftree_tools::{PermissionRule, Tool, Toolset};
+use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
+use rooftree_tools::{PermissionRule, Tool, Toolset, declared, tool_info::ToolOffer};
 use serde::Serialize;
 
 use super::AgentsContext;
@@ -23,6 +23,11 @@ pub struct EffectiveAgent {
     asks: Vec<String>,
     /// Agents that may delegate to it.
     asked_by: Vec<String>,
+    /// MCP servers, rules, skills and verifiers that it names.
+    mcp_servers: Vec<String>,
+    rules: Option<Vec<String>>,
+    skills: Vec<String>,
+    verifiers: Vec<String>,
     /// What it names that does not exist.
     missing: Vec<String>,
     /// What its model could do beyond all this, because it acts by itself.
@@ -62,6 +67,10 @@ pub fn of(here: &AgentsContext, definition: &AgentDefinition) -> EffectiveAgent 
             .collect(),
         asks: asks(definition, definitions),
         asked_by: asked_by.map(|other| other.name.clone()).collect(),
+        mcp_servers: definition.mcp_servers.keys().cloned().collect(),
+        rules: definition.rules.clone(),
+        skills: definition.preloaded_skills.clone(),
+        verifiers: definition.verifiers.clone(),
         missing: here
             .project
             .project_context
@@ -190,6 +199,14 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailabilit
             because: "it has no `memory`".to_owned(),
         };
     }
+    let own = effective_rights::tools(&Toolset::new([tool.clone()]), definition);
+    if declared(&name).offer == ToolOffer::WhenNamed && own.names().is_empty() {
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: "only agents that name it have it".to_owned(),
+        };
+    }
     if Toolset::new([tool.clone()])
         .capable(&definition.capabilities)
         .names()
@@ -255,6 +272,16 @@ impl EffectiveAgent {
                 names.join(", ")
             }
         };
+        for (label, names) in [
+            ("servers", Some(&self.mcp_servers)),
+            ("rules", self.rules.as_ref()),
+            ("skills", Some(&self.skills)),
+            ("verifiers", Some(&self.verifiers)),
+        ] {
+            if let Some(names) = names.filter(|names| !names.is_empty()) {
+                let _ = writeln!(text, "{label:<13} {}", names.join(", "));
+            }
+        }
         let _ = writeln!(text, "may ask       {}", list(&self.asks));
         let _ = writeln!(text, "asked by      {}", list(&self.asked_by));
         for words in &self.unenforced {

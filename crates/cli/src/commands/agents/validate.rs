@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
 use rooftree_runtime::{
     Definitions, ProjectContext,
     definitions::{DefinitionLibrary, Diagnostic, LoadedDefinitions, ProjectTrust, Severity},
@@ -11,8 +11,12 @@ use rooftree_runtime::{
 use serde_json::json;
 
 use crate::{
-    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
-    project_agents, settings, terminal::run_text::counted,
+    configured_models::ConfiguredModels,
+    environment::Environment,
+    exit::Exit,
+    mcp_servers::{self, ConfiguredServers},
+    output, project_agents, settings,
+    terminal::run_text::counted,
 };
 
 /// Options of `agents validate`.
@@ -77,7 +81,8 @@ fn check(
     } else {
         library.load_files(paths, None)
     };
-    let missing = missing(&library, &loaded);
+    let servers = mcp_servers::gather(environment, &library.places, &settings, &[])?;
+    let missing = missing(&library, &loaded, &names_here(&servers, &models));
     loaded.diagnostics.extend(missing);
     let errors = loaded
         .diagnostics
@@ -100,14 +105,51 @@ fn check(
     })
 }
 
-/// Rules, skills and verifiers that are named and not there.
-fn missing(library: &DefinitionLibrary, loaded: &LoadedDefinitions) -> Vec<Diagnostic> {
+/// What definitions may name besides files.
+struct KnownNames<'a> {
+    servers: BTreeSet<&'a str>,
+    providers: BTreeSet<&'a str>,
+}
+
+fn names_here<'a>(servers: &'a ConfiguredServers, models: &'a ConfiguredModels) -> KnownNames<'a> {
+    KnownNames {
+        servers: servers.servers.keys().map(String::as_str).collect(),
+        providers: models.catalog.providers().collect(),
+    }
+}
+
+impl KnownNames<'_> {
+    /// Servers, providers and agents that a definition names and that are not there.
+    fn missing(&self, definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> {
+        let own = definition.mcp_servers.iter();
+        let servers = own
+            .filter(|(name, server)| server.is_reference() && !self.servers.contains(name.as_str()))
+            .map(|(name, _)| format!("MCP server `{name}` is not set up"));
+        let model = definition.model.as_ref();
+        let model = model
+            .filter(|model| !self.providers.contains(model.provider.as_str()))
+            .map(|model| format!("model `{model}`: there is no provider `{}`", model.provider));
+        let is_plain = |name: &&String| !name.contains(['*', '?', '[', '{']);
+        let listed = definition.agents.allow.iter().flatten().filter(is_plain);
+        let agents = listed
+            .filter(|name| !definitions.has(name))
+            .map(|name| format!("agent `{name}` is not there"));
+        servers.chain(model).chain(agents).collect()
+    }
+}
+
+/// Rules, skills, verifiers, servers, models and agents that are named and not there.
+fn missing(
+    library: &DefinitionLibrary,
+    loaded: &LoadedDefinitions,
+    known: &KnownNames<'_>,
+) -> Vec<Diagnostic> {
     let project_context = ProjectContext::read(&library.places, 0);
     let definitions = Definitions::builtin();
     for known in library.load().definitions.iter().chain(&loaded.definitions) {
         definitions.put(known.clone());
     }
-    let of = |definition: &rooftree_protocol::AgentDefinition| {
+    let of = |definition: &AgentDefinition| {
         let path = definition.source.path.clone().unwrap_or_default();
         let complain = move |message| Diagnostic {
             severity: Severity::Warning,
@@ -121,6 +163,7 @@ fn missing(library: &DefinitionLibrary, loaded: &LoadedDefinitions) -> Vec<Diagn
         project_context
             .missing(definition, &definitions)
             .into_iter()
+            .chain(known.missing(definition, &definitions))
             .map(complain)
             .collect::<Vec<_>>()
     };

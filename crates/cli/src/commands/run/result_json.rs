@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use rooftree_protocol::{
     Problem, RunId, RunStatus, Session, Usage,
     event::{Denial, Report, RunEnd},
-    tool_call::{FileAction, FileNote},
+    tool_call::FileNote,
 };
 use rooftree_view::{RunTreeView, TreeRun};
 use serde_json::{Map, Value, json};
@@ -113,7 +113,7 @@ fn denied(denial: &Denial) -> Value {
 /// One entry per file, however often it was changed.
 fn files_changed(files: &[FileNote], cwd: &Path) -> Vec<Value> {
     let mut changed: BTreeMap<&Path, (u32, u32)> = BTreeMap::new();
-    for note in files.iter().filter(|note| note.action != FileAction::Read) {
+    for note in files.iter().filter(|note| note.action.is_change()) {
         let path = note.path.strip_prefix(cwd).unwrap_or(&note.path);
         let (added, removed) = changed.entry(path).or_default();
         *added += note.added;

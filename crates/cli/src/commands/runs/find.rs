@@ -1,6 +1,6 @@
-//! Finds the run that was typed: a full id, or its last characters.
+//! Finds the run that was typed: a full id, its last characters, or the session whose last run is meant.
 
-use rooftree_protocol::{ErrorCode, Problem, RunId};
+use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
 use rooftree_runtime::Queries;
 use rooftree_store::{RunFilter, RunRow};
 
@@ -26,6 +26,9 @@ pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
             id_lookup::SHORTEST_SUFFIX
         )));
     }
+    if let Ok(session) = SessionId::parse(typed) {
+        return last_of(queries, session).await;
+    }
     let filter = RunFilter {
         ending: Some(typed.to_owned()),
         limit: MOST_CANDIDATES + 1,
@@ -45,4 +48,19 @@ pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
         }
     });
     id_lookup::one(RUN, typed, candidates.collect())
+}
+
+/// The last run of a session.
+async fn last_of(queries: &Queries, session: SessionId) -> Result<RunRow, Problem> {
+    let filter = RunFilter {
+        session: Some(session.clone()),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    let found = queries.runs(filter).await;
+    let found = found.map_err(|error| error.problem())?;
+    found
+        .into_iter()
+        .next()
+        .ok_or_else(|| id_lookup::missing(RUN, session.as_str()))
 }

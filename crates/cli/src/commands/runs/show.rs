@@ -81,6 +81,7 @@ fn object(run: &RunSummary, row: &RunRow, below: &[RunSummary]) -> Value {
         fields.insert("text".into(), json!(end.text));
         fields.insert("tools_used".into(), json!(end.tools));
         fields.insert("explored".into(), json!(end.explored));
+        fields.insert("findings".into(), json!(end.findings));
         fields.insert("files".into(), json!(end.files));
         fields.insert("steps".into(), json!(end.steps));
         fields.insert("denials".into(), json!(end.denials));
@@ -126,12 +127,14 @@ fn page(run: &RunSummary, end: Option<&RunEnd>, below: &[RunSummary]) -> String 
             "explored",
             &listed(end.explored.iter().map(|path| human_format::place(path))),
         );
-        let changed = end
-            .files
-            .iter()
-            .filter(|note| note.action != FileAction::Read);
+        let changed = end.files.iter().filter(|note| note.action.is_change());
         line("changed", &listed(changed.map(change)));
+        line("copy", &copy(end).unwrap_or_default());
         line("steps", &listed(end.steps.iter().cloned()));
+        line(
+            "findings",
+            &listed(end.findings.iter().map(|found| clean(&found.to_string()))),
+        );
         line(
             "verified",
             &match end.verified {
@@ -184,6 +187,16 @@ fn used(run: &RunSummary) -> String {
         ));
     }
     facts.join(" · ")
+}
+
+/// The working copy that still holds what the run changed; none once that was applied or discarded.
+fn copy(end: &RunEnd) -> Option<String> {
+    let note = end.workspace.as_ref().filter(|note| note.root.exists())?;
+    let files = counted(note.files.len() as u64, "file");
+    Some(format!(
+        "{} holds {files} that no agent has brought in",
+        human_format::place(&note.root)
+    ))
 }
 
 fn change(note: &FileNote) -> String {

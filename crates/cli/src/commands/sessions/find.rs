@@ -1,8 +1,8 @@
-//! Finds the session that was typed: a full id, its last characters, or a name.
+//! Finds the session that was typed: a full id, its last characters, a name, or a run in it.
 
-use rooftree_protocol::{ErrorCode, Problem, Session};
+use rooftree_protocol::{ErrorCode, Problem, RunId, Session};
 use rooftree_runtime::Queries;
-use rooftree_store::SessionFilter;
+use rooftree_store::{RunFilter, SessionFilter};
 
 use super::in_words;
 use crate::id_lookup::{self, IdKind, SHORTEST_SUFFIX};
@@ -30,7 +30,37 @@ pub async fn session(store: &Queries, typed: &str, among: LookupScope) -> Result
             found.push(last);
             Err(ambiguous(typed, &found))
         }
-        (None, _) => Err(missing(store, typed, among).await?),
+        (None, _) => match of_run(store, typed, among).await? {
+            Some(session) => Ok(session),
+            None => Err(missing(store, typed, among).await?),
+        },
+    }
+}
+
+/// The session of a run, by the run's whole id: tasks and results name runs.
+async fn of_run(
+    store: &Queries,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Option<Session>, Problem> {
+    let Some(run) = RunId::parse(typed)
+        .ok()
+        .filter(|_| among == LookupScope::Live)
+    else {
+        return Ok(None);
+    };
+    let filter = RunFilter {
+        run: Some(run),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    match store.runs(filter).await.map_err(in_words)?.first() {
+        Some(row) => {
+            let found = store.session(&row.started.session).await;
+            let found = found.map_err(in_words)?;
+            Ok(found.filter(|session| session.deleted_at.is_none()))
+        }
+        None => Ok(None),
     }
 }
 

@@ -1,9 +1,9 @@
-//! Finds the task that was typed: a full id, or its last characters.
+//! Finds the task that was typed: a full id, its last characters, or the session that it works in.
 
 use rooftree_process::{ProcessIdentity, is_alive};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
 use rooftree_runtime::{Handle, Queries};
-use rooftree_store::{Owner, TaskFilter, TaskRow, TaskStatus};
+use rooftree_store::{Owner, SessionFilter, TaskFilter, TaskRow, TaskStatus};
 
 use crate::{
     environment::Environment,
@@ -45,8 +45,42 @@ pub async fn settle_left(environment: &Environment, tasks: &[TaskRow]) -> Result
     Ok(settled.map_err(|error| error.problem())? > 0)
 }
 
-/// The one task that is meant.
+/// The one task that is meant: by its id, or by the id or name of the session that it works in.
 pub async fn task(queries: &Queries, typed: &str) -> Result<TaskRow, Problem> {
+    match by_id(queries, typed).await {
+        Err(problem) if problem.code == ErrorCode::TaskNotFound => {
+            in_session(queries, typed).await?.ok_or(problem)
+        }
+        found => found,
+    }
+}
+
+/// The last task that works in a session of this name.
+async fn in_session(queries: &Queries, typed: &str) -> Result<Option<TaskRow>, Problem> {
+    let called = SessionFilter {
+        called: Some(typed.to_owned()),
+        limit: 2,
+        ..SessionFilter::default()
+    };
+    let mut sessions = queries
+        .sessions(called)
+        .await
+        .map_err(|error| error.problem())?;
+    let (Some(session), true) = (sessions.pop(), sessions.is_empty()) else {
+        return Ok(None);
+    };
+    let all = TaskFilter {
+        session: session.parent.as_ref().map(|parent| parent.session.clone()),
+        ..TaskFilter::default()
+    };
+    let tasks = queries.tasks(all).await.map_err(|error| error.problem())?;
+    let own = tasks
+        .into_iter()
+        .filter(|task| task.child.as_ref() == Some(&session.id));
+    Ok(own.max_by_key(|task| task.started_at))
+}
+
+async fn by_id(queries: &Queries, typed: &str) -> Result<TaskRow, Problem> {
     let filter = TaskFilter {
         ending: Some(typed.to_owned()),
         limit: MOST_CANDIDATES + 1,

@@ -36,6 +36,7 @@ pub fn begins(tail: u128, parent: u128, mode: RunMode) -> Event {
         }),
         policy: None,
         bounds: None,
+        surroundings: None,
     };
     event(tail, body)
 }

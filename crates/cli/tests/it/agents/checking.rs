@@ -56,6 +56,28 @@ fn a_verifier_that_is_not_there_is_named_when_agents_are_validated() {
 }
 
 #[test]
+fn r1_d21_servers_providers_and_agents_that_are_not_there_are_said_by_validate() {
+    let shop = Shop::new().with(
+        "shop/.rooftree/agents/worker.md",
+        "---\ndescription: x\nmodel: nosuch/x\nmcp_servers: [nowhere]\nagents: [nobody, explore, 'rev*']\n\
+         limits: {verify_attempts: 0}\n---\nYou work.",
+    );
+    let told = shop.rooftree(&["agents", "validate"]).well();
+    for words in [
+        "MCP server `nowhere` is not set up",
+        "model `nosuch/x`: there is no provider `nosuch`",
+        "agent `nobody` is not there",
+        "`limits.verify_attempts` is 0, which counts as 1",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(
+        !told.contains("`explore`") && !told.contains("rev*"),
+        "{told}"
+    );
+}
+
+#[test]
 fn recipes_and_houses_of_others_become_files_and_what_is_lost_is_said() {
     let recipe = "title: Poet\ndescription: Writes poems\ninstructions: You write poems.\n\
                   extensions: [{type: builtin, name: developer}]\n\

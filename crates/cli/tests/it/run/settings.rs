@@ -94,6 +94,46 @@ fn a_rule_under_another_name_of_a_tool_holds() {
     );
 }
 
+/// A lead that asks a worker, which asks an explorer.
+const CHAIN: &str = r#"
+[[reply]]
+agent = "explore"
+text = "SEEN"
+[[reply]]
+agent = "task"
+turn = 1
+[[reply.call]]
+tool = "Task"
+input = { subagent_type = "explore", prompt = "look" }
+[[reply]]
+agent = "task"
+text = "{{ results[0].text }}"
+[[reply]]
+turn = 1
+[[reply.call]]
+tool = "Task"
+input = { subagent_type = "task", prompt = "have it looked at", isolation = "none" }
+[[reply]]
+text = "{{ results[0].text }}"
+"#;
+
+#[test]
+fn r1_d20_how_deep_delegation_goes_is_a_setting_that_a_project_can_only_lower() {
+    let desk = Desk::new(CHAIN);
+    let text = desk.run(&["Go"]).well();
+    assert!(text.contains("not available inside a sub-agent"), "{text}");
+    let desk = Desk::new(CHAIN);
+    let text = desk.run(&["-c", "limits.depth=2", "Go"]).well();
+    assert!(text.contains("SEEN"), "{text}");
+    let desk = Desk::new(CHAIN);
+    desk.write(".rooftree/config.toml", "[limits]\ndepth = 2\n");
+    let text = desk.run(&["Go"]).well();
+    assert!(!text.contains("SEEN"), "{text}");
+    let desk = Desk::new(CHAIN);
+    let text = desk.run(&["-c", "limits.children=0", "Go"]).well();
+    assert!(text.contains("0 agents of this session"), "{text}");
+}
+
 #[test]
 fn anything_can_be_set_on_the_command_line_and_goes_before_files() {
     let desk = Desk::new(WRITES);

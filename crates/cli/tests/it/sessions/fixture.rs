@@ -271,6 +271,7 @@ impl<'a> Writer<'a> {
             parent: None,
             policy: None,
             bounds: None,
+            surroundings: None,
         };
         let bodies = vec![
             started,
@@ -355,6 +356,8 @@ impl<'a> Writer<'a> {
             duration_ms: 1_250,
             files: Vec::new(),
             explored: Vec::new(),
+            findings: Vec::new(),
+            task: String::new(),
             tools: Vec::new(),
             steps: Vec::new(),
             delegated: rooftree_protocol::Usage::none(),

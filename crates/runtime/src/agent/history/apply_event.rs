@@ -63,6 +63,13 @@ impl History {
         self.push_shared(worded);
     }
 
+    /// A message of the runtime in the conversation, so that what stands before it stays the same.
+    pub(super) fn tell_surroundings(&mut self, text: &str) {
+        let told = message_text::surroundings(text, &self.mark);
+        self.push(ModelMessage::User(vec![Part::text(told)]));
+        self.conversation.surroundings = Some(text.to_owned());
+    }
+
     pub(super) fn take_reply(&mut self, reply: &ReplyRecord) {
         self.close_open(INTERRUPTED);
         if self.is_cut_off() {

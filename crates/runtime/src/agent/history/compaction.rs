@@ -46,9 +46,13 @@ impl History {
         let tail = older.split_off(older.len() - kept);
         (self.conversation.estimate, self.conversation.images) = (0, Vec::new());
         match &compaction.how {
-            CompactionKind::Summary { summary } => self.push(ModelMessage::User(vec![Part::text(
-                message_text::plain(summary, &self.mark),
-            )])),
+            CompactionKind::Summary { summary } => {
+                // The summary need not say it: it is told again.
+                self.conversation.surroundings = None;
+                self.push(ModelMessage::User(vec![Part::text(message_text::plain(
+                    summary, &self.mark,
+                ))]));
+            }
             CompactionKind::Trimmed { chars } => older
                 .iter()
                 .for_each(|message| self.push(trimmed(message, *chars))),

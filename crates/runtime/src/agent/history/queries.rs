@@ -23,6 +23,11 @@ impl History {
         messages
     }
 
+    /// What the conversation says about the day and the project.
+    pub fn surroundings(&self) -> Option<&str> {
+        self.conversation.surroundings.as_deref()
+    }
+
     /// The run being worked on.
     pub fn run(&self) -> Option<&RunView> {
         self.run.as_ref()

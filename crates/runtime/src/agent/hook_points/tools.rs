@@ -107,6 +107,11 @@ pub(super) fn about_call(
     payload
         .details
         .insert("tool_use_id".into(), json!(one.call.id));
+    // A guard reads canonical names; what the model wrote under another name or in other words stands beside them.
+    if one.call.tool != one.tool.spec().name || one.call.input != one.input {
+        let written = json!({"tool_name": one.call.tool, "tool_input": one.call.input});
+        payload.details.insert("as_written".into(), written);
+    }
     if let Value::Object(more) = more {
         payload.details.extend(more);
     }

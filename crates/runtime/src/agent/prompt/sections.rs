@@ -6,7 +6,7 @@
 use std::{fmt::Write, path::Path, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, AgentDialect, ToolSpec, UseAs};
-use rooftree_tools::{DeniedPaths, toolset::is_named};
+use rooftree_tools::{DeniedPaths, dialect_names::told_name, toolset::is_named};
 
 use crate::{
     Definitions, MessageMark,
@@ -77,8 +77,14 @@ impl PromptSections<'_> {
     }
 
     fn has(&self, tool: &str) -> bool {
-        self.tools.iter().any(|spec| spec.name == tool)
+        let told = self.told(tool);
+        self.tools.iter().any(|spec| spec.name == told)
             || self.exposed.is_some_and(|exposed| exposed.has(tool))
+    }
+
+    /// The name by which its model knows a tool.
+    fn told<'a>(&self, tool: &'a str) -> &'a str {
+        told_name(tool, self.definition.source.dialect)
     }
 
     /// An agent without a prompt is what its description says.
@@ -143,12 +149,17 @@ impl PromptSections<'_> {
         }
         let mut text = "## Skills".to_owned();
         if !listed.is_empty() {
-            text += "\n\nInstructions for special work. Load one with the Skill tool before you do what it is for.\n";
+            let skill = self.told("Skill");
+            let _ = writeln!(
+                text,
+                "\n\nInstructions for special work. Load one with the {skill} tool before you do what it is for."
+            );
             for skill in listed.iter().take(LISTED) {
                 let _ = write!(text, "\n- {}: {}", skill.name, skill.short());
             }
             if listed.len() > LISTED {
-                text += "\n- and more: the ListSkills tool lists all of them";
+                let list = self.told("ListSkills");
+                let _ = write!(text, "\n- and more: the {list} tool lists all of them");
             }
         }
         Some(text + &preloaded)
@@ -183,6 +194,30 @@ impl PromptSections<'_> {
             return Some((tool, argument?));
         }
         self.has("Task").then_some(("Task", "subagent_type"))
+    }
+
+    /// The tools, with the names of the agents that can be asked as the only values of the argument that names one.
+    pub fn specs(&self) -> Arc<[ToolSpec]> {
+        let names = self.asking().map(|asking| (asking, self.askable()));
+        let told = |spec: &ToolSpec| match &names {
+            Some(((tool, argument), names)) if spec.name == *tool => limited(spec, argument, names),
+            _ => spec.clone(),
+        };
+        self.tools.iter().map(told).collect()
+    }
+
+    /// Names of the agents that can be asked; none if there are too many to list.
+    fn askable(&self) -> Vec<String> {
+        let peers = peers(self.definition, self.definitions);
+        if peers.is_empty() || peers.len() > LISTED {
+            return Vec::new();
+        }
+        let has_fork = matches!(
+            self.definition.source.dialect,
+            AgentDialect::Rooftree | AgentDialect::Koda
+        );
+        let names = peers.iter().map(|peer| peer.name.clone());
+        names.chain(has_fork.then(|| "fork".to_owned())).collect()
     }
 
     /// Section that lists the agents it may delegate to.
@@ -269,6 +304,18 @@ pub fn peers(definition: &AgentDefinition, definitions: &Definitions) -> Vec<Arc
         is_offered && is_other && is_named(&definition.agents, &peer.name)
     };
     definitions.iter().filter(may_ask).collect()
+}
+
+/// The spec with these as the only values of one of its arguments.
+fn limited(spec: &ToolSpec, argument: &str, values: &[String]) -> ToolSpec {
+    let mut spec = spec.clone();
+    let pointer = format!("/properties/{argument}");
+    if let (false, Some(schema)) = (values.is_empty(), spec.input_schema.pointer_mut(&pointer))
+        && let Some(schema) = schema.as_object_mut()
+    {
+        schema.insert("enum".to_owned(), values.into());
+    }
+    spec
 }
 
 fn bounded(mut text: String, most: usize) -> String {

@@ -38,11 +38,7 @@ impl WorkReport {
             self.note_diff(diff);
         }
         self.note_step(record);
-        for note in record
-            .files
-            .iter()
-            .filter(|note| note.action != FileAction::Read)
-        {
+        for note in record.files.iter().filter(|note| note.action.is_change()) {
             match self.files.iter_mut().find(|known| known.path == note.path) {
                 Some(known) => {
                     let (added, removed) = (known.added + note.added, known.removed + note.removed);
@@ -72,7 +68,7 @@ impl WorkReport {
         for note in record
             .files
             .iter()
-            .filter(|note| note.action == FileAction::Read)
+            .filter(|note| matches!(note.action, FileAction::Read | FileAction::Found))
         {
             if self.explored.len() < EXPLORED && !self.explored.contains(&note.path) {
                 self.explored.push(note.path.clone());

@@ -8,6 +8,9 @@ use crate::definitions::{
     syntax_tree::{SourceSpan, SyntaxEntry},
 };
 
+/// The tier of a vendor's usual model.
+const STANDARD: &str = "standard";
+
 impl DefinitionBuilder<'_> {
     pub(super) fn thinks(&mut self, field: DefinitionField, entry: &SyntaxEntry) {
         match field {
@@ -47,7 +50,7 @@ impl DefinitionBuilder<'_> {
             }
             _ => return self.wrong(entry, "one of low, medium, high"),
         };
-        self.thinking.effort = Some((effort, entry.node.at));
+        self.thinking.effort = Some(effort);
     }
 
     /// `type` of the assistant, `kind` of others.
@@ -110,16 +113,11 @@ impl DefinitionBuilder<'_> {
                 self.named(&name, at);
             }
         }
-        let Some((effort, at)) = thinking.effort else {
-            return;
-        };
-        match &mut self.definition.model {
-            Some(model) => model.effort = Some(effort),
-            None => {
-                let what = self.placed("`effort` needs a `model` beside it".into());
-                self.complaints
-                    .warning("W0118", Some(at), what, "without one it has no effect");
-            }
+        match (&mut self.definition.model, thinking.effort) {
+            (_, None) => {}
+            (Some(model), effort) => model.effort = effort,
+            // The model it gets from elsewhere.
+            (None, effort) => self.definition.effort = effort,
         }
     }
 
@@ -157,10 +155,16 @@ impl DefinitionBuilder<'_> {
         }
     }
 
-    /// A program that answers as a model has one of its own; others must be told which.
+    /// The usual model of a provider: the one a program answers with by itself, or a vendor's standard model.
     fn of_provider(&mut self, provider: &str, at: SourceSpan) {
         if provider.ends_with("-cli") {
             return self.named(&format!("{provider}/default"), at);
+        }
+        let usual = format!("{provider}/{STANDARD}");
+        match (self.loader_context.model_resolver)(&usual) {
+            // A name that is no tier of this provider comes back as it is.
+            Ok(choice) if choice.model == STANDARD => {}
+            _ => return self.named(&usual, at),
         }
         let what = self.placed(format!("provider `{provider}` needs a `model` beside it"));
         self.complaints.warning(

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::DefinitionBuilder;
 use crate::definitions::{
     names::nearest,
-    syntax_tree::{SyntaxEntry, SyntaxNode, SyntaxValue},
+    syntax_tree::{SourceSpan, SyntaxEntry, SyntaxNode, SyntaxValue},
 };
 
 impl DefinitionBuilder<'_> {
@@ -151,6 +151,15 @@ impl DefinitionBuilder<'_> {
         };
     }
 
+    /// Says what a limit of zero does, where that may not be what was meant.
+    fn check_limit(&mut self, key: &str, at: SourceSpan) {
+        if key == "verify_attempts" && self.definition.limits.verify_attempts == 0 {
+            let what = self.placed("`limits.verify_attempts` is 0, which counts as 1".into());
+            let help = "work is checked once and never given back; write 1, or leave verifiers out";
+            self.complaints.warning("W0128", Some(at), what, help);
+        }
+    }
+
     pub(super) fn limits(&mut self, entry: &SyntaxEntry) {
         let Some(entries) = entry.node.entries() else {
             return self.wrong(entry, "a map of limits");
@@ -172,7 +181,10 @@ impl DefinitionBuilder<'_> {
             }
             let before = limits.insert(limit.key.clone(), limit.node.json());
             match serde_json::from_value::<Limits>(limits.clone().into()) {
-                Ok(read) => self.definition.limits = read,
+                Ok(read) => {
+                    self.definition.limits = read;
+                    self.check_limit(&limit.key, limit.node.at);
+                }
                 Err(error) => {
                     let what = self.placed(format!("`limits.{}`: {error}", limit.key));
                     self.complaints

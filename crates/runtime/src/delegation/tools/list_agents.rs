@@ -1,16 +1,17 @@
 //! ListAgents: the agents that can be asked.
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{AgentDefinition, ToolSpec};
-use rooftree_stdx::shorten::shorten;
+use rooftree_protocol::{AgentDefinition, AgentDialect, DefinitionLevel, ToolSpec};
 use rooftree_tools::{
     Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag},
+    dialect_names,
     session_tools::LIST_AGENTS,
 };
 use serde_json::Value;
 
-use super::{accessible, caller};
+use super::caller;
+use crate::delegation::bounds::accessible;
 
 const DESCRIPTION: &str = "List the agents that Task can be given to.";
 
@@ -45,6 +46,20 @@ impl Tool for ListAgentsTool {
         &self.spec
     }
 
+    fn spec_in(&self, dialect: AgentDialect) -> Option<ToolSpec> {
+        let spec = dialect_names::renamed(&self.spec, dialect);
+        let asking = match dialect {
+            AgentDialect::Rooftree | AgentDialect::Fourmis => return spec,
+            AgentDialect::Emdash => "task",
+            AgentDialect::Daycare => "start_background_agent",
+            AgentDialect::Assistant => "agents_message",
+            AgentDialect::Koda => "InvokeAgent",
+        };
+        let mut spec = spec.unwrap_or_else(|| self.spec.clone());
+        spec.description = format!("List the agents for {asking}.");
+        Some(spec)
+    }
+
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(LIST_AGENTS.name, &ARGUMENTS, input).map(Value::Object)
     }
@@ -73,5 +88,22 @@ fn described(agent: &AgentDefinition, detail: bool) -> String {
     if !detail {
         return line;
     }
-    format!("{line}\n{}\n", shorten(&agent.prompt, PREVIEW))
+    let preview: String = agent.prompt.chars().take(PREVIEW).collect();
+    let cut = if preview.len() < agent.prompt.len() {
+        "\n[...truncated]"
+    } else {
+        ""
+    };
+    format!("{line} [{}]\n{preview}{cut}\n", level(agent.source.level))
+}
+
+/// Who wrote a definition, in a word.
+fn level(level: DefinitionLevel) -> &'static str {
+    match level {
+        DefinitionLevel::Builtin => "built-in",
+        DefinitionLevel::User => "user",
+        DefinitionLevel::Project => "project",
+        DefinitionLevel::Config => "settings",
+        DefinitionLevel::Code => "program",
+    }
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::caller;
 use crate::{
     caller::Caller,
-    delegation::{dialect, rights},
+    delegation::{dialect, rights, target},
     interrupted_runs,
     runtime_context::SessionAction,
 };
@@ -106,7 +106,7 @@ impl Tool for SendMessageTool {
 async fn send(caller: &Caller, input: &Value, context: &ToolContext) -> Result<String, String> {
     // Invariant: messages of one reply enter an inbox in the order of the calls.
     caller.turn.wait().await;
-    let target = target(caller, text(input, "to")).await?;
+    let target = recipient(caller, text(input, "to")).await?;
     if target.id == caller.session.id {
         return Err("That is this session itself.".into());
     }
@@ -240,30 +240,36 @@ async fn parts(caller: &Caller, text: &str) -> Result<Vec<Part>, String> {
     ])
 }
 
-async fn target(caller: &Caller, to: &str) -> Result<Session, String> {
-    let store = caller.context.store();
-    let failed = |error: rooftree_store::Error| error.problem().message;
+async fn recipient(caller: &Caller, to: &str) -> Result<Session, String> {
     let parent = caller
         .mandate
         .as_ref()
-        .map(|mandate| mandate.parent.session.clone());
-    let id = match (to, parent) {
-        ("", Some(parent)) => parent,
-        ("", None) => return foreground(caller).await,
-        (to, _) if to.starts_with(SessionId::PREFIX) => {
-            SessionId::parse(to).map_err(|problem| problem.message)?
+        .map(|mandate| &mandate.parent.session);
+    let is_id = to.starts_with(SessionId::PREFIX) || to.starts_with(RunId::PREFIX);
+    match (to, parent) {
+        ("", None) => foreground(caller).await,
+        ("", Some(parent)) => named(caller, parent.as_str()).await,
+        (to, _) if is_id => named(caller, to).await,
+        (to, _) => match latest(caller, to).await? {
+            Some(session) => Ok(session),
+            None => named(caller, to).await,
+        },
+    }
+}
+
+/// A session by its id, by a task or run in it, or by what people call it.
+async fn named(caller: &Caller, name: &str) -> Result<Session, String> {
+    let found = target::called(caller, name).await;
+    let found = found.map_err(|error| error.problem().message)?;
+    found.ok_or_else(|| {
+        if name.starts_with(RunId::PREFIX) {
+            format!("Task \"{name}\" not found.")
+        } else if name.starts_with(SessionId::PREFIX) {
+            format!("There is no session `{name}`.")
+        } else {
+            format!("Agent `{name}` has no session to send to, and no session is called so.")
         }
-        (to, _) if to.starts_with(RunId::PREFIX) => {
-            let task = store.task(to).await.map_err(failed)?;
-            task.and_then(|task| task.child)
-                .ok_or_else(|| format!("Task \"{to}\" not found."))?
-        }
-        (agent, _) => return latest(caller, agent).await,
-    };
-    let session = store.session(&id).await.map_err(failed)?;
-    session
-        .filter(|session| session.deleted_at.is_none())
-        .ok_or_else(|| format!("There is no session `{id}`."))
+    })
 }
 
 /// The session a person talks to, other than this one.
@@ -285,19 +291,27 @@ async fn foreground(caller: &Caller) -> Result<Session, String> {
     other.ok_or_else(|| "No recent foreground agent found.".into())
 }
 
-async fn latest(caller: &Caller, agent: &str) -> Result<Session, String> {
-    let filter = SessionFilter {
+/// The latest session of an agent: one that people or peers talk to, else one that this agent has started.
+async fn latest(caller: &Caller, agent: &str) -> Result<Option<Session>, String> {
+    let all = SessionFilter {
         agent: Some(agent.to_owned()),
-        top_level: Some(true),
         limit: 1,
         ..SessionFilter::default()
     };
-    let found = caller
-        .context
-        .store()
-        .sessions(filter)
-        .await
-        .map_err(|error| error.problem().message)?
-        .pop();
-    found.ok_or_else(|| format!("Agent `{agent}` has no session to send to."))
+    let peers = SessionFilter {
+        top_level: Some(true),
+        ..all.clone()
+    };
+    let own = SessionFilter {
+        parent: Some(caller.session.id.clone()),
+        ..all
+    };
+    for filter in [peers, own] {
+        let found = caller.context.store().sessions(filter).await;
+        let found = found.map_err(|error| error.problem().message)?.pop();
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }

@@ -90,17 +90,8 @@ impl Tool for TaskOutputTool {
                 Err(output) => return *output,
             };
             let id = text(&input, "task_id");
-            let is_in_ms = caller.resolved.definition.source.dialect == AgentDialect::Fourmis;
-            let seconds = |timeout: u64| {
-                if is_in_ms {
-                    timeout.div_ceil(1_000)
-                } else {
-                    timeout
-                }
-            };
-            let timeout = number(&input, "timeout")
-                .map_or(PATIENCE.0, seconds)
-                .min(PATIENCE.1);
+            let dialect = caller.resolved.definition.source.dialect;
+            let timeout = timeout_in(dialect, number(&input, "timeout"));
             let block = input.get("block").and_then(Value::as_bool).unwrap_or(true);
             let timeout = if block { timeout } else { 0 };
             if let (Some(processes), true) = (processes, id.starts_with(ProcessId::PREFIX)) {
@@ -109,6 +100,20 @@ impl Tool for TaskOutputTool {
             of_run(&caller, id, timeout, &context).await
         })
     }
+}
+
+/// Seconds to wait, by the unit, default and limit of a dialect.
+fn timeout_in(dialect: AgentDialect, timeout: Option<u64>) -> u64 {
+    let (default, most) = match dialect {
+        AgentDialect::Emdash => (60, PATIENCE.1),
+        AgentDialect::Koda => (PATIENCE.0, 300),
+        _ => PATIENCE,
+    };
+    let seconds = timeout.map_or(default, |timeout| match dialect {
+        AgentDialect::Fourmis => timeout.div_ceil(1_000),
+        _ => timeout,
+    });
+    seconds.min(most)
 }
 
 /// A program: waits for its end if that is wanted, then shows what is new.
@@ -214,5 +219,28 @@ async fn of_run(caller: &Caller, id: &str, timeout: u64, context: &ToolContext) 
     match context.cancel.run_until_cancelled(waiting).await {
         Some(WaitOutcome::Ended(end)) => ended(asked.note(), &end),
         _ => running(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r1_d15_how_long_to_wait_is_read_in_the_unit_of_each_dialect() {
+        for (dialect, written, seconds) in [
+            (AgentDialect::Rooftree, None, 30),
+            (AgentDialect::Rooftree, Some(900), 600),
+            (AgentDialect::Fourmis, Some(1_000), 1),
+            (AgentDialect::Fourmis, None, 30),
+            (AgentDialect::Emdash, None, 60),
+            (AgentDialect::Koda, Some(900), 300),
+        ] {
+            assert_eq!(
+                timeout_in(dialect, written),
+                seconds,
+                "{dialect:?} {written:?}"
+            );
+        }
     }
 }

@@ -18,9 +18,12 @@ pub(super) fn strip_rights(mut event: Event) -> Option<Event> {
             policy,
             bounds,
             parent,
+            surroundings,
             ..
         } => {
             (*policy, *bounds, *parent) = (None, None, None);
+            // It would be told as a message of the runtime.
+            *surroundings = None;
         }
         EventBody::MessageUser { message, .. } => (message.mandate, message.who) = (None, None),
         // A task that has not ended would be this session's to stop, and there may be one of that name.

@@ -262,3 +262,52 @@ fn all_sixteen_fields_of_claude_are_honoured_or_answered() {
         loaded.diagnostics
     );
 }
+
+/// An agent of our own manner with these fields.
+fn with_fields(fields: &str) -> rooftree_runtime::definitions::LoadedDefinitions {
+    let text = format!("---\ndescription: d\n{fields}\n---\nYou work.\n");
+    Folder::new()
+        .with("project/.rooftree/agents/one.md", &text)
+        .load()
+}
+
+#[test]
+fn r1_d12_a_provider_without_a_model_means_its_usual_one() {
+    let loaded = with_fields("provider: google");
+    assert_eq!(codes(&loaded), [""; 0]);
+    let model = loaded.definitions[0].model.as_ref();
+    assert_eq!(model.unwrap().to_string(), "google/usual");
+    let loaded = with_fields("provider: nowhere");
+    assert_eq!(codes(&loaded), ["W0118"]);
+    assert_eq!(loaded.definitions[0].model, None);
+}
+
+#[test]
+fn r1_d21_effort_counts_for_a_model_from_elsewhere_and_no_attempts_are_said() {
+    let loaded = with_fields("effort: high");
+    assert_eq!(codes(&loaded), [""; 0]);
+    let effort = loaded.definitions[0].effort;
+    assert_eq!(effort, Some(rooftree_protocol::Effort::High));
+    let loaded = with_fields("limits: {verify_attempts: 0}");
+    assert_eq!(codes(&loaded), ["W0128"]);
+}
+
+#[test]
+fn r2_d12_a_definition_says_whose_names_it_knows() {
+    let loaded = with_fields("dialect: daycare");
+    assert_eq!(codes(&loaded), [""; 0]);
+    let one = &loaded.definitions[0];
+    assert_eq!(one.source.dialect, AgentDialect::Daycare);
+    assert_eq!(
+        one.tools,
+        Scope::default(),
+        "only .emdash/agents only looks"
+    );
+    assert!(rooftree_runtime::definitions::written(one).contains("dialect: daycare\n"));
+    let claude = with_fields("dialect: claude");
+    assert_eq!(claude.definitions[0].source.dialect, AgentDialect::Fourmis);
+    assert_eq!(codes(&with_fields("dialect: klingon")), ["E0314"]);
+    let settings = "[[agents]]\nagentId = 'x'\ndescription = 'd'\ndialect = 'daycare'\n";
+    let loaded = document(settings, DocumentSyntax::Toml).load();
+    assert_eq!(loaded.definitions[0].source.dialect, AgentDialect::Daycare);
+}

@@ -77,6 +77,7 @@ pub fn loader_context() -> LoaderContext {
 fn model(name: &str) -> Result<ModelChoice, Problem> {
     match name {
         "sonnet" => "anthropic/sonnet".parse(),
+        "google/standard" => "google/usual".parse(),
         "fast" => Err(Problem::new(
             ErrorCode::Unauthorized,
             "no usable model is called `fast`",

@@ -77,11 +77,15 @@ async fn r1_d15_the_tool_of_a_dialect_is_described_in_its_own_words() {
         .find(|spec| spec.name == "InvokeAgent")
         .unwrap();
     for word in [
+        "Sequential foreground",
+        "Parallel foreground",
         "InvokeAgent calls",
+        "background=true",
+        "Forked context",
+        "agent_name='fork'",
         "cache",
-        "[ERROR:",
-        "fork",
-        "cannot invoke agents",
+        "[ERROR: sub-agent",
+        "cannot spawn other sub-agents",
     ] {
         assert!(
             told.description.contains(word),
@@ -89,6 +93,8 @@ async fn r1_d15_the_tool_of_a_dialect_is_described_in_its_own_words() {
             told.description
         );
     }
+    let background = &told.input_schema["properties"]["background"]["description"];
+    assert!(background.as_str().unwrap().contains("next iteration"));
     for word in ["Task calls", "run_in_background"] {
         assert!(
             !told.description.contains(word),

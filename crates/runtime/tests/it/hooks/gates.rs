@@ -313,6 +313,34 @@ fn delegating(hooks: Vec<ConfiguredHook>) -> TestRuntimeBuilder {
 }
 
 #[tokio::test]
+async fn r1_d16_a_hook_sees_the_words_of_a_dialect_and_can_answer_in_them() {
+    let place = tempfile::tempdir().unwrap();
+    let log = place.path().join("log");
+    let written = json!({"agent_name": "explore", "prompt": "look"});
+    let changed = json!({"agent_name": "explore", "prompt": "look twice"});
+    let hooks = vec![
+        asked_about(HookPoint::PreToolUse, "Task", &keeps(&log)),
+        asked_about(HookPoint::PreToolUse, "Task", &rewrites(changed)),
+    ];
+    let script = [
+        say("")
+            .agent("lead")
+            .calls([call("InvokeAgent", written.clone())]),
+        say("{{ results[0].text }}").agent("lead"),
+        say("I was told: {{ user }}").agent("explore"),
+    ];
+    let story = with(script, hooks).with_delegation(Toolset::default());
+    let (_, _, story) = story_of(story).await;
+    let input = kept(&log).remove(0);
+    assert_eq!(input["tool_input"]["subagent_type"], "explore", "{input}");
+    assert_eq!(
+        input["as_written"],
+        json!({"tool_name": "InvokeAgent", "tool_input": written})
+    );
+    assert!(story.contains("look twice"), "{story}");
+}
+
+#[tokio::test]
 async fn r1_d16_a_hook_sees_task_as_the_model_wrote_it_and_can_give_it_back_changed() {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");

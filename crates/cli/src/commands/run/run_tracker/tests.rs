@@ -31,6 +31,7 @@ fn started(run: u128, message: u128) -> Event {
             parent: None,
             policy: None,
             bounds: None,
+            surroundings: None,
         },
     )
 }
