@@ -14,5 +14,6 @@ mod line_editor;
 mod line_mode;
 mod perform;
 mod state;
+mod unfinished_work;
 
-pub use self::line_mode::converse;
+pub use self::line_mode::{CommandRunner, converse};

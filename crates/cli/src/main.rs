@@ -37,7 +37,8 @@ mod web;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
+use futures::future::LocalBoxFuture;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
@@ -91,7 +92,9 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
 async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
     match command {
         CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
-        CliCommand::Chat(LazyArguments(arguments)) => chat::execute(*arguments, environment).await,
+        CliCommand::Chat(LazyArguments(arguments)) => {
+            chat::execute(*arguments, environment, run_typed).await
+        }
         CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
         CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
         CliCommand::Agents(LazyArguments(arguments)) => {
@@ -136,4 +139,19 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
             version::execute(arguments, environment).await
         }
     }
+}
+
+/// Runs a command that was typed inside a conversation.
+fn run_typed<'a>(
+    typed: &'a [&'a str],
+    environment: &'a Environment,
+) -> LocalBoxFuture<'a, Result<Exit, Problem>> {
+    Box::pin(async move {
+        let typed = std::iter::once("rooftree").chain(typed.iter().copied());
+        let invocation = CliInvocation::try_parse_from(typed).map_err(|error| {
+            let message = error.to_string().trim_end().to_owned();
+            Problem::new(ErrorCode::InvalidArguments, message)
+        })?;
+        execute(invocation.command, environment).await
+    })
 }

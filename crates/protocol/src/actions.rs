@@ -171,7 +171,7 @@ pub const ACTIONS: &[ActionInfo] = &[
         UserAction::Sessions,
         "sessions",
         NOTHING,
-        "List the sessions of this folder.",
+        "List the sessions.",
     ),
     row(
         UserAction::Resume,

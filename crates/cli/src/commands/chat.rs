@@ -7,7 +7,7 @@ use rooftree_protocol::Problem;
 use super::run::{self, Arguments, InputFormat, OutputFormat};
 use crate::{
     configured_models::{self, ConfiguredModels},
-    conversation,
+    conversation::{self, CommandRunner},
     environment::Environment,
     exit::Exit,
     settings,
@@ -15,11 +15,15 @@ use crate::{
 };
 
 /// Does it.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+    runner: CommandRunner,
+) -> Result<Exit, Problem> {
     let is_for_people = arguments.output_format == OutputFormat::Text
         && arguments.input_format == InputFormat::Text;
     if is_for_people && is_terminal() && !environment.everywhere.no_input {
-        return conversation::converse(&arguments, environment).await;
+        return conversation::converse(&arguments, environment, runner).await;
     }
     let has_work = !arguments.words.is_empty()
         || arguments.session.is_some()

@@ -29,10 +29,10 @@ use rooftree_tools::PermissionRule;
 pub use self::{
     background_wait::{BackgroundPolicy, BackgroundWait},
     begin::CliRequest,
-    finish::ShutdownMode,
-    follow::{FollowPlace, RunJob, follow},
+    finish::{FollowPlace, ShutdownMode},
+    follow::{RunJob, follow},
     mcp_prompt::expand_prompt,
-    prepare::{PreparedRun, StartedRuntime},
+    prepare::{PreparedRun, PreparedRuntime},
     report::StdoutReport,
     select_model::SelectedModels,
     session_target::{SessionTarget, find as find_session},
@@ -183,7 +183,7 @@ async fn attempt(
     };
     let (answerer, tape) = (prepared.answerer, prepared.tape.clone());
     let started = prepared.start(chosen, &model, environment)?;
-    let StartedRuntime {
+    let PreparedRuntime {
         runtime,
         remarks,
         told,

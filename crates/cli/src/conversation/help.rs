@@ -18,7 +18,7 @@ const KEYS: [(&str, &str); 6] = [
     ("@PATH", "inside a message attaches the file."),
     (
         "\\ at the end",
-        "goes on in the next line; so does Alt-Enter or Ctrl-J.",
+        "goes on in the next line; so does Alt-Enter.",
     ),
     ("Tab", "completes commands, agents, models and files."),
     (

@@ -279,12 +279,8 @@ fn open(
     for entry in history {
         editor.history_mut().add_owned(entry)?;
     }
-    for key in [
-        KeyEvent(KeyCode::Enter, Modifiers::ALT),
-        KeyEvent(KeyCode::Char('J'), Modifiers::CTRL),
-    ] {
-        editor.bind_sequence(key, Cmd::Newline);
-    }
+    // Ctrl-J stays Enter: that is how the terminal hands over an Enter that was typed while a run worked.
+    editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
     editor.bind_sequence(
         KeyEvent(KeyCode::Char('C'), Modifiers::CTRL),
         EventHandler::Conditional(Box::new(KeepDraft(interrupted))),

@@ -9,11 +9,10 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{
-    Command, Event, PermissionMode, Problem, command::CommandReply, event::VERSION,
-};
+use futures::future::LocalBoxFuture;
+use rooftree_protocol::{Command, Event, PermissionMode, Problem, command::CommandReply};
 use rooftree_runtime::{AgentRuntime, ContextWatcher, Definitions, Handle, SecretRedactor};
-use rooftree_store::{SessionFilter, TaskFilter, TaskRow, TaskStatus};
+use rooftree_store::SessionFilter;
 
 use super::{
     background::BackgroundEvents,
@@ -21,12 +20,12 @@ use super::{
     history::InputHistory,
     input::{self, TypedLine},
     line_editor::{EditorMode, LineEditor, LineRead},
-    state::{ConversationState, mode_name},
+    state::{OpenConversation, mode_name},
 };
 use crate::{
     commands::run::{
         Arguments, BackgroundPolicy, BackgroundWait, CliRequest, FollowPlace, PreparedRun,
-        PromptAnswerer, RunJob, SessionTarget, StartedRuntime, StdoutReport, UserInput,
+        PreparedRuntime, PromptAnswerer, RunJob, SessionTarget, StdoutReport, UserInput,
         UserMessage, expand_prompt, find_session, first_message, follow, slash_prompt,
     },
     configured_models::ConfiguredModels,
@@ -39,7 +38,6 @@ use crate::{
     terminal::{
         self,
         answer_text::AnswerFormat,
-        confirm,
         line::{StyledLine, TextStyle},
         run_text, select_view, wrap,
     },
@@ -47,18 +45,23 @@ use crate::{
 };
 
 /// How long agents in background are waited for if the person wants to wait.
-const WAIT: Duration = Duration::from_secs(600);
+pub(super) const WAIT: Duration = Duration::from_secs(600);
 /// Sessions that are proposed for completion.
 const PROPOSED: usize = 50;
 
+/// Runs a command of the program as it would be typed, without `rooftree`.
+pub type CommandRunner =
+    for<'a> fn(&'a [&'a str], &'a Environment) -> LocalBoxFuture<'a, Result<Exit, Problem>>;
+
 /// A conversation.
 pub(super) struct LineMode<'a> {
+    pub(super) runner: CommandRunner,
     pub(super) environment: &'a Environment,
     pub(super) handle: Handle,
     pub(super) definitions: Definitions,
     pub(super) models: Arc<ConfiguredModels>,
     pub(super) context: ContextWatcher,
-    pub(super) state: ConversationState,
+    pub(super) state: OpenConversation,
     pub(super) colours: bool,
     /// The widest mode that can be chosen, and why it is not wider.
     pub(super) widest: Option<(PermissionMode, &'static str)>,
@@ -76,7 +79,7 @@ pub(super) struct LineMode<'a> {
 
 /// What follows after a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum NextStep {
+pub(super) enum ConversationStep {
     /// The next line.
     Ask,
     /// Say this to the agent.
@@ -85,7 +88,11 @@ pub(super) enum NextStep {
 }
 
 /// Converses until the person leaves.
-pub async fn converse(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn converse(
+    arguments: &Arguments,
+    environment: &Environment,
+    runner: CommandRunner,
+) -> Result<Exit, Problem> {
     let prepared = PreparedRun::load(arguments, environment).await?;
     let control = prepared.control();
     let queries = control.queries(&owner());
@@ -101,7 +108,7 @@ pub async fn converse(arguments: &Arguments, environment: &Environment) -> Resul
         most.map(|most| (most, "hooks of this folder that guard tools are off"))
     };
     let is_model_pinned = prepared.settings.is_pinned("model");
-    let mut state = ConversationState {
+    let mut state = OpenConversation {
         agent: String::new(),
         cwd: environment.cwd.clone(),
         session: None,
@@ -114,7 +121,7 @@ pub async fn converse(arguments: &Arguments, environment: &Environment) -> Resul
     state.take(target);
     let first = first_message(arguments, &definitions)?;
     let started = prepared.start(chosen, &model, environment)?;
-    let StartedRuntime {
+    let PreparedRuntime {
         runtime,
         remarks,
         told,
@@ -126,6 +133,7 @@ pub async fn converse(arguments: &Arguments, environment: &Environment) -> Resul
     let colours = environment.colours(stderr().is_terminal());
     let history = InputHistory::open(environment.database.with_file_name("input-history"));
     let mut conversation = LineMode {
+        runner,
         environment,
         handle: runtime.handle(),
         definitions,
@@ -169,23 +177,23 @@ impl LineMode<'_> {
                 self.remember(&text);
                 self.obey(&text).await
             }
-            None => NextStep::Ask,
+            None => ConversationStep::Ask,
         };
         loop {
             next = match next {
-                NextStep::Leave(exit) => return Ok(exit),
-                NextStep::Say(text) => self.say(text).await,
-                NextStep::Ask => match self.ask().await {
+                ConversationStep::Leave(exit) => return Ok(exit),
+                ConversationStep::Say(text) => self.say(text).await,
+                ConversationStep::Ask => match self.ask().await {
                     LineRead::Line(line) => {
                         self.remember(&line);
                         self.obey(&line).await
                     }
                     LineRead::Interrupted(draft) => {
                         self.keep_draft(&draft);
-                        NextStep::Ask
+                        ConversationStep::Ask
                     }
                     LineRead::End => self.quit().await,
-                    LineRead::Leave(exit) => NextStep::Leave(exit),
+                    LineRead::Leave(exit) => ConversationStep::Leave(exit),
                 },
             };
         }
@@ -238,19 +246,19 @@ impl LineMode<'_> {
     }
 
     /// Does what a line says.
-    async fn obey(&mut self, line: &str) -> NextStep {
+    async fn obey(&mut self, line: &str) -> ConversationStep {
         let context = self.context.now();
         let done = match input::parse(line, &slash_prompt::names(&context)) {
             TypedLine::Empty => self.watch_background().await,
             TypedLine::Action(action, words) => self.perform(action, &words).await,
             TypedLine::Prompt(name, words) => self.expand(&name, &words),
-            TypedLine::Message(text) => Ok(NextStep::Say(text)),
+            TypedLine::Message(text) => Ok(ConversationStep::Say(text)),
             TypedLine::Unknown(problem) => Err(problem),
         };
         done.unwrap_or_else(|problem| self.report(&problem))
     }
 
-    fn expand(&mut self, name: &str, words: &str) -> Result<NextStep, Problem> {
+    fn expand(&mut self, name: &str, words: &str) -> Result<ConversationStep, Problem> {
         let context = self.context.now();
         let Some(expanded) = slash_prompt::expand(name, words, &context) else {
             return Err(slash_prompt::unknown(name, &[]));
@@ -263,21 +271,21 @@ impl LineMode<'_> {
                 ));
             }
         }
-        Ok(NextStep::Say(expanded.text))
+        Ok(ConversationStep::Say(expanded.text))
     }
 
     /// Sends a message and follows the run, until it has ended or is stopped.
-    async fn say(&mut self, text: String) -> NextStep {
+    async fn say(&mut self, text: String) -> ConversationStep {
         let done = self.try_say(text).await;
         done.unwrap_or_else(|problem| self.report(&problem))
     }
 
-    async fn try_say(&mut self, text: String) -> Result<NextStep, Problem> {
+    async fn try_say(&mut self, text: String) -> Result<ConversationStep, Problem> {
         let message = UserMessage::typed(text, &self.state.cwd)?;
         let said = UserInput::Message(message);
         let said = expand_prompt(said, &self.gathered, self.environment).await?;
         let UserInput::Message(message) = said else {
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         };
         let parts = message.parts(&self.handle).await?;
         let policy = BackgroundPolicy::Detach;
@@ -285,12 +293,12 @@ impl LineMode<'_> {
             .await
     }
 
-    async fn follow(
+    pub(super) async fn follow(
         &mut self,
         request: CliRequest,
         policy: BackgroundPolicy,
         open_prompts: Vec<Event>,
-    ) -> Result<NextStep, Problem> {
+    ) -> Result<ConversationStep, Problem> {
         let target = match &self.state.session {
             Some(session) => SessionTarget::Known(Box::new(session.clone())),
             None => SessionTarget::New(self.state.new_session(&self.definitions)),
@@ -317,85 +325,9 @@ impl LineMode<'_> {
         let session = queries.session(&left.session).await;
         self.state.session = session.map_err(|error| error.problem())?;
         Ok(match left.is_leaving {
-            true => NextStep::Leave(left.exit),
-            false => NextStep::Ask,
+            true => ConversationStep::Leave(left.exit),
+            false => ConversationStep::Ask,
         })
-    }
-
-    /// Follows what works in background until it ends, and asks what is open there.
-    async fn watch_background(&mut self) -> Result<NextStep, Problem> {
-        let Some(session) = self.state.session.clone() else {
-            return Ok(NextStep::Ask);
-        };
-        let queries = self.handle.queries(&owner());
-        let is_unfinished = queries.is_unfinished(&session.id).await;
-        let is_unfinished = is_unfinished.map_err(|error| error.problem())?;
-        if !is_unfinished && !self.tasks().await?.iter().any(|task| task.child.is_some()) {
-            return Ok(NextStep::Ask);
-        }
-        let inquiries = queries.inquiries(Some(&session.id)).await;
-        let inquiries = inquiries.map_err(|error| error.problem())?.into_iter();
-        let open = inquiries.filter(|asked| asked.answer.is_none() && !asked.settled);
-        let open_prompts = open.map(|asked| Event {
-            v: VERSION,
-            id: None,
-            ts: asked.asked_at,
-            session: asked.session,
-            run: asked.run,
-            parent_run: None,
-            agent: asked.agent,
-            who: None,
-            body: asked.asked,
-        });
-        let open_prompts = open_prompts.collect();
-        let policy = BackgroundPolicy::Wait(WAIT);
-        self.follow(CliRequest::Resume, policy, open_prompts).await
-    }
-
-    /// Agents and programs that work in background.
-    pub(super) async fn tasks(&self) -> Result<Vec<TaskRow>, Problem> {
-        let Some(session) = &self.state.session else {
-            return Ok(Vec::new());
-        };
-        let queries = self.handle.queries(&owner());
-        let tasks = queries.tasks(TaskFilter::of(&session.id)).await;
-        let mut tasks = tasks.map_err(|error| error.problem())?;
-        tasks.retain(|task| task.status == TaskStatus::Running);
-        Ok(tasks)
-    }
-
-    /// Leaves; asks first what is to become of what works in background.
-    pub(super) async fn quit(&mut self) -> NextStep {
-        let tasks = self.tasks().await.unwrap_or_default();
-        if tasks.is_empty() {
-            return NextStep::Leave(Exit::DONE);
-        }
-        let titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
-        self.remark(&format!("still at work: {}", titles.join(", ")));
-        let asked = "  w waits   s stops them   Enter leaves: agents go on when the session does, programs end › ";
-        let rows = wrap::rows(asked.trim_end(), terminal::width()).join("\n");
-        match confirm::line(&format!("{rows} "))
-            .await
-            .as_deref()
-            .map(str::trim)
-        {
-            Ok("w") => {
-                let policy = BackgroundPolicy::WaitForAll(WAIT);
-                let waited = self.follow(CliRequest::Resume, policy, Vec::new()).await;
-                waited.unwrap_or_else(|problem| self.report(&problem))
-            }
-            Ok("s") => {
-                for session in tasks.into_iter().filter_map(|task| task.child) {
-                    let stop = Command::Cancel { session, run: None };
-                    if let Err(problem) = send(&self.handle, stop).await {
-                        self.report(&problem);
-                    }
-                }
-                NextStep::Leave(Exit::DONE)
-            }
-            Ok(_) => NextStep::Leave(Exit::DONE),
-            Err(_) => NextStep::Ask,
-        }
     }
 
     async fn sources(&self) -> CompletionSources {
@@ -482,7 +414,7 @@ impl LineMode<'_> {
     }
 
     /// An error ends nothing but the line that led to it.
-    fn report(&self, problem: &Problem) -> NextStep {
+    pub(super) fn report(&self, problem: &Problem) -> ConversationStep {
         let words = failure::in_words(problem);
         let lines = words.lines().enumerate().map(|(number, line)| {
             let look = if number == 0 {
@@ -493,7 +425,7 @@ impl LineMode<'_> {
             StyledLine::of(look, line)
         });
         self.print(&lines.collect::<Vec<_>>());
-        NextStep::Ask
+        ConversationStep::Ask
     }
 
     /// Sends a command that is only accepted.

@@ -1,6 +1,5 @@
 //! Carries out the slash commands of a conversation, through the handle and the commands of the program.
 
-use clap::Parser;
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, PermissionMode, Problem, Session, SessionId, Usage,
     actions::{ActionInfo, ActionTarget, UserAction},
@@ -10,11 +9,10 @@ use rooftree_store::SessionFilter;
 
 use super::{
     help,
-    line_mode::{LineMode, NextStep},
+    line_mode::{ConversationStep, LineMode},
     state::mode_name,
 };
 use crate::{
-    arguments::CliInvocation,
     commands::{
         run::{permission_mode, slash_prompt},
         sessions::{
@@ -40,7 +38,7 @@ impl LineMode<'_> {
         &mut self,
         action: &ActionInfo,
         words: &str,
-    ) -> Result<NextStep, Problem> {
+    ) -> Result<ConversationStep, Problem> {
         if action.target == ActionTarget::Session && self.state.session.is_none() {
             let message = format!("/{} needs a session, and none is open yet", action.name);
             return Err(wrong(message).fix("say something first, or /resume one"));
@@ -77,23 +75,20 @@ impl LineMode<'_> {
             UserAction::Status => self.status(),
             UserAction::Quit => return Ok(self.quit().await),
         }
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
     /// A command of the program, which prints by itself.
-    async fn command(&self, typed: &[&str]) -> Result<NextStep, Problem> {
-        let typed = std::iter::once("rooftree").chain(typed.iter().copied());
-        let invocation = CliInvocation::try_parse_from(typed)
-            .map_err(|error| wrong(error.to_string().trim_end().to_owned()))?;
-        Box::pin(crate::execute(invocation.command, self.environment)).await?;
-        Ok(NextStep::Ask)
+    async fn command(&self, typed: &[&str]) -> Result<ConversationStep, Problem> {
+        (self.runner)(typed, self.environment).await?;
+        Ok(ConversationStep::Ask)
     }
 
-    async fn model(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn model(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         if words.is_empty() {
             let model = self.state.model(&self.definitions);
             self.note(&format!("model: {model}"));
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         }
         if self.is_model_pinned {
             return Err(
@@ -117,10 +112,10 @@ impl LineMode<'_> {
             resolved.choice
         ));
         self.state.named = Some(resolved.choice);
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
-    async fn agent(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn agent(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         let (name, message) = first_word(words);
         if name.is_empty() {
             return self.command(&["agents", "list"]).await;
@@ -133,10 +128,10 @@ impl LineMode<'_> {
         Ok(said(message))
     }
 
-    async fn mode(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn mode(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         if words.is_empty() {
             self.note(&format!("mode: {}", mode_name(self.state.mode())));
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         }
         let mode = permission_mode(words)
             .map_err(|why| wrong(format!("there is no mode `{words}`")).fix(why))?;
@@ -153,7 +148,7 @@ impl LineMode<'_> {
             "mode: {}, for this session; agents it delegates to are not widened",
             mode_name(mode)
         ));
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
     fn check_mode(&self, mode: PermissionMode) -> Result<(), Problem> {
@@ -182,7 +177,7 @@ impl LineMode<'_> {
         }
     }
 
-    async fn clear(&mut self) -> Result<NextStep, Problem> {
+    async fn clear(&mut self) -> Result<ConversationStep, Problem> {
         if let Some(session) = &self.state.session {
             let command = Command::Clear {
                 session: session.id.clone(),
@@ -191,10 +186,10 @@ impl LineMode<'_> {
             self.send(command).await?;
             self.note("forgotten; the session and its journal stay");
         }
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
-    async fn resume(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn resume(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         if words.is_empty() {
             return Err(
                 wrong("which session?".into()).fix("/resume ID or NAME; /sessions lists them")
@@ -208,12 +203,12 @@ impl LineMode<'_> {
         );
         self.state.enter(session);
         self.note(&format!("goes on with session {id} of {agent}"));
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
-    async fn rename(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn rename(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         let Some(session) = &self.state.session else {
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         };
         if words.is_empty() {
             return Err(wrong("what should it be called?".into()).fix("/rename NAME"));
@@ -224,14 +219,14 @@ impl LineMode<'_> {
         };
         self.state.session = Some(send_for_session(&self.handle, command).await?);
         self.note(&format!("the session is called {words}"));
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
     /// Hands the conversation over: the other agent goes on with all that was said.
-    async fn switch(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn switch(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         let (name, message) = first_word(words);
         let Some(session) = &self.state.session else {
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         };
         if name.is_empty() {
             return Err(wrong("to which agent?".into()).fix("/switch AGENT; /agent lists them"));
@@ -253,9 +248,9 @@ impl LineMode<'_> {
     }
 
     /// Back to the agent that handed over, with a summary of what happened since.
-    async fn back(&mut self, words: &str) -> Result<NextStep, Problem> {
+    async fn back(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         let Some(session) = self.state.session.clone() else {
-            return Ok(NextStep::Ask);
+            return Ok(ConversationStep::Ask);
         };
         let Some(origin) = session.forked_from.clone() else {
             let message = "this conversation was not handed over";
@@ -285,7 +280,7 @@ impl LineMode<'_> {
         Ok(said(words))
     }
 
-    async fn cost(&self) -> Result<NextStep, Problem> {
+    async fn cost(&self) -> Result<ConversationStep, Problem> {
         if let Some(session) = &self.state.session {
             let (mut usage, mut below) = (Usage::none(), Usage::none());
             self.add_usage(&session.id, &mut usage).await?;
@@ -299,7 +294,7 @@ impl LineMode<'_> {
                 self.note(&format!("agents it delegated to: {}", words(&below)));
             }
         }
-        Ok(NextStep::Ask)
+        Ok(ConversationStep::Ask)
     }
 
     async fn add_usage(&self, session: &SessionId, into: &mut Usage) -> Result<(), Problem> {
@@ -359,11 +354,11 @@ impl LineMode<'_> {
 }
 
 /// What follows a command with a message behind it.
-fn said(message: &str) -> NextStep {
+fn said(message: &str) -> ConversationStep {
     if message.is_empty() {
-        NextStep::Ask
+        ConversationStep::Ask
     } else {
-        NextStep::Say(message.to_owned())
+        ConversationStep::Say(message.to_owned())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::commands::run::SessionTarget;
 
 /// What the next message goes to.
 #[derive(Debug)]
-pub struct ConversationState {
+pub struct OpenConversation {
     pub agent: String,
     pub cwd: PathBuf,
     /// The open session; none before the first message.
@@ -26,7 +26,7 @@ pub struct ConversationState {
     pub seen: u64,
 }
 
-impl ConversationState {
+impl OpenConversation {
     /// Takes over the session that flags named, or the agent for a new one.
     pub fn take(&mut self, target: SessionTarget) {
         match target {
@@ -101,8 +101,8 @@ pub fn mode_name(mode: PermissionMode) -> String {
 mod tests {
     use super::*;
 
-    fn state() -> ConversationState {
-        ConversationState {
+    fn state() -> OpenConversation {
+        OpenConversation {
             agent: "lead".into(),
             cwd: "/w".into(),
             session: None,
@@ -133,7 +133,7 @@ mod tests {
         let mut state = state();
         let definitions = Definitions::builtin();
         let model =
-            |state: &ConversationState| state.new_session(&definitions).model.unwrap().to_string();
+            |state: &OpenConversation| state.new_session(&definitions).model.unwrap().to_string();
         assert_eq!(model(&state), "demo/one");
         state.named = "demo/two".parse().ok();
         assert_eq!(model(&state), "demo/two");

@@ -156,7 +156,7 @@ impl Seat {
     pub fn reads_to_end(mut self) -> String {
         drop(self.keyboard);
         while let Ok(bytes) = self.screen.recv_timeout(Duration::from_secs(60)) {
-            self.take_in(&bytes);
+            self.raw.extend_from_slice(&bytes);
         }
         let _ = self.child.wait();
         String::from_utf8_lossy(&self.raw).into_owned()

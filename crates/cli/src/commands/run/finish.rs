@@ -8,8 +8,7 @@ use rooftree_runtime::AgentRuntime;
 use rooftree_view::TreeRun;
 
 use super::{
-    PromptAnswerer, follow::FollowPlace, report::StdoutReport, result_json::RunResult,
-    run_tracker::RunTracker,
+    PromptAnswerer, report::StdoutReport, result_json::RunResult, run_tracker::RunTracker,
 };
 use crate::{
     exit::Exit,
@@ -22,6 +21,16 @@ use crate::{
         view::TerminalView,
     },
 };
+
+/// Where a run is followed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowPlace {
+    /// A command of its own, which says how to go on.
+    #[default]
+    Command,
+    /// A conversation, which goes on by itself.
+    Conversation,
+}
 
 /// How following ended.
 #[derive(Debug)]

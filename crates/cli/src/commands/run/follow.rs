@@ -8,7 +8,7 @@ use super::{
     InputFormat, PromptAnswerer,
     background_wait::{BackgroundPolicy, BackgroundWait, BackgroundWaitStep},
     begin::{self, CliRequest, StartedRun},
-    finish::{self, FollowEnd, FollowedRun, RunExit},
+    finish::{self, FollowEnd, FollowPlace, FollowedRun, RunExit},
     follower_events::{FollowerEvent, FollowerEvents},
     input_lines::{self, ALLOWED},
     prompt_queue::{PermissionRef, PromptQueue, UserPrompt},
@@ -41,16 +41,6 @@ pub struct RunJob {
     /// Events up to this number were shown before; none to begin with the newest.
     pub after: Option<u64>,
     pub place: FollowPlace,
-}
-
-/// Where a run is followed from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FollowPlace {
-    /// A command of its own, which says how to go on.
-    #[default]
-    Command,
-    /// A conversation, which goes on by itself.
-    Conversation,
 }
 
 impl RunJob {

@@ -42,7 +42,7 @@ pub struct PreparedRun {
 }
 
 /// The runtime, and what people should know before anything else.
-pub struct StartedRuntime {
+pub struct PreparedRuntime {
     pub runtime: AgentRuntime,
     pub remarks: Vec<String>,
     /// What people were told in this project at earlier runs.
@@ -131,7 +131,7 @@ impl PreparedRun {
         chosen: SelectedModels,
         model: &ModelChoice,
         environment: &Environment,
-    ) -> Result<StartedRuntime, Problem> {
+    ) -> Result<PreparedRuntime, Problem> {
         let limit = self.overrides.max_cost.or(self.settings.limits.max_cost);
         let unpriced = select_model::unpriced(&self.models.catalog.open(model)?, limit);
         // What describes the setup is said once in a project; what bounds this very run is said each time.
@@ -173,7 +173,7 @@ impl PreparedRun {
             memory: environment.memory(),
             servers: self.gathered.setup(environment),
         };
-        Ok(StartedRuntime {
+        Ok(PreparedRuntime {
             runtime: plan.start(environment)?,
             remarks,
             told,
