@@ -195,6 +195,7 @@ impl BenchRuntime {
             at: None,
             name: None,
             agent: None,
+            message: None,
         };
         match self.handle.send(&owner(), fork).await? {
             CommandReply::Session(forked) => Ok(*forked),

@@ -208,6 +208,7 @@ fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
         depth: settings.limits.depth,
         children: settings.limits.children,
         descendants: settings.limits.descendants,
+        emergency_context: settings.limits.emergency_context,
     }
 }
 

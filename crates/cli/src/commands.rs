@@ -5,7 +5,6 @@ pub mod audit;
 pub mod auth;
 pub mod call;
 pub mod can;
-pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod demo;

@@ -5,6 +5,7 @@
 //! is the loop, `perform` carries out slash commands through the handle of the runtime.
 
 mod background;
+mod chat;
 mod completion;
 mod draft;
 mod help;
@@ -16,4 +17,4 @@ mod perform;
 mod state;
 mod unfinished_work;
 
-pub use self::line_mode::{CommandRunner, converse};
+pub use self::chat::execute;

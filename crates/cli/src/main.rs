@@ -28,6 +28,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod secrets;
+mod session_lookup;
 mod settings;
 mod table;
 mod terminal;
@@ -44,13 +45,17 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, call, can, chat, completions, config, demo, doctor, hooks as hooking,
-        init, mcp, models, permissions, run, runs, serve, sessions, tasks, tools,
-        trust as trusting, usage, version, why,
+        agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
+        mcp, models, permissions, run, runs, serve, sessions, sessions::SessionsOutcome, tasks,
+        tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
 };
+
+/// Threads that drive a server's requests. More of them only hand work to each other: the one writer of the store is
+/// the next limit.
+const SERVER_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
@@ -74,15 +79,20 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// One thread drives everything that waits; the store and the tools bring their own threads.
+/// One thread drives everything that waits, and in a server two; the store and the tools bring their own threads.
 fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit, Problem> {
-    let waiting = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
-                .cause(error.to_string())
-        })?;
+    let mut waiting = match invocation.command {
+        CliCommand::Serve(_) => {
+            let mut waiting = tokio::runtime::Builder::new_multi_thread();
+            waiting.worker_threads(SERVER_THREADS);
+            waiting
+        }
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let waiting = waiting.enable_all().build().map_err(|error| {
+        Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
+            .cause(error.to_string())
+    })?;
     let done = waiting.block_on(execute(invocation.command, environment));
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();
@@ -93,7 +103,7 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
     match command {
         CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
         CliCommand::Chat(LazyArguments(arguments)) => {
-            chat::execute(*arguments, environment, run_typed).await
+            conversation::execute(*arguments, environment, run_typed).await
         }
         CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
         CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
@@ -109,7 +119,18 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Can(LazyArguments(arguments)) => can::execute(arguments, environment).await,
         CliCommand::Why(LazyArguments(arguments)) => why::execute(arguments, environment).await,
         CliCommand::Sessions(LazyArguments(arguments)) => {
-            sessions::execute(arguments, environment).await
+            match sessions::execute(arguments, environment).await? {
+                SessionsOutcome::Done(exit) => Ok(exit),
+                SessionsOutcome::GoOn(next) => {
+                    run::go_on(
+                        &next.session,
+                        &next.words,
+                        next.model.as_deref(),
+                        environment,
+                    )
+                    .await
+                }
+            }
         }
         CliCommand::Runs(LazyArguments(arguments)) => runs::execute(arguments, environment).await,
         CliCommand::Tasks(LazyArguments(arguments)) => tasks::execute(arguments, environment).await,

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use rooftree_protocol::{DefinitionLevel, Limits, PermissionMode, Problem};
+use rooftree_protocol::{DefinitionLevel, ErrorCode, Limits, PermissionMode, Problem};
 use rooftree_runtime::{
     ContextWatcher, Definitions, Hooks, SystemClock,
     assembly::known_tools,
@@ -47,6 +47,8 @@ pub struct ProjectAgents {
     pub remarks: Vec<String>,
     /// The widest permission mode that may be used here: where a guard of the project is switched off, people are asked.
     pub widest_mode: Option<PermissionMode>,
+    /// What is wrong in the document that was typed.
+    wrong: Vec<String>,
 }
 
 impl ProjectAgents {
@@ -58,6 +60,7 @@ impl ProjectAgents {
             hooks: Hooks::default(),
             remarks: Vec::new(),
             widest_mode: None,
+            wrong: Vec::new(),
         }
     }
 
@@ -96,10 +99,17 @@ impl ProjectAgents {
         let widest_mode =
             has_inactive_guards(environment, &library.places).then_some(PermissionMode::Ask);
         let definitions = Definitions::reading(library, Arc::new(SystemClock));
-        if let Some(typed) = typed {
-            refuse_wrong(&definitions.diagnostics(), &typed.path)?;
-        }
-        remarks.extend(unusable(&definitions));
+        let said = match &typed {
+            Some(typed) => typed_diagnostics(&definitions, &typed.path)?,
+            None => Vec::new(),
+        };
+        remarks.extend(said.iter().map(Diagnostic::one_line));
+        let wrong = said
+            .iter()
+            .filter(|found| found.severity == Severity::Error)
+            .map(Diagnostic::one_line)
+            .collect();
+        remarks.extend(unusable(&definitions, typed.map(|typed| typed.path)));
         remarks.extend(hiding_builtin(&definitions));
         if widest_mode.is_some() {
             remarks.push(GUARDS_OFF.to_owned());
@@ -110,7 +120,20 @@ impl ProjectAgents {
             hooks: found.hooks,
             remarks,
             widest_mode,
+            wrong,
         })
+    }
+
+    /// Adds to the problem of an unknown agent what is wrong in the document that may have meant to define it.
+    pub fn explain_unknown(&self, problem: Problem) -> Problem {
+        if problem.code == ErrorCode::AgentNotFound && !self.wrong.is_empty() {
+            let before = problem.cause.iter().map(String::as_str);
+            let causes: Vec<&str> = before
+                .chain(self.wrong.iter().map(String::as_str))
+                .collect();
+            return problem.clone().cause(causes.join("\n"));
+        }
+        problem
     }
 }
 
@@ -203,12 +226,14 @@ fn untrusted(environment: &Environment, places: &SearchDirs) -> Option<String> {
     })
 }
 
-fn unusable(definitions: &Definitions) -> Option<String> {
+/// What cannot be used, besides the file that was typed and is reported in full.
+fn unusable(definitions: &Definitions, typed: Option<PathBuf>) -> Option<String> {
     let diagnostics = definitions.diagnostics();
     let mut broken: Vec<&PathBuf> = diagnostics
         .iter()
         .filter(|found| found.severity == Severity::Error)
         .map(|found| &found.path)
+        .filter(|path| Some(*path) != typed.as_ref())
         .collect();
     broken.dedup();
     (!broken.is_empty()).then(|| {
@@ -236,20 +261,28 @@ fn hiding_builtin(definitions: &Definitions) -> Vec<String> {
         .collect()
 }
 
-fn refuse_wrong(diagnostics: &[Diagnostic], path: &Path) -> Result<(), Problem> {
-    let wrong = diagnostics
+/// What is to be said about the document that was typed. One wrong entry hides no other; a document without any usable
+/// agent is an error.
+fn typed_diagnostics(definitions: &Definitions, path: &Path) -> Result<Vec<Diagnostic>, Problem> {
+    let mut found = definitions.diagnostics();
+    found.retain(|found| found.path == path);
+    let has_errors = found.iter().any(|found| found.severity == Severity::Error);
+    let is_used = definitions
         .iter()
-        .filter(|found| found.path == path && found.severity == Severity::Error);
-    let wrong: Vec<String> = wrong.map(ToString::to_string).collect();
-    if wrong.is_empty() {
-        return Ok(());
+        .any(|definition| definition.source.path.as_deref() == Some(path));
+    if has_errors && !is_used {
+        let wrong: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let message = format!("{} cannot be used", path.display());
+        return Err(Problem::new(ErrorCode::InvalidConfig, message).cause(wrong.join("\n")));
     }
-    let message = format!("{} cannot be used", path.display());
-    Err(Problem::new(rooftree_protocol::ErrorCode::InvalidConfig, message).cause(wrong.join("\n")))
+    Ok(found)
 }
 
 /// What `--agents` says: JSON if it begins like that, else a file.
-fn typed_document(environment: &Environment, typed: &str) -> Result<DefinitionDocument, Problem> {
+pub fn typed_document(
+    environment: &Environment,
+    typed: &str,
+) -> Result<DefinitionDocument, Problem> {
     let level = DefinitionLevel::Config;
     if typed.trim_start().starts_with(['{', '[']) {
         return Ok(DefinitionDocument {
@@ -262,7 +295,7 @@ fn typed_document(environment: &Environment, typed: &str) -> Result<DefinitionDo
     let path = environment.cwd.join(typed);
     let text = fs::read_to_string(&path).map_err(|error| {
         Problem::new(
-            rooftree_protocol::ErrorCode::InvalidArguments,
+            ErrorCode::InvalidArguments,
             format!("cannot read {}", path.display()),
         )
         .cause(error.to_string())

@@ -1,6 +1,7 @@
 //! Settings and their layers, by precedence: system, user, project (which may only narrow permissions),
 //! command line, pinned by the administrator.
 
+mod chat_config;
 mod cli_layer;
 pub mod defaults;
 pub mod edit;
@@ -93,7 +94,10 @@ pub struct EnvironmentSettings {
 
 /// Loads and merges all layers. A missing file has no settings.
 pub fn load(environment: &Environment) -> Result<Settings, Problem> {
-    layers::merged(&layers::all(environment)?)
+    let mut settings = layers::merged(&layers::all(environment)?)?;
+    let documents = settings.agents.clone();
+    settings.add_agent_providers(&documents);
+    Ok(settings)
 }
 
 /// What each place says by itself, the weakest first; of a project what counts, which is what narrows.
@@ -219,6 +223,13 @@ impl Settings {
             .into_iter()
             .flatten()
             .reduce(f64::min);
+        // Zero is no limit, which is more than any.
+        let bounded =
+            |limit: Option<u64>| limit.map(|tokens| if tokens == 0 { u64::MAX } else { tokens });
+        self.limits.emergency_context = smaller(
+            bounded(self.limits.emergency_context),
+            bounded(project.limits.emergency_context),
+        );
         self.remarks.extend(project.remarks);
         self
     }

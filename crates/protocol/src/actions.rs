@@ -30,6 +30,8 @@ pub enum UserAction {
     Tasks,
     /// Stop work in background.
     Stop,
+    /// Take back file changes.
+    Undo,
     /// Show open requests and saved rules.
     Permissions,
     /// Show what the session used.
@@ -214,6 +216,13 @@ pub const ACTIONS: &[ActionInfo] = &[
         ("TASK", ActionArgument::Task),
         "Stop an agent or program in background.",
     ),
+    row(
+        UserAction::Undo,
+        "undo",
+        NOTHING,
+        "Take back the file changes of the last turn, after a preview; files changed since are kept.",
+    )
+    .in_session(),
     row(
         UserAction::Permissions,
         "permissions",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     Event, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId, QuestionId,
@@ -73,6 +74,20 @@ pub enum Command {
         /// The new name.
         name: Option<String>,
     },
+    /// Pin a session, or take the pin away.
+    Pin {
+        /// Which one.
+        session: SessionId,
+        /// Whether it is pinned from now on.
+        pinned: bool,
+    },
+    /// Set attributes that clients keep about a session; null removes one.
+    SetAttributes {
+        /// Which one.
+        session: SessionId,
+        /// The attributes to set, by name. Others stay.
+        attributes: Map<String, Value>,
+    },
     /// Change the model a session uses; none for that of its definition.
     SetModel {
         /// Which one.
@@ -98,6 +113,14 @@ pub enum Command {
         /// Which one.
         session: SessionId,
     },
+    /// Take back the file changes of a session's last run that has any.
+    Undo {
+        /// Which one.
+        session: SessionId,
+        /// Only if this is the run whose changes are taken back: the one that was previewed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+    },
     /// Branch a session off another one's journal.
     Fork {
         /// Whose journal.
@@ -111,6 +134,9 @@ pub enum Command {
         /// Whose conversation it becomes; the same agent's if absent.
         #[serde(default)]
         agent: Option<String>,
+        /// What to say to it first; nothing if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<Vec<Part>>,
     },
     /// Answer a question about a tool call. The first answer counts; a later one is refused.
     Permit {
@@ -136,10 +162,14 @@ pub enum Command {
         process: ProcessId,
     },
     /// Tell the session that a conversation was handed over from what was asked and answered since. It reads that at
-    /// its next run.
+    /// its next run. A model's summary is written by a run in the session that was handed over, and told when that
+    /// run ends.
     HandBack {
         /// The session that was handed over.
         session: SessionId,
+        /// What is told.
+        #[serde(default)]
+        summary: HandBackSummary,
     },
     /// Save a permission rule.
     AddRule {
@@ -165,6 +195,17 @@ pub enum Command {
         #[serde(default)]
         name: Option<String>,
     },
+}
+
+/// What a session is told about a conversation that comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HandBackSummary {
+    /// What was asked and answered, shortened.
+    #[default]
+    Extract,
+    /// What the agent that went on with it writes.
+    Model,
 }
 
 /// An exported session.
@@ -256,6 +297,8 @@ pub enum CommandReply {
         /// Its number.
         number: i64,
     },
+    /// File changes were taken back.
+    Undone(Box<crate::file_undo::FileUndo>),
     /// The run that was told to stop.
     Stopping {
         /// Which one, if any was running.

@@ -16,7 +16,9 @@ use serde_json::Value;
 use crate::{
     CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
     PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId,
-    Timestamp, Todo, ToolKind, inquiry::Answer,
+    Timestamp, Todo, ToolKind,
+    file_undo::{FilePreimage, FileUndo},
+    inquiry::Answer,
 };
 
 pub use crate::run::{RunMode, RunStatus};
@@ -190,6 +192,9 @@ pub enum EventBody {
         /// The running call it is made from inside of; none for a call of a reply.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inside: Option<CallId>,
+        /// The files it is about to change, as they are before. Absent in events of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        before: Vec<FilePreimage>,
     },
     /// Something a running tool says. Ephemeral.
     #[serde(rename = "tool.output")]
@@ -198,6 +203,14 @@ pub enum EventBody {
         call: CallId,
         /// What it says.
         text: String,
+    },
+    /// A call still runs; said every now and then, more rarely the longer it takes. Ephemeral.
+    #[serde(rename = "tool.progress")]
+    ToolProgress {
+        /// Which call.
+        call: CallId,
+        /// Milliseconds since it began.
+        elapsed_ms: u64,
     },
     /// A call ended; each call has exactly one of these.
     #[serde(rename = "tool.completed")]
@@ -316,6 +329,9 @@ pub enum EventBody {
     /// The context was made smaller. What was left out stays in the journal.
     #[serde(rename = "context.compacted")]
     ContextCompacted(Compaction),
+    /// The file changes of a run were taken back.
+    #[serde(rename = "files.undone")]
+    FilesUndone(FileUndo),
     /// Something people should know.
     #[serde(rename = "notice")]
     Notice {
@@ -349,6 +365,7 @@ impl EventBody {
             Self::ThinkingDelta { .. } => "thinking.delta",
             Self::ToolStarted { .. } => "tool.started",
             Self::ToolOutput { .. } => "tool.output",
+            Self::ToolProgress { .. } => "tool.progress",
             Self::ToolCompleted(_) => "tool.completed",
             Self::PermissionRequested { .. } => "permission.requested",
             Self::PermissionResolved { .. } => "permission.resolved",
@@ -362,6 +379,7 @@ impl EventBody {
             Self::InboxDelivered { .. } => "inbox.delivered",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
+            Self::FilesUndone(_) => "files.undone",
             Self::Notice { .. } => "notice",
         }
     }
@@ -373,6 +391,7 @@ impl EventBody {
             Self::MessageDelta { .. }
                 | Self::ThinkingDelta { .. }
                 | Self::ToolOutput { .. }
+                | Self::ToolProgress { .. }
                 | Self::InboxQueued { .. }
                 | Self::ContextUsage { .. }
         )

@@ -11,6 +11,7 @@ pub mod definition;
 pub mod effect;
 pub mod error;
 pub mod event;
+pub mod file_undo;
 pub mod host_pattern;
 pub mod ids;
 pub mod inquiry;

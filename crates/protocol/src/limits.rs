@@ -31,7 +31,8 @@ pub struct Limits {
     pub context_window: u64,
     /// Percent of the window that may be full before the context is made smaller.
     pub compact_at_percent: u8,
-    /// Tokens beyond which a context that cannot be made smaller is started anew, if the window is smaller.
+    /// Tokens of conversation above which the context is started anew if a summary does not help, also where the
+    /// model's window is larger. Zero: only the window counts.
     pub emergency_context: u64,
     /// Times in a row a reply that hit the model's output limit is continued.
     pub continuations: u32,

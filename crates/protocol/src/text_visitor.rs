@@ -252,13 +252,18 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             repeat: _,
             permitted,
             inside: _,
+            before,
         } => {
             [tool, title, permitted]
                 .into_iter()
                 .for_each(|one| text(one, edit));
             value(input, edit);
+            before
+                .iter_mut()
+                .for_each(|file| record_texts::preimage(file, edit));
         }
         EventBody::ToolOutput { call: _, text: one } => text(one, edit),
+        EventBody::FilesUndone(undo) => record_texts::undo(undo, edit),
         EventBody::ToolCompleted(record) => record_texts::tool(record, edit),
         EventBody::PermissionRequested { .. } => permission(body, edit),
         EventBody::PermissionResolved {
@@ -310,6 +315,10 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             task: _,
             lane: _,
             position: _,
+        }
+        | EventBody::ToolProgress {
+            call: _,
+            elapsed_ms: _,
         }
         | EventBody::ContextUsage { used: _, limit: _ } => {}
     }

@@ -22,7 +22,7 @@ mod tool_grant;
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use rooftree_process::ChildEnvironment;
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{ErrorCode, Problem, event::ReplyPart};
 
 use crate::{Model, ModelRequest, Provider, ReplyStream, Workplace, catalog::ModelOpener};
 
@@ -60,6 +60,29 @@ impl Default for ProgramOptions {
     }
 }
 
+/// What a program did with one of its own tools, as its reply keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramActivity<'a> {
+    /// The program's name of the tool.
+    pub tool: &'a str,
+    /// What for, in short.
+    pub title: &'a str,
+}
+
+/// What a program did with its own tools for this reply, in order. Empty for models that are no programs.
+pub fn activities(parts: &[ReplyPart]) -> impl Iterator<Item = ProgramActivity<'_>> {
+    parts.iter().filter_map(|part| {
+        let ReplyPart::Opaque { item, .. } = part else {
+            return None;
+        };
+        let text = |field: &str| item.get(field).and_then(|value| value.as_str());
+        (text("activity") == Some("tool")).then(|| ProgramActivity {
+            tool: text("tool").unwrap_or_default(),
+            title: text("title").unwrap_or_default(),
+        })
+    })
+}
+
 /// Provider that runs a program. Clones share only the options.
 #[derive(Clone, Debug)]
 pub struct ProgramProvider {
@@ -84,6 +107,10 @@ impl Provider for ProgramProvider {
 
     fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
         self.program.grant(tools, workplace).unenforced
+    }
+
+    fn has_own_tools(&self) -> bool {
+        true
     }
 }
 

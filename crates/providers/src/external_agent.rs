@@ -164,4 +164,8 @@ impl Provider for ExternalAgentProvider {
                 .to_owned(),
         ]
     }
+
+    fn has_own_tools(&self) -> bool {
+        true
+    }
 }

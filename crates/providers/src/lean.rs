@@ -50,4 +50,8 @@ impl Provider for LeanProvider {
     fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
         self.inner.unenforced(tools, workplace)
     }
+
+    fn has_own_tools(&self) -> bool {
+        self.inner.has_own_tools()
+    }
 }

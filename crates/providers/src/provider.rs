@@ -27,4 +27,9 @@ pub trait Provider: Send + Sync {
         let _ = (tools, workplace);
         Vec::new()
     }
+
+    /// Whether the model acts by itself with tools of its own, so that it can call none of the runtime's.
+    fn has_own_tools(&self) -> bool {
+        false
+    }
 }

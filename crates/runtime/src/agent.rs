@@ -9,6 +9,7 @@ mod ask;
 mod batch;
 mod budget;
 mod call;
+mod call_progress;
 mod check;
 mod compaction;
 mod decide;
@@ -22,6 +23,7 @@ mod limits;
 pub(crate) mod message_text;
 mod nested_calls;
 mod permission;
+mod preimages;
 pub(crate) mod prompt;
 mod recovery;
 mod result;
@@ -170,17 +172,18 @@ impl AgentActor {
     /// Room in the model's context window for the next request.
     fn room(&self) -> WindowRoom {
         let estimate = prompt::estimate(self);
-        let (limits, tokens) = (&self.resolved.limits, self.model.window.tokens(estimate));
+        let percent = self.resolved.limits.compact_at_percent;
+        let is_above = |percent| {
+            let spoken = self.model.window.tokens(self.history.estimate());
+            (self.emergency_context())
+                .is_some_and(|limit| spoken > limit * u64::from(percent) / 100)
+        };
         match self.model.refusals {
-            0 if tokens > limits.emergency_context.max(self.model.window.limit)
-                && self.history.shrunk() > 0 =>
-            {
+            // A request that is above the limit by itself is asked: the limit is not the model's.
+            0 if self.history.shrunk() > 0 && self.history.is_shrinkable() && is_above(100) => {
                 WindowRoom::None(3)
             }
-            0 if self
-                .model
-                .window
-                .is_tight(estimate, limits.compact_at_percent)
+            0 if (self.model.window.is_tight(estimate, percent) || is_above(percent))
                 && !self.hook_state.is_put_off(self.history.reply_at()) =>
             {
                 WindowRoom::Tight
@@ -188,6 +191,15 @@ impl AgentActor {
             0 => WindowRoom::Plenty,
             refusals => WindowRoom::None(refusals),
         }
+    }
+
+    /// Tokens of conversation above which it is started anew, if it cannot be made smaller. A program that answers
+    /// as a model compacts its own context.
+    fn emergency_context(&self) -> Option<u64> {
+        let model = self.model.chosen.as_ref().ok();
+        let is_program = model.is_some_and(|model| model.provider.has_own_tools());
+        let limit = self.resolved.limits.emergency_context;
+        (limit > 0 && !is_program).then_some(limit)
     }
 
     /// Whether verifiers check the work when it is done.

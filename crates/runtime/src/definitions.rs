@@ -38,6 +38,7 @@ use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
 
 use self::definition_index::{DefinitionIndex, DefinitionOrigin};
 pub use self::{
+    build::compatible_provider,
     builtin::builtin_text,
     context_reload::ContextWatcher,
     definition_index::ShadowedDefinition,

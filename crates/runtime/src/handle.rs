@@ -3,6 +3,7 @@
 //! A handle with agents belongs to an [`AgentRuntime`](crate::AgentRuntime). One without agents needs no model, tool or
 //! definition: it changes what is stored, and leaves to other processes what only an agent can do.
 
+mod attachment;
 mod clear;
 mod close_run;
 mod files;
@@ -12,6 +13,7 @@ mod queries;
 mod rules;
 mod runs;
 mod sessions;
+mod undo;
 
 use std::sync::Arc;
 
@@ -104,6 +106,11 @@ impl Handle {
                 unless_busy,
             } => self.clear(who, &session, unless_busy).await,
             Command::Rename { session, name } => self.rename(who, &session, name).await,
+            Command::Pin { session, pinned } => self.pin(who, &session, pinned).await,
+            Command::SetAttributes {
+                session,
+                attributes,
+            } => self.set_attributes(who, &session, attributes).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
             Command::SetMode { session, mode } => self.set_mode(who, &session, mode).await,
             Command::Delete { session } => self.delete(who, &session).await,
@@ -113,11 +120,18 @@ impl Handle {
                 at,
                 name,
                 agent,
+                message,
             } => {
-                let fork = sessions::ForkRequest { at, name, agent };
+                let fork = sessions::ForkRequest {
+                    at,
+                    name,
+                    agent,
+                    message,
+                };
                 self.fork(who, &session, fork).await
             }
-            Command::HandBack { session } => self.hand_back(who, &session).await,
+            Command::Undo { session, run } => self.undo(who, &session, run).await,
+            Command::HandBack { session, summary } => self.hand_back(who, &session, summary).await,
             Command::Permit {
                 permission, answer, ..
             } => {

@@ -57,6 +57,8 @@ pub(crate) struct PromptInputs {
     pub(crate) agents: u64,
     pub(crate) memory: Option<Arc<str>>,
     pub(crate) cwd: PathBuf,
+    /// Whether the model acts with tools of its own.
+    pub(crate) own_tools: bool,
 }
 
 impl PromptInputs {
@@ -64,8 +66,8 @@ impl PromptInputs {
     fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
         definition.preloaded_skills.is_empty()
             && Arc::ptr_eq(&self.project_context, &others.project_context)
-            && (self.agents, &self.memory, &self.cwd)
-                == (others.agents, &others.memory, &others.cwd)
+            && (self.agents, &self.memory, &self.cwd, self.own_tools)
+                == (others.agents, &others.memory, &others.cwd, others.own_tools)
     }
 }
 
@@ -81,7 +83,7 @@ impl ResolvedAgent {
         place: Option<&CallSocketConfig>,
     ) -> Self {
         // A skill the definition does not allow is no way to a tool either.
-        let own = exposure::within(&owned(tools, &definition), &definition);
+        let own = exposure::within(&owned_under(tools, &definition, mandate), &definition);
         let toolset =
             mandate.map_or_else(|| own.clone(), |mandate| mandated(&own, mandate, &limits));
         // A fork is told of the same tools as the session it branched off: what the provider has
@@ -216,11 +218,22 @@ pub(crate) fn hooks(
 /// The tools that a definition's scopes of names and capabilities let through. Without a memory there is
 /// nothing to remember with.
 pub(crate) fn owned(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    owned_under(tools, definition, None)
+}
+
+/// The same under a mandate, which may name tools that are offered to those only who ask for them by name.
+fn owned_under(
+    tools: &Toolset,
+    definition: &AgentDefinition,
+    mandate: Option<&Mandate>,
+) -> Toolset {
     let mut scope = definition.tools.clone();
     if definition.memory.is_none() {
         scope.deny.extend(offered(ToolOffer::WithMemory));
     }
-    let unnamed = offered(ToolOffer::WhenNamed).filter(|name| !asks_for(definition, name));
+    let is_mandated = |name: &String| mandate.is_some_and(|mandate| mandate.tools.contains(name));
+    let unnamed = offered(ToolOffer::WhenNamed)
+        .filter(|name| !asks_for(definition, name) && !is_mandated(name));
     scope.deny.extend(unnamed);
     tools.scoped(&scope).capable(&definition.capabilities)
 }

@@ -277,6 +277,11 @@ impl RuntimeContext {
         if let Some(limit) = options.limits.run_timeout {
             limits.run_timeout_secs = limit.as_secs().max(1);
         }
+        if let Some(tokens) = options.limits.emergency_context
+            && limits.emergency_context == Limits::default().emergency_context
+        {
+            limits.emergency_context = tokens;
+        }
         limits = hidden
             .iter()
             .fold(limits, |limits, hidden| limits_of_both(&limits, hidden));

@@ -155,4 +155,6 @@ pub struct LimitOverrides {
     pub children: Option<usize>,
     /// Delegated runs below one root that are at work at the same time.
     pub descendants: Option<usize>,
+    /// Tokens of conversation above which a context is started anew, for definitions that do not say.
+    pub emergency_context: Option<u64>,
 }

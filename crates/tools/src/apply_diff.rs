@@ -5,7 +5,7 @@ use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    PlannedFileChange, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
     blocking,
     edit::{
@@ -62,6 +62,10 @@ impl Tool for ApplyDiffTool {
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         file_change::preview(plan(input, context))
+    }
+
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        file_change::planned(plan(input, context))
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -8,7 +8,7 @@ use rooftree_protocol::{
 use serde_json::Value;
 
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    PlannedFileChange, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
     tool_info::{FileUse, ToolInfo},
@@ -22,18 +22,13 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::changes_files("Delete")
 };
 
-const DESCRIPTION: &str =
-    "Delete a file or an empty directory. Of a link only the link is removed.";
+const DESCRIPTION: &str = "Delete a file, a link (not its target) or an empty directory.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["path", "filePath"]),
-    ToolArgument::new(
-        "recursive",
-        ArgumentKind::Flag,
-        "Also a directory with all that is in it",
-    ),
+    ToolArgument::new("recursive", ArgumentKind::Flag, "With all that is in it"),
 ];
 
 /// The Delete tool.
@@ -56,6 +51,19 @@ impl Tool for DeleteTool {
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(INFO.name, &ARGUMENTS, input).map(Value::Object)
+    }
+
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        let Ok(target) = context.target(text(input, "file_path")) else {
+            return Vec::new();
+        };
+        let files = target.prior_tree().into_iter();
+        let deleted = files.map(|(path, before)| PlannedFileChange {
+            path,
+            before,
+            after: None,
+        });
+        deleted.collect()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -7,7 +7,7 @@ use rooftree_protocol::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    PlannedFileChange, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
     file_change::{self, FileChange},
@@ -71,6 +71,10 @@ impl Tool for EditTool {
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         file_change::preview(plan(input, context))
+    }
+
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        file_change::planned(plan(input, context))
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

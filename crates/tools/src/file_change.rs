@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use similar::{ChangeTag, TextDiff};
 
-use crate::{ToolContext, ToolOutput, reach::FileTarget, text_file};
+use crate::{PlannedFileChange, ToolContext, ToolOutput, reach::FileTarget, text_file};
 
 /// Timeout of the diff algorithm; after that, a coarser diff is used.
 const DIFF_TIME: Duration = Duration::from_millis(500);
@@ -100,6 +100,16 @@ pub(crate) fn plan_and_make(
     let _alone = context.views.changing();
     let made = plan().and_then(|(change, done)| change.make(&done, context));
     made.unwrap_or_else(|words| ToolOutput::failed(ErrorCode::ToolFailed, words))
+}
+
+/// A planned change with what is replaced; none if it cannot be made.
+pub(crate) fn planned(plan: Result<(FileChange, String), String>) -> Vec<PlannedFileChange> {
+    let planned = plan.ok().map(|(change, _)| PlannedFileChange {
+        path: change.target.path.clone(),
+        before: change.target.prior(),
+        after: Some(text_file::hash(&change.bytes)),
+    });
+    planned.into_iter().collect()
 }
 
 /// Preview of a change for the user: its diff, or why it cannot be made.

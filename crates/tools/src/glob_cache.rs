@@ -43,6 +43,8 @@ pub(crate) fn compiled_glob(glob: &str, star: WildcardMeaning) -> CompiledGlob {
         }
         let built = GlobBuilder::new(glob)
             .literal_separator(star == WildcardMeaning::WithinPart)
+            // `{,/**}`: a directory itself, and all that is below it.
+            .empty_alternates(true)
             .build();
         let compiled = built.ok().map(|glob| Arc::new(glob.compile_matcher()));
         if known.len() >= KEPT {

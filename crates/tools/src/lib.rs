@@ -69,12 +69,13 @@ pub use file_scope::{FileAccess, FileScope, LazyPrivatePlaces};
 pub use policy::{
     Derivation, PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
 };
-pub use reach::{CallReach, DeniedPaths};
+pub use reach::{CallReach, DeniedPaths, FileBefore, restore as file_restore};
 pub use rooftree_search::Embedder;
 pub use sandbox_config::{SandboxConfig, SandboxScanCache, SessionSandbox};
 pub use semantic_search::SemanticSearchTool;
 pub use task_stop::INFO as TASK_STOP;
-pub use tool::{Tool, ToolContext, ToolOutput, returns_outside_text};
+pub use text_file::hash as content_hash;
+pub use tool::{PlannedFileChange, Tool, ToolContext, ToolOutput, returns_outside_text};
 pub use tool_info::ToolInfo;
 pub use toolset::Toolset;
 pub use web::WebConfig;

@@ -8,7 +8,9 @@
 mod denied;
 mod directory;
 mod nofollow_open;
+mod prior;
 mod remove;
+pub mod restore;
 mod save;
 mod target;
 
@@ -31,6 +33,7 @@ pub use denied::DeniedPaths;
 pub(crate) use denied::is_plain;
 pub(crate) use directory::{DirectoryStatCache, OpenDirectory, is_directory};
 pub(crate) use nofollow_open::{read, read_within};
+pub use prior::FileBefore;
 pub(crate) use target::FileTarget;
 
 /// The files that one call may access. The default is none. Cheap to clone.

@@ -101,7 +101,7 @@ pub(crate) fn known_bytes(context: &ToolContext, target: &FileTarget) -> Result<
 }
 
 /// The name of a content.
-pub(crate) fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes)
         .iter()
         .map(|byte| format!("{byte:02x}"))

@@ -22,7 +22,7 @@ use crate::{
     CallReach, SandboxConfig,
     call_socket_env::CallSocketEnv,
     notice::Notice,
-    reach::FileTarget,
+    reach::{FileBefore, FileTarget},
     resolved_path::normalize_lexically,
     tool_info::{CallConcurrency, ToolInfo},
     walk,
@@ -141,6 +141,13 @@ pub trait Tool: Send + Sync {
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         let _ = (input, context);
         String::new()
+    }
+
+    /// The files this call is about to change, as they are now; they are stored before it runs, so that its changes
+    /// can be undone. May read files.
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        let _ = (input, context);
+        Vec::new()
     }
 
     /// Does it. `input` is what `normalise` returned.
@@ -316,6 +323,17 @@ pub struct ToolOutput {
     pub media: Vec<ToolMedia>,
     /// Notices for the user, not only for the model.
     pub notices: Vec<Notice>,
+}
+
+/// A file that a call is about to change.
+#[derive(Clone, Debug)]
+pub struct PlannedFileChange {
+    /// Links followed.
+    pub path: PathBuf,
+    /// What is there before.
+    pub before: FileBefore,
+    /// Hash of what is there afterwards; none if it is deleted.
+    pub after: Option<String>,
 }
 
 /// A change of the permission mode of a session.

@@ -7,7 +7,7 @@ use rooftree_protocol::ToolSpec;
 use serde_json::Value;
 
 use crate::{
-    Tool, ToolContext, ToolOutput,
+    PlannedFileChange, Tool, ToolContext, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
     blocking,
     file_change::{self, FileChange},
@@ -22,8 +22,8 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::changes_files("Write")
 };
 
-const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
-    read first, unless overwrite is true. Prefer Edit for changes.";
+const DESCRIPTION: &str = "Write a whole file and the directories above it. An existing file must have been read, \
+    unless overwrite is true. Prefer Edit for changes.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
@@ -32,11 +32,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("content", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["contents", "text", "file_text"]),
-    ToolArgument::new(
-        "overwrite",
-        ArgumentKind::Flag,
-        "Replace a file that was not read",
-    ),
+    ToolArgument::new("overwrite", ArgumentKind::Flag, ""),
     ToolArgument::new("append", ArgumentKind::Flag, "Add to the end instead"),
 ];
 
@@ -68,6 +64,10 @@ impl Tool for WriteTool {
 
     fn preview(&self, input: &Value, context: &ToolContext) -> String {
         file_change::preview(plan(input, context))
+    }
+
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        file_change::planned(plan(input, context))
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

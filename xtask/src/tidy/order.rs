@@ -30,6 +30,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "post_turn",
             "mcp_scope",
             "delegation_registry",
+            "resting_sessions",
         ],
         &[
             "definitions",
@@ -43,7 +44,14 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "saved_rules",
         ],
         &["exposure", "hooks"],
-        &["checks", "clock", "error", "message_mark", "surroundings"],
+        &[
+            "checks",
+            "clock",
+            "error",
+            "hand_back",
+            "message_mark",
+            "surroundings",
+        ],
     ],
 )];
 

@@ -21,8 +21,8 @@ mod user_input;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
-use rooftree_protocol::{ErrorCode, PermissionMode, Problem};
+use clap::{Args, FromArgMatches, ValueEnum};
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem, SessionId};
 use rooftree_runtime::{ApprovalSource, Definitions};
 use rooftree_tools::PermissionRule;
 
@@ -144,6 +144,29 @@ pub enum InputFormat {
     StreamJson,
 }
 
+/// Goes on with a session for another command, as `rooftree run -s ID WORDS` does.
+pub async fn go_on(
+    session: &SessionId,
+    words: &[OsString],
+    model: Option<&str>,
+    environment: &Environment,
+) -> Result<Exit, Problem> {
+    let mut line: Vec<OsString> = vec!["run".into(), "-s".into(), session.as_str().into()];
+    if let Some(model) = model {
+        line.extend(["-m".into(), model.into()]);
+    }
+    line.push("--".into());
+    line.extend(words.iter().cloned());
+    let command = Arguments::augment_args(clap::Command::new("run"));
+    let parsed = command.try_get_matches_from(line);
+    let arguments = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    execute(
+        arguments.map_err(|error| usage(error.to_string()))?,
+        environment,
+    )
+    .await
+}
+
 /// Does it.
 pub async fn execute(mut arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
@@ -171,7 +194,9 @@ async fn attempt(
     let said = slash_prompt::expand_typed(said, arguments, &prepared, environment)?;
     let handle = prepared.control();
     let queries = handle.queries(&owner());
-    let target = session_target::find(arguments, environment, &definitions, &queries).await?;
+    let target = session_target::find(arguments, environment, &definitions, &queries)
+        .await
+        .map_err(|problem| prepared.project.explain_unknown(problem))?;
     let chosen = prepared.choose(arguments)?;
     let (target, model) = prepared.with_model(target, &chosen, &handle).await?;
     let request = match said {

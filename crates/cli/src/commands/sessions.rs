@@ -1,17 +1,18 @@
 //! Lists, reads, branches, moves and deletes sessions. One action, one file.
 
 mod archive;
+mod attributes;
 mod back;
 mod clear;
 mod events;
 mod export;
 mod export_file;
-pub mod find;
 mod fork;
 mod import;
 pub mod journal;
 mod list;
 pub mod name;
+mod pin;
 mod remove;
 mod rename;
 mod restore;
@@ -19,11 +20,15 @@ mod search;
 mod show;
 mod switch;
 mod transcript;
+mod undo;
+
+use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{ErrorCode, Problem, SessionId};
 use rooftree_runtime::{Handle, Queries};
 
+pub(crate) use crate::session_lookup as find;
 use crate::{environment::Environment, exit::Exit};
 
 /// Options of `sessions`.
@@ -57,8 +62,16 @@ enum Action {
     Import(import::Arguments),
     /// Give a session a name
     Rename(rename::Arguments),
+    /// Pin a session
+    Pin(pin::Arguments),
+    /// Take the pin of a session away
+    Unpin(pin::Arguments),
+    /// Keep attributes about a session
+    Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
+    /// Take back the file changes of the last run
+    Undo(undo::Arguments),
     /// Delete sessions; they can be restored
     #[command(visible_alias = "delete")]
     Rm(remove::Arguments),
@@ -66,23 +79,48 @@ enum Action {
     Restore(restore::Arguments),
 }
 
+/// What is left to do when a command about sessions is done.
+pub enum SessionsOutcome {
+    Done(Exit),
+    /// Go on with a session, as `rooftree run -s` does.
+    GoOn(ContinuedSession),
+}
+
+/// A session to go on with.
+pub struct ContinuedSession {
+    pub session: SessionId,
+    /// What to say; nothing lets it work on what waits.
+    pub words: Vec<OsString>,
+    pub model: Option<String>,
+}
+
 /// Does it.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    match arguments.action {
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
+    let exit = match arguments.action {
+        Action::Switch(arguments) => return switch::execute(arguments, environment).await,
+        Action::Back(arguments) => return back::execute(arguments, environment).await,
         Action::List(arguments) => list::execute(arguments, environment).await,
         Action::Show(arguments) => show::execute(arguments, environment).await,
         Action::Events(arguments) => events::execute(arguments, environment).await,
         Action::Search(arguments) => search::execute(arguments, environment).await,
         Action::Fork(arguments) => fork::execute(arguments, environment).await,
-        Action::Switch(arguments) => switch::execute(arguments, environment).await,
-        Action::Back(arguments) => back::execute(arguments, environment).await,
         Action::Export(arguments) => export::execute(arguments, environment).await,
         Action::Import(arguments) => import::execute(arguments, environment).await,
         Action::Rename(arguments) => rename::execute(arguments, environment).await,
+        Action::Pin(arguments) => pin::execute(arguments, pin::PinState::Pinned, environment).await,
+        Action::Unpin(arguments) => {
+            pin::execute(arguments, pin::PinState::Unpinned, environment).await
+        }
+        Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
-    }
+    };
+    exit.map(SessionsOutcome::Done)
 }
 
 /// The sessions to look at one of.

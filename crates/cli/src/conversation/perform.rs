@@ -3,7 +3,7 @@
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, PermissionMode, Problem, Session, SessionId, Usage,
     actions::{ActionInfo, ActionTarget, UserAction},
-    command::CommandReply,
+    command::{CommandReply, HandBackSummary},
 };
 use rooftree_store::SessionFilter;
 
@@ -15,13 +15,11 @@ use super::{
 use crate::{
     commands::{
         run::{permission_mode, slash_prompt},
-        sessions::{
-            find::{self, LookupScope},
-            name,
-        },
+        sessions::name,
     },
     control::{owner, send_for_session},
     human_format::place,
+    session_lookup::{self, LookupScope},
     terminal::{
         self,
         line::{StyledLine, TextStyle},
@@ -71,6 +69,7 @@ impl LineMode<'_> {
                 self.command(&["permissions", "list"]).await?;
                 return self.command(&["permissions", "rules", "list"]).await;
             }
+            UserAction::Undo => return self.undo().await,
             UserAction::Cost => return self.cost().await,
             UserAction::Status => self.status(),
             UserAction::Quit => return Ok(self.quit().await),
@@ -196,7 +195,7 @@ impl LineMode<'_> {
             );
         }
         let queries = self.handle.queries(&owner());
-        let session = find::session(&queries, words, LookupScope::Live).await?;
+        let session = session_lookup::session(&queries, words, LookupScope::Live).await?;
         let (id, agent) = (
             run_text::short(&session.id).to_owned(),
             session.agent.clone(),
@@ -258,6 +257,7 @@ impl LineMode<'_> {
         };
         let command = Command::HandBack {
             session: session.id.clone(),
+            summary: HandBackSummary::Extract,
         };
         let reply = self.send(command).await?;
         let queries = self.handle.queries(&owner());
@@ -278,6 +278,15 @@ impl LineMode<'_> {
         self.state.enter(before);
         self.note(&told);
         Ok(said(words))
+    }
+
+    /// Takes back the file changes of the last turn, after a preview.
+    async fn undo(&self) -> Result<ConversationStep, Problem> {
+        let Some(session) = &self.state.session else {
+            return Ok(ConversationStep::Ask);
+        };
+        self.command(&["sessions", "undo", session.id.as_str()])
+            .await
     }
 
     async fn cost(&self) -> Result<ConversationStep, Problem> {

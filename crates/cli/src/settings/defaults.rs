@@ -16,6 +16,7 @@ pub fn default_value(key: &str) -> Option<Value> {
             0 => Value::Null,
             seconds => json!(format!("{seconds}s")),
         },
+        "limits.emergency_context" => json!(limits.emergency_context),
         "limits.max_cost" => json!(limits.max_cost_usd),
         "limits.depth" => json!(limits.depth),
         "limits.children" => json!(limits.children),

@@ -63,4 +63,6 @@ pub struct LimitSettings {
     pub children: Option<usize>,
     /// Delegated runs below one root at the same time.
     pub descendants: Option<usize>,
+    /// Tokens of conversation above which a context is started anew.
+    pub emergency_context: Option<u64>,
 }

@@ -109,6 +109,7 @@ impl LimitSettings {
             depth: self.depth.or(weaker.depth),
             children: self.children.or(weaker.children),
             descendants: self.descendants.or(weaker.descendants),
+            emergency_context: self.emergency_context.or(weaker.emergency_context),
         }
     }
 }

@@ -42,7 +42,10 @@ const LIMITS: &[&str] = &[
     "depth",
     "children",
     "descendants",
+    "emergency_context",
 ];
+/// Names of `limits.emergency_context` below `agents`, where daycare has it.
+const EMERGENCY_OF_AGENTS: [&str; 2] = ["emergency_context_limit", "emergencyContextLimit"];
 const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
 const ENVIRONMENT: &[&str] = &["keep", "inherit"];
@@ -104,6 +107,7 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
             depth: reader.value(&limits, "depth")?,
             children: reader.value(&limits, "children")?,
             descendants: reader.value(&limits, "descendants")?,
+            emergency_context: emergency_context(&reader, table, &limits)?,
         },
         sandbox: SandboxSettings {
             mode: reader.value::<SandboxMode>(&sandbox, "mode")?,
@@ -144,6 +148,23 @@ fn refuse_misplaced(table: &Table, path: &Path) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// The emergency limit: in its place, or below `agents`.
+fn emergency_context(
+    reader: &SettingsReader<'_>,
+    table: &Table,
+    limits: &Table,
+) -> Result<Option<u64>, Problem> {
+    let own = reader.value::<u64>(limits, "emergency_context")?;
+    let agents = table.get("agents").and_then(toml::Value::as_table);
+    let found = agents.into_iter().flat_map(|agents| {
+        let is_value = |name: &&str| agents.get(*name).is_some_and(|value| !value.is_table());
+        let names = EMERGENCY_OF_AGENTS.into_iter().filter(is_value);
+        names.map(|name| reader.value::<u64>(agents, name))
+    });
+    let found = found.collect::<Result<Vec<_>, _>>()?;
+    Ok(own.or_else(|| found.into_iter().flatten().next()))
 }
 
 /// Servers are read where all of them are, with their variables replaced.

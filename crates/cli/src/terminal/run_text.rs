@@ -3,6 +3,7 @@
 use rooftree_protocol::{
     Event, EventBody, RunId, RunStatus, SessionId, Usage,
     event::{Denial, NoticeLevel, Report, RunEnd, Verdict, WaitReason},
+    file_undo::{UndoStep, UndoneFile},
 };
 
 use super::{
@@ -229,6 +230,13 @@ fn remark(body: &EventBody) -> Option<StyledLine> {
             TextStyle::Dim,
             "— the context starts anew —",
         )),
+        EventBody::FilesUndone(undo) => {
+            let is_back =
+                |file: &&UndoneFile| matches!(file.step, UndoStep::Restore | UndoStep::Delete);
+            let back = undo.files.iter().filter(is_back).count() as u64;
+            let words = format!("— file changes taken back: {} —", counted(back, "file"));
+            Some(StyledLine::of(TextStyle::Dim, words))
+        }
         EventBody::Notice {
             level,
             message,

@@ -22,6 +22,7 @@ mod poster;
 mod secrets;
 mod tally;
 mod twenty_processes;
+mod undo;
 mod verifying;
 mod window;
 mod worker;

@@ -150,3 +150,31 @@ fn one_value_is_set_and_nothing_else_that_is_written_changes() {
     let project = fs::read_to_string(desk.path().join(".rooftree/config.toml")).unwrap();
     assert_eq!(project, "[permission]\nallow = [\"Bash\"]\n");
 }
+
+#[test]
+fn r2_d9_the_emergency_limit_is_a_setting_under_the_name_of_the_seed_too() {
+    let desk = Desk::with_echo();
+    let value = |arguments: &[&str]| {
+        let shown = config(&desk, &[&["show", "-o", "json"], arguments].concat());
+        shown.well()
+    };
+    assert!(value(&["-c", "limits.emergency_context=3000"]).contains("3000"));
+    for key in [
+        "agents.emergency_context_limit=3000",
+        "agents.emergencyContextLimit=3000",
+    ] {
+        let done = desk.run(&["-c", key, "hello"]);
+        assert!(!done.err.contains("agent file"), "{done:?}");
+        done.well();
+    }
+    let done = desk.run(&["-c", "agents.emergency_context_limit=many", "hello"]);
+    assert!(
+        done.code != 0 && done.err.contains("emergency_context_limit"),
+        "{done:?}"
+    );
+    let done = desk.run(&["-c", "limits.emergency_context=-1", "hello"]);
+    assert!(
+        done.code != 0 && done.err.contains("emergency_context"),
+        "{done:?}"
+    );
+}

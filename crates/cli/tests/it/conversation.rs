@@ -367,3 +367,21 @@ fn leaving_with_an_agent_at_work_asks_what_becomes_of_it() {
         .well();
     assert_eq!(left, "");
 }
+
+#[test]
+fn undo_shows_the_files_asks_and_takes_the_changes_back() {
+    let desk = Desk::new(WRITES);
+    let mut seat = opened(&desk, "");
+    sends(&mut seat, "Write it");
+    seat.presses_until("y", "✓ yes, once");
+    seat.sees("written");
+    seat.sees("lead ›");
+    sends(&mut seat, "/undo");
+    seat.sees("new.txt");
+    seat.sees("y/N");
+    seat.types("y\n");
+    seat.sees("lead ›");
+    assert!(!desk.path().join("new.txt").exists());
+    sends(&mut seat, "/quit");
+    assert_eq!(seat.ends(), 0);
+}

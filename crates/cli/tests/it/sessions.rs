@@ -8,3 +8,4 @@ mod importing;
 mod listing;
 mod living;
 mod reading;
+mod undoing;

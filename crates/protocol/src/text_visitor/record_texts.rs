@@ -7,6 +7,7 @@ use crate::{
         Compaction, CompactionKind, Denial, PolicyNote, ReplyPart, ReplyRecord, Report, RunEnd,
         SkillNote, ToolRecord, Verdict,
     },
+    file_undo::{FilePreimage, FileUndo, PriorContent, UndoStep, UndoneFile},
     tool_call::FileNote,
 };
 
@@ -101,6 +102,41 @@ pub(super) fn policy(note: &mut PolicyNote, edit: TextEdit<'_>) {
         .into_iter()
         .for_each(|rules| list(rules, edit));
     optional(wary, edit);
+}
+
+pub(super) fn preimage(file: &mut FilePreimage, edit: TextEdit<'_>) {
+    let FilePreimage {
+        path: place,
+        was,
+        becomes: _,
+    } = file;
+    path(place, edit);
+    match was {
+        PriorContent::NotStored { because } => text(because, edit),
+        PriorContent::Stored {
+            blob: _,
+            hash: _,
+            mode: _,
+        }
+        | PriorContent::Absent => {}
+    }
+}
+
+pub(super) fn undo(undo: &mut FileUndo, edit: TextEdit<'_>) {
+    let FileUndo {
+        run: _,
+        title,
+        files,
+        remarks,
+    } = undo;
+    text(title, edit);
+    list(remarks, edit);
+    for UndoneFile { path: place, step } in files {
+        path(place, edit);
+        if let UndoStep::Skip { because } = step {
+            text(because, edit);
+        }
+    }
 }
 
 fn file(note: &mut FileNote, edit: TextEdit<'_>) {

@@ -41,6 +41,9 @@ pub(super) struct RecordedModel {
     pub(super) output: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) price: Option<ModelPrice>,
+    /// Whether it acts with tools of its own: its system prompt is another one then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) own_tools: bool,
 }
 
 /// The difference of a request to the one it builds on: how many messages it shares, and what is new.

@@ -107,6 +107,7 @@ impl CassetteRecorder {
         let name = name.as_str().unwrap_or_default().to_owned();
         let mut state = self.tape.lock();
         if state.opened.insert(name.clone()) {
+            let own_tools = model.provider.has_own_tools();
             let Model {
                 window,
                 output,
@@ -118,6 +119,7 @@ impl CassetteRecorder {
                 window,
                 output,
                 price,
+                own_tools,
             }));
         }
     }
@@ -224,6 +226,10 @@ impl Provider for RecordingProvider {
 
     fn unenforced(&self, tools: &[&str], workplace: &Workplace) -> Vec<String> {
         self.inner.unenforced(tools, workplace)
+    }
+
+    fn has_own_tools(&self) -> bool {
+        self.inner.has_own_tools()
     }
 }
 

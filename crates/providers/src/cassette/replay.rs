@@ -134,6 +134,7 @@ impl CassettePlayer {
             let provider = ReplayProvider {
                 choice: choice.clone(),
                 player: player.clone(),
+                own_tools: opened.is_some_and(|opened| opened.own_tools),
             };
             let model = Model::new(choice, Arc::new(provider));
             Ok(match opened.cloned() {
@@ -220,6 +221,7 @@ fn differs(exchanges: &[RecordedExchange], question: &Value) -> String {
 pub struct ReplayProvider {
     choice: ModelChoice,
     player: CassettePlayer,
+    own_tools: bool,
 }
 
 impl Provider for ReplayProvider {
@@ -239,6 +241,10 @@ impl Provider for ReplayProvider {
             Err(error) => vec![Err(error)],
         })
         .boxed()
+    }
+
+    fn has_own_tools(&self) -> bool {
+        self.own_tools
     }
 }
 

@@ -8,6 +8,7 @@ use std::{collections::VecDeque, future::pending, time::Duration};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
     ErrorCode, EventBody, Outcome, Repeat, Timestamp, ToolCall, ToolKind, event::NoticeLevel,
+    file_undo::FilePreimage,
 };
 use rooftree_tools::ToolOutput;
 use tokio_util::sync::CancellationToken;
@@ -15,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     AgentActor,
     call::{PreparedCall, context, record_cancelled},
+    call_progress::CallProgress,
     hook_points::{self, CompletedToolUse},
     inquire,
     journal::JournalCommit,
     limits::RunEndReason,
-    nested_calls, result, tool_questions,
+    nested_calls, preimages, result, tool_questions,
 };
 use crate::{
     Error,
@@ -37,6 +39,7 @@ struct CallBatch {
     running: FuturesUnordered<RunningCall>,
     asked: Vec<tool_questions::OpenQuestion>,
     inner: nested_calls::NestedPermissions,
+    progress: CallProgress,
 }
 
 enum BatchStep {
@@ -55,7 +58,9 @@ pub(super) async fn run(
     intend(agent, &calls).await?;
     let stop = CancellationToken::new();
     let mut turns = PostTurns::default();
+    let mut progress = CallProgress::new(agent.context.now());
     let started = calls.into_iter().map(|one| {
+        progress.begin(&one.call.id, agent.context.now());
         let turn = turns.of(one.tool.as_ref(), &one.input);
         start(agent, one, stop.child_token(), turn)
     });
@@ -64,6 +69,7 @@ pub(super) async fn run(
         running,
         asked: Vec::new(),
         inner: nested_calls::NestedPermissions::default(),
+        progress,
     };
     let end = loop {
         match batch.step(agent, used).await? {
@@ -92,10 +98,11 @@ impl CallBatch {
         used: &mut Vec<CompletedToolUse>,
     ) -> Result<BatchStep, Error> {
         let at_once = agent.resolved.limits.concurrent_calls;
-        let (interruption, too_late, left) = (
+        let (interruption, too_late, left, progress) = (
             agent.interruption(),
             self.too_late(agent),
             self.inner.left(),
+            self.progress.due(agent),
         );
         tokio::select! {
             biased;
@@ -111,8 +118,10 @@ impl CallBatch {
             }
             () = too_late => self.look(agent).await?,
             () = left => self.look(agent).await?,
+            () = progress => self.progress.tell(agent),
             done = self.running.next() => {
                 let Some((call, output, since)) = done else { return Ok(BatchStep::Done) };
+                self.progress.end(&call.call.id);
                 used.extend(hook_points::used(agent, &call, &output));
                 result::record_result(agent, &call, output, since, None);
             }
@@ -153,6 +162,7 @@ impl CallBatch {
     ) -> Result<(), Error> {
         for nested_calls::ReadyNestedCall { one, gone } in ready {
             intend(agent, std::slice::from_ref(&one)).await?;
+            self.progress.begin(&one.call.id, agent.context.now());
             self.running
                 .push(start(agent, one, gone, PostTurn::default()));
         }
@@ -191,9 +201,11 @@ impl CallBatch {
 
 /// Keeps what is about to happen. It must be on disk before anything happens that cannot be repeated.
 async fn intend(agent: &mut AgentActor, calls: &[PreparedCall]) -> Result<(), Error> {
-    let bodies = calls.iter().map(intent).collect();
+    let before = preimages::read(agent, calls).await;
+    let started = calls.iter().zip(before.of_calls);
     agent.append(JournalCommit {
-        bodies,
+        bodies: started.map(|(one, files)| intent(one, files)).collect(),
+        blobs: before.blobs,
         run: agent.run_id(),
         ..JournalCommit::default()
     });
@@ -204,7 +216,7 @@ async fn intend(agent: &mut AgentActor, calls: &[PreparedCall]) -> Result<(), Er
     Ok(())
 }
 
-fn intent(one: &PreparedCall) -> EventBody {
+fn intent(one: &PreparedCall, before: Vec<FilePreimage>) -> EventBody {
     EventBody::ToolStarted {
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
@@ -215,6 +227,7 @@ fn intent(one: &PreparedCall) -> EventBody {
         repeat: one.repeat,
         permitted: one.permitted.clone(),
         inside: one.inside.clone(),
+        before,
     }
 }
 

@@ -76,7 +76,11 @@ pub(super) async fn compact(
 
 async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
     let messages = agent.history.messages();
-    let cut = cut_at(&messages, agent.model.window.limit / 4);
+    let limit = agent.model.window.limit;
+    let limit = agent
+        .emergency_context()
+        .map_or(limit, |most| most.min(limit));
+    let cut = cut_at(&messages, limit / 4);
     let (older, kept) = (
         messages.get(..cut).unwrap_or_default(),
         messages.len() - cut,

@@ -213,6 +213,7 @@ impl History {
                 self.reply_at = event.id.unwrap_or(self.reply_at);
                 self.take_reply(reply);
             }
+            EventBody::FilesUndone(undo) => self.take_undo(undo),
             EventBody::ToolStarted { .. } => self.take_intent(&event.body),
             EventBody::ToolCompleted(record) => self.take_result(record),
             EventBody::RunWaiting {

@@ -6,6 +6,7 @@
 use rooftree_protocol::{
     CallId, Message, Origin, Part, ReservedTag, ToolKind,
     event::{HookNote, ToolRecord, Verdict},
+    file_undo::{FileUndo, UndoStep},
     reserved_tags::escape_tags,
 };
 use rooftree_stdx::xml::escape_attribute;
@@ -97,6 +98,26 @@ pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
     tagged(("rooftree", "hook"), &about, &note.text, mark)
 }
 
+/// Formats an undo of file changes for the model.
+pub(crate) fn files_undone(undo: &FileUndo, mark: &MessageMark) -> String {
+    let mut text = format!(
+        "The user has taken back file changes that were made for an earlier request ({}). Read these files again \
+         before you change them.",
+        undo.title
+    );
+    for file in &undo.files {
+        let path = file.path.display();
+        let words = match &file.step {
+            UndoStep::Restore => "has its earlier content again".to_owned(),
+            UndoStep::Delete => "did not exist before and is deleted again".to_owned(),
+            UndoStep::Unchanged => "is as it was before".to_owned(),
+            UndoStep::Skip { because } => format!("was left as it is: {because}"),
+        };
+        text.push_str(&format!("\n- {path} {words}"));
+    }
+    wrapped("rooftree", "undo", &text, mark)
+}
+
 /// A file is named in words, and kept for models that can see it.
 fn worded(part: &Part, message: &Message, mark: &MessageMark) -> Vec<Part> {
     match part {
@@ -186,6 +207,13 @@ fn inert(text: &str) -> String {
 mod tests {
     use super::*;
     use rooftree_protocol::{MessageId, SessionId, Timestamp};
+
+    #[test]
+    fn what_is_told_about_the_day_begins_as_providers_know_it() {
+        let told = surroundings("Today", &MessageMark::derived(b"x"));
+        let known = rooftree_protocol::reserved_tags::SURROUNDINGS;
+        assert!(told.starts_with(known), "{told}");
+    }
 
     fn message(origin: Origin, part: Part) -> Message {
         Message {

@@ -9,7 +9,7 @@ mod sections;
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::Part;
-use rooftree_providers::{CallRules, ModelMessage, ModelRequest, ToolChoice, Workplace};
+use rooftree_providers::{CallRules, Model, ModelMessage, ModelRequest, ToolChoice, Workplace};
 
 pub use self::sections::{PromptSections, peers};
 use super::{AgentActor, window};
@@ -22,12 +22,13 @@ use crate::{
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
 
-/// The system prompt for a definition at work in a directory.
+/// The system prompt for a definition at work in a directory. A model with tools of its own reads nothing about ours,
+/// which it cannot call.
 pub(crate) fn system(
     context: &RuntimeContext,
     resolved: &ResolvedAgent,
     project_context: &Arc<ProjectContext>,
-    cwd: &Path,
+    (cwd, model): (&Path, Option<&Model>),
 ) -> Arc<resolved_agent::SystemPrompt> {
     let options = &context.options;
     let from = PromptInputs {
@@ -40,12 +41,13 @@ pub(crate) fn system(
             resolved.limits.memory_bytes,
         ),
         cwd: cwd.to_owned(),
+        own_tools: model.is_some_and(|model| model.provider.has_own_tools()),
     };
     resolved.prompt(from, |from| {
         let sections = PromptSections {
             definition: &resolved.definition,
-            tools: &resolved.specs,
-            exposed: resolved.exposed.as_ref(),
+            tools: if from.own_tools { &[] } else { &resolved.specs },
+            exposed: resolved.exposed.as_ref().filter(|_| !from.own_tools),
             definitions: &options.agents.definitions,
             project_context: &from.project_context,
             memory: from.memory.clone(),

@@ -11,6 +11,8 @@ use rooftree_protocol::{
     },
 };
 
+use rooftree_providers::agent_program;
+
 pub use self::work_report::WorkReport;
 
 /// Something people were asked.
@@ -51,6 +53,8 @@ pub struct RunView {
     pub mandate: Option<Box<Mandate>>,
     /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
+    /// Whether it writes what the session that this conversation came from is told.
+    pub hands_back: bool,
     /// The policy and bounds it works under.
     pub rights: RunRights,
     /// Turns, calls and cost so far.
@@ -171,6 +175,7 @@ impl RunView {
             title: String::new(),
             mandate: None,
             is_directed: false,
+            hands_back: false,
             rights: RunRights::default(),
             progress: RunProgress::default(),
             work: WorkReport::default(),
@@ -235,6 +240,10 @@ impl RunView {
 
     pub(super) fn note_reply(&mut self, reply: &ReplyRecord, calls: &[ToolCall]) {
         self.progress.turns += 1;
+        for activity in agent_program::activities(&reply.parts) {
+            self.progress.calls += 1;
+            self.work.note_activity(activity);
+        }
         self.hooks.is_end_told = false;
         self.reply.cut_off = if reply.stop == StopReason::MaxOutput {
             self.reply.cut_off + 1

@@ -14,7 +14,7 @@ use super::{
     AgentActor, call::record_cancelled, hook_points, journal::JournalCommit, limits,
     limits::RunEndReason, nested_calls, task,
 };
-use crate::{Error, runtime_context::SessionAction};
+use crate::{Error, hand_back::HandedOver, runtime_context::SessionAction};
 
 /// Settles the open run. Returns once that is on disk: only then does the answer leave.
 pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<(), Error> {
@@ -35,6 +35,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     );
     nested_calls::record_unfinished(agent, Outcome::Cancelled, "[cancelled] the run ended");
     let copy = task::changes(agent.mandate.as_deref()).await;
+    let over = handed_over(agent).await?;
     let Some(run) = agent.history.run() else {
         return Ok(());
     };
@@ -57,6 +58,10 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         .filter(|mandate| mandate.expects_answer());
     let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
+    let back = over.and_then(|over| {
+        let message = MessageId::from_entropy(agent.context.entropy());
+        over.told(&cleaned(agent, &summary), message, agent.context.now())
+    });
     let snippet = (!summary.text.is_empty()).then(|| shorten_first_line(&summary.text, 120));
     bodies.push(EventBody::RunCompleted(summary));
     let who = agent.inbox.cancelled_by.take();
@@ -78,6 +83,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         posts: told
             .iter()
             .map(|(mandate, end)| reply(agent, &id, mandate, end))
+            .chain(back)
             .collect(),
         tasks: told
             .iter()
@@ -112,6 +118,16 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
             .send(SessionAction::Cancel(task.session, task.task));
     }
     Ok(())
+}
+
+/// The conversation that the open run sums up for the session it came from, if it does.
+async fn handed_over(agent: &mut AgentActor) -> Result<Option<HandedOver>, Error> {
+    if !agent.history.run().is_some_and(|run| run.hands_back) {
+        return Ok(None);
+    }
+    agent.journal.barrier().await?;
+    let store = agent.context.store();
+    Ok(HandedOver::read(&**store, &agent.session).await?)
 }
 
 /// The end as it is told to another session. A blob is named by what is in it, so secrets go first.

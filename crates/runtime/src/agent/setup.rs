@@ -27,8 +27,9 @@ impl AgentActor {
         let session = claimed.session;
         let resolved = context.resolved(&session.agent, None)?;
         let project_context = context.options.agents.project_context.current();
-        let prompt = prompt::system(&context, &resolved, &project_context, &session.cwd);
         let model = context.model(&session, &resolved.definition, None);
+        let place = (session.cwd.as_path(), model.as_ref().ok());
+        let prompt = prompt::system(&context, &resolved, &project_context, place);
         let journal = Journal::open(
             context.clone(),
             session.clone(),
@@ -107,12 +108,13 @@ impl AgentActor {
             rights::first(&self.context, &self.rights.definitions, mandate.as_deref());
         // Whatever people have said is added before the first call.
         self.rights.basis = None;
-        self.model.change(
-            self.context
-                .model(&self.session, &resolved.definition, mandate.as_deref()),
-            prompt::system(&self.context, &resolved, &around, &directory),
-            resolved.limits.context_window,
-        );
+        let model = self
+            .context
+            .model(&self.session, &resolved.definition, mandate.as_deref());
+        let place = (directory.as_ref(), model.as_ref().ok());
+        let prompt = prompt::system(&self.context, &resolved, &around, place);
+        self.model
+            .change(model, prompt, resolved.limits.context_window);
         self.journal.works_for(delegating_run(mandate.as_deref()));
         (self.resolved, self.mandate, self.project_context) = (resolved, mandate, around);
         Ok(())

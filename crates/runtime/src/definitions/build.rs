@@ -1,5 +1,6 @@
 //! Builds and validates a definition from the fields of a file. Every field has an effect or gets a diagnostic.
 
+mod chat_config;
 mod model;
 mod permission;
 mod servers;
@@ -10,6 +11,7 @@ use rooftree_protocol::{AgentDefinition, AgentDialect, Effort, Scope, definition
 use rooftree_tools::toolset::is_named;
 use serde_json::Value as Json;
 
+pub use self::chat_config::compatible_provider;
 use super::{
     LoaderContext,
     describe::described,
@@ -51,6 +53,7 @@ pub(super) fn fill(
         complaints,
         loader_context,
         thinking: ModelFields::default(),
+        has_own_server: false,
         place: draft.place.clone(),
         dialect: None,
         has_tools: false,
@@ -76,6 +79,8 @@ struct DefinitionBuilder<'a> {
     complaints: FileDiagnostics<'a>,
     loader_context: &'a LoaderContext,
     thinking: ModelFields,
+    /// Whether `chat.config` names a server.
+    has_own_server: bool,
     /// What complaints begin with where a file holds many definitions.
     place: String,
     /// The dialect it says it has; else that of the place where it is written.

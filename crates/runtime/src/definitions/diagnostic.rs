@@ -41,6 +41,22 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
+impl Diagnostic {
+    /// The same in one line: place, what is wrong, what to do.
+    pub fn one_line(&self) -> String {
+        let line = self.at.map(|at| format!(":{}", at.line));
+        let help = self.help.as_ref().map(|help| format!("; {help}"));
+        format!(
+            "{}{}: {} ({}){}",
+            self.path.display(),
+            line.unwrap_or_default(),
+            self.message,
+            self.code,
+            help.unwrap_or_default()
+        )
+    }
+}
+
 /// Complaints about one file, as they are found.
 #[derive(Debug)]
 pub(super) struct FileDiagnostics<'a> {

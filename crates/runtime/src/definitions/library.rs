@@ -246,9 +246,20 @@ fn dialect_of(path: &Path) -> AgentDialect {
     match () {
         () if has(".emdash") => AgentDialect::Emdash,
         () if has(".claude") || has(".agents") => AgentDialect::Fourmis,
+        () if path.extension().is_some_and(|end| end == "json") && holds_many(path) => {
+            AgentDialect::Assistant
+        }
         () if path.extension().is_some_and(|end| end == "json") => AgentDialect::Koda,
         () => AgentDialect::Rooftree,
     }
+}
+
+/// Whether a JSON file is a document with many agents, as the assistant has it, and not one agent of koda.
+fn holds_many(path: &Path) -> bool {
+    let text = text_of(path).unwrap_or_default();
+    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let is_list = |value: &serde_json::Value| value.is_array() || value.is_object();
+    parsed.is_array() || parsed.get("agents").is_some_and(is_list)
 }
 
 fn is_definition(path: &Path) -> bool {

@@ -67,7 +67,7 @@ impl CacheableQuestion {
             &caller.context,
             &resolved,
             &project_context,
-            &caller.session.cwd,
+            (&caller.session.cwd, None),
         );
         let Mandate {
             model,

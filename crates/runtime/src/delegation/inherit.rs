@@ -6,7 +6,7 @@ use rooftree_protocol::{
     event::RunMode,
 };
 use rooftree_providers::catalog::ModelTier;
-use rooftree_tools::declared;
+use rooftree_tools::{declared, session_tools::REQUEST_PERMISSION};
 
 use super::{
     answer::DelegationError,
@@ -43,6 +43,14 @@ pub(super) fn mandate(
     let own_rights =
         request.surface == DelegationSurface::AgentsMessage && is_trusted_peer(caller, definition);
     let mut most = at_most(caller, definition, call, own_rights);
+    // A background agent of daycare asks people for what it lacks: asking for more is no more.
+    let asking = REQUEST_PERMISSION.name;
+    if request.surface == DelegationSurface::StartBackgroundAgent
+        && has_in_scope(caller, definition, asking)
+        && !most.tools.iter().any(|tool| tool == asking)
+    {
+        most.tools.push(asking.to_owned());
+    }
     // A verifier only reads, unless its definition names the tools it needs.
     if request.surface == DelegationSurface::Verifier && definition.tools.allow.is_none() {
         let brought = mcp_scope::brought(definition, &caller.resolved.definition);
@@ -60,6 +68,14 @@ pub(super) fn mandate(
         thoroughness: request.thoroughness,
         ..most
     })
+}
+
+/// Whether a tool is there and the lists of a definition let it through.
+fn has_in_scope(caller: &Caller, definition: &AgentDefinition, tool: &str) -> bool {
+    let all = caller.context.options.tools.all.scoped(&definition.tools);
+    all.capable(&definition.capabilities)
+        .names()
+        .contains(&tool)
 }
 
 /// Turns of a sub-agent whose call and definition say nothing, in the dialect of the caller.

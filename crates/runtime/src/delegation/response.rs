@@ -4,6 +4,7 @@ use rooftree_protocol::{
     EventBody, RunStatus,
     event::{ReplyPart, RunEnd, ToolRecord},
 };
+use rooftree_providers::agent_program;
 use rooftree_store::RunFilter;
 use rooftree_tools::truncate;
 use serde_json::{Map, Value, json};
@@ -68,6 +69,12 @@ async fn about(caller: &Caller, asked: &ActiveDelegation, end: &RunEnd) -> Map<S
     for body in events(caller, asked).await {
         match body {
             EventBody::MessageCompleted(reply) => {
+                let used = agent_program::activities(&reply.parts);
+                let room = LISTED.0.saturating_sub(calls.len());
+                // How long a program's own tools took is not known.
+                calls.extend(used.take(room).map(
+                    |used| json!({"name": used.tool, "title": used.title, "durationMs": null}),
+                ));
                 for part in reply.parts {
                     if let ReplyPart::Thinking { text, .. } = part {
                         thinking.push_str(&text);

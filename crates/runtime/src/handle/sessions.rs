@@ -1,25 +1,29 @@
-//! Commands that open, change, fork, hand back, delete and restore sessions.
+//! Commands that open, change, pin, fork, hand back, delete and restore sessions.
 
 use rooftree_protocol::{
-    Command, ErrorCode, Event, EventBody, ModelChoice, Origin, Part, PermissionMode, Principal,
-    Problem, Session, SessionId,
-    command::{Address, CommandReply, Delivery, NewSession},
+    Command, ErrorCode, EventBody, ModelChoice, Origin, Part, PermissionMode, Principal, Problem,
+    SessionId,
+    command::{Address, CommandReply, Delivery, HandBackSummary, NewSession},
 };
-use rooftree_store::{CommandRow, JournalPages, NewSessionRow, SessionPatch};
+use rooftree_store::{CommandRow, NewSessionRow, SessionPatch};
+use serde_json::{Map, Value};
 
 use super::{Handle, messages::PostContent};
-use crate::{Error, signals::AgentSignal};
+use crate::{
+    Error,
+    hand_back::{self, HandedOver},
+    signals::AgentSignal,
+};
 
-/// Characters of one answer in the summary of a conversation that is handed back.
-const ANSWER: usize = 1_500;
-/// Characters of the summary.
-const SUMMARY: usize = 6_000;
+/// Characters of the name of an attribute, and bytes of what one holds.
+const ATTRIBUTE: (usize, usize) = (100, 16 * 1024);
 
 /// How to branch a session off another one.
 pub(super) struct ForkRequest {
     pub(super) at: Option<u64>,
     pub(super) name: Option<String>,
     pub(super) agent: Option<String>,
+    pub(super) message: Option<Vec<Part>>,
 }
 
 impl Handle {
@@ -46,6 +50,62 @@ impl Handle {
             name: Some(name),
             at: Some(self.now()),
             audit: self.audited(who, "session.rename", session),
+            ..SessionPatch::default()
+        };
+        self.patch(who, session, patch).await
+    }
+
+    /// Pins it, or takes the pin away. Pinned again, it keeps its place.
+    pub(super) async fn pin(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        pinned: bool,
+    ) -> Result<CommandReply, Error> {
+        let since = self.owned_session(who, session).await?.pinned_at;
+        let action = if pinned {
+            "session.pin"
+        } else {
+            "session.unpin"
+        };
+        let patch = SessionPatch {
+            pinned_at: Some(pinned.then(|| since.unwrap_or(self.now()))),
+            at: Some(self.now()),
+            audit: self.audited(who, action, session),
+            ..SessionPatch::default()
+        };
+        self.patch(who, session, patch).await
+    }
+
+    /// Sets attributes; null removes one.
+    pub(super) async fn set_attributes(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        attributes: Map<String, Value>,
+    ) -> Result<CommandReply, Error> {
+        for (name, value) in &attributes {
+            let is_name = !name.trim().is_empty()
+                && name.chars().count() <= ATTRIBUTE.0
+                && !name.contains(char::is_control);
+            if !is_name {
+                let message = "the name of an attribute is empty, too long or not one line";
+                return Err(Problem::new(ErrorCode::InvalidArguments, message)
+                    .fix(format!("use at most {} characters", ATTRIBUTE.0))
+                    .into());
+            }
+            if value.to_string().len() > ATTRIBUTE.1 {
+                let message = format!("the attribute `{name}` is too large");
+                return Err(Problem::new(ErrorCode::InvalidArguments, message)
+                    .cause(format!("an attribute holds at most {} bytes", ATTRIBUTE.1))
+                    .fix("keep it in a file, and its path here")
+                    .into());
+            }
+        }
+        let patch = SessionPatch {
+            attributes,
+            at: Some(self.now()),
+            audit: self.audited(who, "session.attributes", session),
             ..SessionPatch::default()
         };
         self.patch(who, session, patch).await
@@ -158,41 +218,66 @@ impl Handle {
         };
         let at = fork.at.unwrap_or(parent.head);
         let forked = self.store.fork(from, at, new).await?;
+        if let Some(parts) = fork.message {
+            let content = PostContent {
+                parts,
+                origin: Origin::User,
+                key: Some(format!("first:{}", forked.id)),
+                delivery: Delivery::Queue,
+            };
+            let to = Address::Id {
+                id: forked.id.clone(),
+            };
+            self.post(who, to, content).await?;
+        }
         Ok(CommandReply::Session(Box::new(forked)))
     }
 
-    /// Posts a summary of a conversation that was handed over to the session it came from. What was told up to the
-    /// same event is not told again.
+    /// Posts a summary of a conversation that was handed over to the session it came from: an extract at once, or what
+    /// a run in the session writes, when that run ends. What was told up to the same event is not told again.
     pub(super) async fn hand_back(
         &self,
         who: &Principal,
         id: &SessionId,
+        summary: HandBackSummary,
     ) -> Result<CommandReply, Error> {
         let session = self.session(who, id).await?;
-        let Some(origin) = session.forked_from.clone() else {
+        let Some(over) = HandedOver::read(&*self.store, &session).await? else {
             let message = format!("session {id} was not handed over from another one");
             return Err(Problem::new(ErrorCode::InvalidArguments, message)
                 .fix("rooftree sessions switch ID AGENT hands a conversation over")
                 .into());
         };
-        let own = JournalPages::after(&*self.store, id, origin.at)
-            .all()
-            .await?;
-        let Some(summary) = summary(&session, &own) else {
+        let Some(extract) = over.extract() else {
             return Ok(CommandReply::Done);
         };
-        let content = PostContent {
-            parts: vec![Part::text(summary)],
-            origin: Origin::Agent {
-                session: id.clone(),
-                agent: session.agent.clone(),
-                call: None,
-            },
-            key: Some(format!("back:{id}:{}", session.head)),
-            delivery: Delivery::Silent,
+        let key = Some(over.key(summary));
+        let (to, content) = match summary {
+            HandBackSummary::Extract => {
+                let origin = Origin::Agent {
+                    session: id.clone(),
+                    agent: session.agent.clone(),
+                    call: None,
+                };
+                let content = PostContent {
+                    parts: vec![Part::text(extract)],
+                    origin,
+                    key,
+                    delivery: Delivery::Silent,
+                };
+                (over.from.session, content)
+            }
+            HandBackSummary::Model => {
+                let content = PostContent {
+                    parts: vec![Part::text(over.request())],
+                    origin: hand_back::origin(),
+                    key,
+                    delivery: Delivery::Queue,
+                };
+                (id.clone(), content)
+            }
         };
-        let to = Address::Id { id: origin.session };
-        self.post(who, to, content).await
+        self.post(who, Address::Id { id: to }, content).await
     }
 
     async fn patch(
@@ -227,45 +312,5 @@ impl Handle {
             at: self.now(),
         };
         Ok(self.store.put_command(session, row).await?)
-    }
-}
-
-/// What was asked and answered there, and which files changed; none if nothing was.
-fn summary(session: &Session, own: &[Event]) -> Option<String> {
-    let mut lines = Vec::new();
-    for event in own {
-        match &event.body {
-            EventBody::RunStarted { title, .. } => lines.push(format!("Asked: {title}")),
-            EventBody::RunCompleted(end) => {
-                lines.push(format!(
-                    "{}, {}: {}",
-                    session.agent,
-                    end.status,
-                    cut(end.text.trim(), ANSWER)
-                ));
-                let files: Vec<String> = end
-                    .files
-                    .iter()
-                    .map(|file| file.path.display().to_string())
-                    .collect();
-                if !files.is_empty() {
-                    lines.push(format!("Files changed: {}", files.join(", ")));
-                }
-            }
-            _ => {}
-        }
-    }
-    let told = format!(
-        "The conversation went on with agent {} and is back.\n{}",
-        session.agent,
-        lines.join("\n")
-    );
-    (!lines.is_empty()).then(|| cut(&told, SUMMARY))
-}
-
-fn cut(text: &str, characters: usize) -> String {
-    match text.char_indices().nth(characters) {
-        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }

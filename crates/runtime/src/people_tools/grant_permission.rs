@@ -56,14 +56,12 @@ impl Tool for GrantPermissionTool {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = Value::Object(arguments::normalise(
-            GRANT_PERMISSION.name,
-            &ARGUMENTS,
-            input,
-        )?);
-        PermissionRule::parse(text(&canonical, "permission"))
+        let mut canonical = arguments::normalise(GRANT_PERMISSION.name, &ARGUMENTS, input)?;
+        let written = canonical.get("permission").and_then(Value::as_str);
+        let rule = PermissionRule::parse(written.unwrap_or_default())
             .map_err(|problem| problem.to_string())?;
-        Ok(canonical)
+        canonical.insert("permission".into(), rule.to_string().into());
+        Ok(Value::Object(canonical))
     }
 
     fn title(&self, input: &Value) -> String {

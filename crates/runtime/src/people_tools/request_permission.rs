@@ -13,7 +13,7 @@ use rooftree_tools::{
 use serde_json::Value;
 
 const DESCRIPTION: &str = "Ask the user, before you need it, to permit something: a rule such as Bash(git push *), \
-    Write(/srv/site/**) or WebFetch(domain:example.org).";
+    Write(/srv/site/**) or WebFetch(domain:example.org), or @web, @read:PATH, @write:PATH.";
 
 const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("permission", ArgumentKind::Text, "The rule")
@@ -46,14 +46,12 @@ impl Tool for RequestPermissionTool {
     }
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
-        let canonical = Value::Object(arguments::normalise(
-            REQUEST_PERMISSION.name,
-            &ARGUMENTS,
-            input,
-        )?);
-        PermissionRule::parse(text(&canonical, "permission"))
+        let mut canonical = arguments::normalise(REQUEST_PERMISSION.name, &ARGUMENTS, input)?;
+        let written = canonical.get("permission").and_then(Value::as_str);
+        let rule = PermissionRule::parse(written.unwrap_or_default())
             .map_err(|problem| problem.to_string())?;
-        Ok(canonical)
+        canonical.insert("permission".into(), rule.to_string().into());
+        Ok(Value::Object(canonical))
     }
 
     fn title(&self, input: &Value) -> String {

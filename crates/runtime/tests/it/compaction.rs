@@ -1,6 +1,6 @@
 //! Contexts that grow: made smaller in time, or when the provider refuses them; the request is never lost.
 
-use rooftree_protocol::{Effect, EventBody, RunStatus, event::StopReason};
+use rooftree_protocol::{AgentDefinition, Effect, EventBody, RunStatus, event::StopReason};
 use rooftree_providers::{
     ModelMessage,
     scripted::{ScriptedFailureKind, call, fail, say},
@@ -203,4 +203,75 @@ async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
         (RunStatus::Truncated, 4),
         "one reply and three continuations"
     );
+}
+
+/// A session of a lead with this emergency limit, whose answers and summaries are long.
+async fn talked(definition: Option<u64>, setting: Option<u64>) -> (TestRuntime, String) {
+    // Not even the summary is below the limit.
+    let summary = say("s".repeat(13_000)).agent("compaction").matching(".*");
+    let long = say("z".repeat(20_000)).agent("lead").matching(".*");
+    let mut plan = TestRuntimeBuilder::new([summary, long]);
+    plan.window = Some(1_000_000);
+    plan.limits.emergency_context = setting;
+    if let Some(tokens) = definition {
+        let mut lead = AgentDefinition::new("lead");
+        lead.prompt = "You lead.".into();
+        lead.limits.emergency_context = tokens;
+        plan = plan.agent(lead);
+    }
+    let runtime = plan.build();
+    let session = runtime.post("the colour is teal").await;
+    runtime.wait_for_run(&session).await;
+    for number in 2..5 {
+        runtime
+            .post_to(&session, &format!("message {number}"))
+            .await;
+        runtime.wait_for_nth_run(&session, number).await;
+    }
+    let story = runtime.transcript(&session).await;
+    let is_short = |line: &&str| line.len() < 500;
+    let story: Vec<&str> = story.lines().filter(is_short).collect();
+    runtime.verify().await;
+    (runtime, story.join("\n"))
+}
+
+#[tokio::test]
+async fn r2_d9_the_emergency_limit_of_a_definition_acts_below_the_models_window() {
+    let (runtime, story) = talked(Some(3_000), None).await;
+    assert!(story.contains("notice   context_reset"), "{story}");
+    let read = last_read(&runtime);
+    assert!(read.contains("message 4"), "the request is kept: {read}");
+    assert!(!read.contains("message 2"), "{read}");
+    let (_, story) = talked(None, None).await;
+    assert!(
+        !story.contains("context_reset"),
+        "the default is far away: {story}"
+    );
+}
+
+#[tokio::test]
+async fn dc10_the_emergency_limit_is_a_setting_and_a_definition_may_say_otherwise() {
+    let (_, story) = talked(None, Some(3_000)).await;
+    assert!(story.contains("notice   context_reset"), "{story}");
+    let (_, story) = talked(Some(500_000), Some(3_000)).await;
+    assert!(!story.contains("context_reset"), "{story}");
+    let (_, story) = talked(Some(0), Some(3_000)).await;
+    assert!(
+        !story.contains("context_reset"),
+        "zero is no limit: {story}"
+    );
+}
+
+#[tokio::test]
+async fn r2_d20_a_reset_by_the_emergency_limit_is_told_once_per_request() {
+    let (_, story) = talked(Some(3_000), None).await;
+    assert_eq!(
+        story.matches("notice   context_reset").count(),
+        3,
+        "{story}"
+    );
+    for request in story.split("user     message").skip(1) {
+        let resets = request.matches("notice   context_reset").count();
+        assert!(resets <= 1, "{story}");
+    }
 }

@@ -139,6 +139,7 @@ async fn every_change_of_rows_has_an_entry_in_the_audit_log_also_without_agents(
         at: None,
         name: None,
         agent: None,
+        message: None,
     };
     let rename = Command::Rename {
         session: id(),
@@ -385,7 +386,18 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
             unless_busy: false,
         },
         Command::Resume { session: id() },
-        Command::HandBack { session: id() },
+        Command::HandBack {
+            session: id(),
+            summary: Default::default(),
+        },
+        Command::Pin {
+            session: id(),
+            pinned: true,
+        },
+        Command::SetAttributes {
+            session: id(),
+            attributes: Default::default(),
+        },
         Command::Cancel {
             session: id(),
             run: None,
@@ -395,6 +407,7 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
             at: None,
             name: None,
             agent: None,
+            message: None,
         },
     ];
     let before: Vec<Event> = runtime.events(&session).await;

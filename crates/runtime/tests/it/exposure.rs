@@ -239,3 +239,31 @@ async fn r2_d13_lists_of_skills_hold_for_tools_that_are_skills() {
     assert_eq!(names(Some(&["web"]), &[]), "Bash WebFetch");
     assert_eq!(names(Some(&[]), &[]), "Bash", "functions stay");
 }
+
+#[tokio::test]
+async fn r2_d28_an_agent_without_bash_is_told_that_and_nothing_about_the_sandbox() {
+    let mut clerk = agent(ToolExposure::Mixed);
+    clerk.tools = Scope::only(["Look"]);
+    let mut plan = TestRuntimeBuilder::new([say("done")])
+        .tools(Toolset::new([
+            ProbeTool::open("Bash", Effect::ReadOnly),
+            ProbeTool::open("Look", Effect::ReadOnly),
+        ]))
+        .agent(clerk);
+    plan.rights.sandbox = rooftree_tools::SandboxConfig::default();
+    let runtime = plan.build();
+    let session = runtime.post_as("clerk", "go").await;
+    runtime.wait_for_run(&session).await;
+    let events = runtime.events(&session).await;
+    let notices: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::Notice { code, message, .. } if code == "exposure" => Some(message.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        notices,
+        ["clerk has no Bash to use skills with, so its tools stay functions"]
+    );
+}

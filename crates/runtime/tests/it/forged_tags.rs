@@ -87,6 +87,7 @@ fn of_tool(text: &str, kind: Option<ToolKind>) -> String {
             repeat: Repeat::Pure,
             permitted: String::new(),
             inside: None,
+            before: Vec::new(),
         }));
     }
     let record: ToolRecord = serde_json::from_value(json!({

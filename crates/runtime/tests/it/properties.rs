@@ -269,6 +269,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                                 at: None,
                                 name: None,
                                 agent: None,
+                                message: None,
                             },
                         )
                         .await;

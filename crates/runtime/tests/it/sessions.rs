@@ -2,10 +2,11 @@
 
 use rooftree_protocol::{
     Command, Origin, Part, SessionId,
-    command::{Address, CommandReply, Delivery, NewSession},
+    command::{Address, CommandReply, Delivery, HandBackSummary, NewSession},
 };
 use rooftree_providers::{ModelMessage, scripted::say};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
+use serde_json::{Value, json};
 
 async fn post(runtime: &TestRuntime, to: Address) -> SessionId {
     let parts = vec![Part::text("hello")];
@@ -188,6 +189,7 @@ async fn a_fork_reads_what_its_parent_had_read_and_leaves_it_alone() {
             at: None,
             name: Some("branch".into()),
             agent: None,
+            message: None,
         })
         .await
     else {
@@ -329,4 +331,187 @@ async fn two_sessions_in_one_process_share_no_directory_and_no_todos() {
     }
     assert!(runtime.transcript(&sessions[0]).await.contains("todos"));
     assert!(!runtime.transcript(&sessions[1]).await.contains("todos"));
+}
+
+#[tokio::test]
+async fn as2_a_session_is_pinned_and_keeps_attributes_and_both_advance_its_time() {
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let send = async |command: Command| {
+        runtime.clock.advance(std::time::Duration::from_secs(1));
+        match runtime.command(command).await {
+            CommandReply::Session(session) => *session,
+            other => panic!("{other:?}"),
+        }
+    };
+    let pin = |pinned| Command::Pin {
+        session: session.clone(),
+        pinned,
+    };
+    let first = send(pin(true)).await;
+    assert_eq!(first.pinned_at, Some(first.updated_at));
+    let again = send(pin(true)).await;
+    assert_eq!(again.pinned_at, first.pinned_at, "it keeps its place");
+    assert!(again.updated_at > first.updated_at);
+    let set = |name: &str, value: Value| Command::SetAttributes {
+        session: session.clone(),
+        attributes: [(name.to_owned(), value)].into_iter().collect(),
+    };
+    send(set("ticket", json!(42))).await;
+    let both = send(set("panel", json!({"open": true}))).await;
+    assert_eq!(
+        Value::Object(both.attributes),
+        json!({"ticket": 42, "panel": {"open": true}})
+    );
+    let one = send(set("ticket", Value::Null)).await;
+    assert_eq!(
+        Value::Object(one.attributes),
+        json!({"panel": {"open": true}})
+    );
+    assert_eq!(send(pin(false)).await.pinned_at, None);
+    for (name, value) in [
+        ("", json!(1)),
+        ("a\nb", json!(1)),
+        ("x", json!("y".repeat(20_000))),
+    ] {
+        let refused = runtime
+            .handle
+            .send(&rooftree_testkit::owner(), set(name, value))
+            .await;
+        assert!(refused.is_err(), "{name}");
+    }
+    let audit = runtime
+        .handle
+        .queries(&rooftree_testkit::owner())
+        .audit(0, 99)
+        .await
+        .unwrap();
+    let actions: Vec<&str> = audit.iter().map(|row| row.entry.action.as_str()).collect();
+    assert!(
+        ["session.pin", "session.unpin", "session.attributes"]
+            .iter()
+            .all(|action| actions.contains(action)),
+        "{actions:?}"
+    );
+    runtime.verify().await;
+}
+
+/// Hands the conversation of a session over to `explore`, with a first message.
+async fn switched(runtime: &TestRuntime, session: &SessionId, first: &str) -> SessionId {
+    let reply = runtime
+        .command(Command::Fork {
+            session: session.clone(),
+            at: None,
+            name: None,
+            agent: Some("explore".into()),
+            message: Some(vec![Part::text(first)]),
+        })
+        .await;
+    let CommandReply::Session(over) = reply else {
+        panic!("{reply:?}")
+    };
+    over.id
+}
+
+fn back(session: &SessionId, summary: HandBackSummary) -> Command {
+    Command::HandBack {
+        session: session.clone(),
+        summary,
+    }
+}
+
+/// What the lead has read in its last request.
+fn read_by_lead(runtime: &TestRuntime) -> String {
+    let requests = runtime.model.requests();
+    let last = requests
+        .iter()
+        .rfind(|request| request.agent.as_ref() == "lead")
+        .unwrap();
+    format!("{:?}", last.messages)
+}
+
+#[tokio::test]
+async fn as5_a_conversation_is_switched_with_a_first_message_and_comes_back_with_an_extract() {
+    let runtime = TestRuntimeBuilder::new([
+        say("hello").agent("lead").times(9),
+        say("we take the blue one")
+            .agent("explore")
+            .matching("discuss"),
+    ])
+    .build();
+    let session = runtime.post("my colours").await;
+    runtime.wait_for_run(&session).await;
+    let over = switched(&runtime, &session, "discuss the colour").await;
+    let end = runtime.wait_for_nth_run(&over, 2).await;
+    assert_eq!(end.text, "we take the blue one");
+    for _ in 0..2 {
+        runtime.command(back(&over, HandBackSummary::Extract)).await;
+    }
+    runtime.post_to(&session, "and now?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let read = read_by_lead(&runtime);
+    assert_eq!(read.matches("we take the blue one").count(), 1, "{read}");
+    assert!(read.contains("Asked: discuss the colour"), "{read}");
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn as5_a_summary_by_the_model_is_a_run_of_its_session_and_told_once_it_has_ended() {
+    let script = [
+        say("hello").agent("lead").times(9),
+        say("long talk").agent("explore").matching("discuss"),
+        say("SUMMARY: blue, because it is calm")
+            .agent("explore")
+            .matching("goes back to the agent")
+            .times(9),
+    ];
+    let runtime = TestRuntimeBuilder::new(script).build();
+    let session = runtime.post("my colours").await;
+    runtime.wait_for_run(&session).await;
+    let over = switched(&runtime, &session, "discuss the colour").await;
+    runtime.wait_for_nth_run(&over, 2).await;
+    runtime.command(back(&over, HandBackSummary::Model)).await;
+    let end = runtime.wait_for_nth_run(&over, 3).await;
+    assert_eq!(end.text, "SUMMARY: blue, because it is calm");
+    // Asked again, nothing is new: neither another run nor another message.
+    runtime.command(back(&over, HandBackSummary::Model)).await;
+    runtime.post_to(&session, "and now?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let read = read_by_lead(&runtime);
+    assert_eq!(read.matches("SUMMARY: blue").count(), 1, "{read}");
+    assert!(
+        !read.contains("long talk"),
+        "the summary takes its place: {read}"
+    );
+    let runs = runtime.events(&over).await;
+    let runs = runs
+        .iter()
+        .filter(|event| event.body.name() == "run.completed")
+        .count();
+    assert_eq!(runs, 3);
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn as5_a_model_that_writes_no_summary_is_replaced_by_the_extract() {
+    use rooftree_providers::scripted::{ScriptedFailureKind, fail};
+    let runtime = TestRuntimeBuilder::new([
+        say("hello").agent("lead").times(9),
+        say("long talk").agent("explore").matching("discuss"),
+        fail(ScriptedFailureKind::Refused)
+            .agent("explore")
+            .matching("goes back to the agent"),
+    ])
+    .build();
+    let session = runtime.post("my colours").await;
+    runtime.wait_for_run(&session).await;
+    let over = switched(&runtime, &session, "discuss the colour").await;
+    runtime.wait_for_nth_run(&over, 2).await;
+    runtime.command(back(&over, HandBackSummary::Model)).await;
+    runtime.wait_for_nth_run(&over, 3).await;
+    runtime.post_to(&session, "and now?").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let read = read_by_lead(&runtime);
+    assert!(read.contains("long talk"), "{read}");
 }

@@ -349,3 +349,44 @@ async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it
         (["one two three".into(), "four five".into()].as_slice(), "")
     );
 }
+
+#[tokio::test]
+async fn r2_d30_a_silent_tool_shows_that_it_is_at_work_more_and_more_rarely() {
+    let (tool, gate) = ProbeTool::gated("Wait", Effect::ReadOnly);
+    let script = [say("").calls([call("Wait", json!({}))]), say("done")];
+    let runtime = TestRuntimeBuilder::new(script)
+        .tools(Toolset::new([tool]))
+        .build();
+    let session = runtime.post("go").await;
+    let mut events = runtime.handle.subscribe(EventFilter {
+        session: session.clone(),
+        after: 0,
+    });
+    let mut seen = Vec::new();
+    let mut told = async |wanted: &str| loop {
+        let event = events.next().await.unwrap();
+        if let EventBody::ToolProgress { elapsed_ms, .. } = event.body {
+            assert_eq!(event.id, None, "it is not kept");
+            seen.push(elapsed_ms / 1_000);
+        }
+        if event.body.name() == wanted {
+            return;
+        }
+    };
+    told("tool.started").await;
+    while gate.started() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // Steps of one second, and each event is waited for before time goes on.
+    for pause in [5, 10, 20, 40, 60, 60] {
+        for _ in 0..pause {
+            runtime.clock.advance(Duration::from_secs(1));
+        }
+        told("tool.progress").await;
+    }
+    gate.open(1);
+    told("run.completed").await;
+    assert_eq!(seen, [5, 15, 35, 75, 135, 195]);
+    let story = runtime.transcript(&session).await;
+    assert!(!story.contains("progress"), "{story}");
+}

@@ -5,12 +5,26 @@ use std::path::Path;
 use rooftree_process::sandbox::private_in_homes;
 use rooftree_protocol::{PermissionMode, ToolKind};
 
-use super::{PermissionRule, Policy, rule::MatchStrictness};
+use super::{
+    PermissionRule, Policy,
+    rule::{MatchStrictness, is_glob_match},
+};
 use crate::{Toolset, sensitive_paths, toolset::ToolLookup};
 
 impl Policy {
     /// Whether all that a rule allows is allowed by this policy without asking. Errs towards no.
     pub fn grants(&self, rule: &PermissionRule, tools: &Toolset) -> bool {
+        if rule.tool.contains('*') {
+            // Several tools: each of them.
+            let each = tools.iter().map(|tool| PermissionRule {
+                tool: tool.spec().name.clone(),
+                ..rule.clone()
+            });
+            let mut each = each
+                .filter(|one| rule.concerns(&one.tool, MatchStrictness::Allowing))
+                .peekable();
+            return each.peek().is_some() && each.all(|one| self.grants(&one, tools));
+        }
         let ToolLookup::Tool(tool) = tools.find(&rule.tool) else {
             return false;
         };
@@ -31,8 +45,10 @@ impl Policy {
             .iter()
             .any(|obeyed| sensitive_paths::is_named(spec, obeyed));
         let is_wider = |own: &PermissionRule| {
-            own.tool.eq_ignore_ascii_case(&rule.tool)
-                && (own.subject == rule.subject || (own.subject.is_none() && !names_obeyed))
+            is_glob_match(
+                &own.tool.to_ascii_lowercase(),
+                &rule.tool.to_ascii_lowercase(),
+            ) && (own.subject == rule.subject || (own.subject.is_none() && !names_obeyed))
         };
         let leads_out = rule.subject.as_deref().is_some_and(leads_out);
         match self.mode {

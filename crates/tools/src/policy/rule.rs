@@ -1,7 +1,8 @@
 //! Parses a permission rule, `Tool` or `Tool(subject)`, and tells which tools it is about.
 //!
 //! Normal form: what other programs write as `read:/path`, `write:/path`, `net:host` or `Agent(name)` becomes
-//! `Read(/path)`, `Write(/path)`, `WebFetch(domain:host)` and `Task(name)` when it is read, and is printed so.
+//! `Read(/path)`, `Write(/path)`, `WebFetch(domain:host)` and `Task(name)` when it is read, and is printed so; daycare's
+//! `@web`, `@read:/path` and `@write:/path` become `Web*`, `Read(/path{,/**})` and `Write(/path{,/**})`.
 
 use std::{fmt, str::FromStr};
 
@@ -38,6 +39,14 @@ impl PermissionRule {
     /// Reads a rule as people write it.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         let text = text.trim();
+        if let Some(wanted) = text.strip_prefix('@') {
+            return daycare_grant(wanted).ok_or_else(|| {
+                malformed(
+                    text,
+                    "Permission must be @web, @read:<path>, or @write:<path>",
+                )
+            });
+        }
         if let Some(grant) = grant(text) {
             return Ok(grant);
         }
@@ -146,6 +155,35 @@ fn grant(text: &str) -> Option<PermissionRule> {
     Some(PermissionRule {
         tool: tool.to_owned(),
         subject: Some(subject),
+    })
+}
+
+/// `@web`, `@read:PATH`, `@write:PATH` without the `@`. The paths mean a directory with all that is below it, or a
+/// file.
+fn daycare_grant(wanted: &str) -> Option<PermissionRule> {
+    if wanted == "web" {
+        return Some(PermissionRule {
+            tool: "Web*".to_owned(),
+            subject: None,
+        });
+    }
+    let (kind, path) = wanted.split_once(':')?;
+    let tool = match kind {
+        "read" => "Read",
+        "write" => "Write",
+        _ => return None,
+    };
+    let path = path.trim();
+    // What is relative would mean another place in each agent's directory.
+    let is_plain =
+        path.starts_with('/') && !path.contains(['*', '?', '[', ']', '{', '}', '\\', '(', ')']);
+    let path = path.trim_end_matches('/');
+    is_plain.then(|| PermissionRule {
+        tool: tool.to_owned(),
+        subject: Some(format!(
+            "{path}{}",
+            if path.is_empty() { "/**" } else { "{,/**}" }
+        )),
     })
 }
 

@@ -381,3 +381,61 @@ fn a_link_is_judged_by_where_it_leads() {
         );
     }
 }
+
+#[test]
+fn r2_d15_the_permissions_of_daycare_are_rules() {
+    let read = |text: &str| PermissionRule::parse(text).map(|rule| rule.to_string());
+    assert_eq!(read("@web").unwrap(), "Web*");
+    assert_eq!(read("@read:/srv/a").unwrap(), "Read(/srv/a{,/**})");
+    assert_eq!(read("@write:/srv/a/").unwrap(), "Write(/srv/a{,/**})");
+    for wrong in [
+        "@",
+        "@wbe",
+        "@web:x",
+        "@web(x)",
+        "@read",
+        "@read:",
+        "@read:a",
+        "@write:~/x",
+        "@exec:/x",
+        "@write:/srv/*",
+        "@read:/a(b)",
+    ] {
+        let problem = read(wrong).unwrap_err();
+        assert!(
+            problem
+                .message
+                .contains("Permission must be @web, @read:<path>, or @write:<path>"),
+            "{wrong}: {problem:?}"
+        );
+    }
+    for (tool, subject, is_meant) in [
+        ("Read", "/srv/a", true),
+        ("Read", "/srv/a/b/c.txt", true),
+        ("Read", "/srv/ab", false),
+        ("Read", "/srv/a/../b", false),
+        ("Write", "/srv/a/b", false),
+    ] {
+        assert_eq!(
+            is_allowed("@read:/srv/a", tool, subject),
+            is_meant,
+            "{subject}"
+        );
+    }
+    assert!(
+        is_allowed("@write:/srv/a", "Write", "/srv/a/b")
+            && is_allowed("@write:/srv/a", "Edit", "/srv/a")
+    );
+    assert!(
+        !is_allowed("@write:/srv/a", "Delete", "/srv/a/b"),
+        "deleting is more"
+    );
+    assert!(
+        is_denied("@write:/srv/a", "Delete", "/srv/a/b")
+            && is_denied("@read:/srv/a", "Read", "/srv/a")
+    );
+    assert!(
+        is_denied("@web", "WebFetch", "https://a.test/") && is_denied("@web", "WebSearch", "x")
+    );
+    assert!(is_allowed("@web", "WebFetch", "https://a.test/") && !is_allowed("@web", "Bash", "ls"));
+}

@@ -22,9 +22,24 @@ impl OpenDirectory {
     /// Replaces or creates a file in one step: readers see the old content or the new one, mode and owner
     /// stay. Whatever has the name is replaced itself: a link is not written through.
     pub fn save(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        self.replace(name, bytes, |file| self.dress(file, name))
+    }
+
+    /// The same with these permission bits.
+    pub fn save_with_mode(&self, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
+        self.replace(name, bytes, |file| {
+            file.set_permissions(Permissions::from_mode(mode & 0o7777))
+        })
+    }
+
+    fn replace(
+        &self,
+        name: &OsStr,
+        bytes: &[u8],
+        dress: impl FnOnce(&File) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (temporary, mut file) = self.temporary()?;
-        let saved = self
-            .dress(&file, name)
+        let saved = dress(&file)
             .and_then(|()| file.write_all(bytes))
             // Otherwise a power failure could leave an empty file under the name of the old one.
             .and_then(|()| file.sync_all())

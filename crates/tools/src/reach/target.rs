@@ -56,6 +56,11 @@ impl FileTarget {
         self.reach.admits(&self.path)
     }
 
+    /// Whether the call may read another path, below its own.
+    pub(super) fn admits(&self, path: &Path) -> bool {
+        self.reach.admits(path)
+    }
+
     /// Opens a regular file to be read; anything else is named.
     ///
     /// Looks before it opens, because opening a device may already do something, and again

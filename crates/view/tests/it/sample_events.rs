@@ -107,6 +107,7 @@ pub fn tool_started(number: u128) -> EventBody {
         repeat: Repeat::AtMostOnce,
         permitted: String::new(),
         inside: None,
+        before: Vec::new(),
     }
 }
 

@@ -3,9 +3,12 @@
 use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
-use rooftree_providers::{CallRules, Workplace};
+use rooftree_providers::{CallRules, Model, Workplace};
 use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
-use rooftree_tools::{PermissionRule, Tool, Toolset, declared, tool_info::ToolOffer};
+use rooftree_tools::{
+    PermissionRule, Tool, Toolset, declared, session_tools::REQUEST_PERMISSION,
+    tool_info::ToolOffer,
+};
 use serde::Serialize;
 
 use super::AgentsContext;
@@ -97,16 +100,21 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
         .collect()
 }
 
-/// Limits that a model which is a program of its own does not enforce. Opening it starts nothing.
-fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
+/// The model it would think with; none if it cannot be had. Opening it starts nothing.
+pub fn model_of(here: &AgentsContext, definition: &AgentDefinition) -> Option<Model> {
     let default = || {
         here.models
             .resolve(&configured_models::default_name(&here.settings)?)
             .ok()
             .map(|found| found.choice)
     };
-    let choice = definition.model.clone().or_else(default);
-    let Some(Ok(model)) = choice.map(|choice| here.models.catalog.open(&choice)) else {
+    let choice = definition.model.clone().or_else(default)?;
+    here.models.catalog.open(&choice).ok()
+}
+
+/// Limits that a model which is a program of its own does not enforce.
+fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String> {
+    let Some(model) = model_of(here, definition) else {
         return Vec::new();
     };
     let mode = here.settings.permission.mode.unwrap_or_default();
@@ -216,6 +224,23 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailabilit
             tool: name,
             has: false,
             because: "its capabilities do not allow that".to_owned(),
+        };
+    }
+    if effective_rights::tools(&Toolset::new([tool.clone()]), definition)
+        .names()
+        .is_empty()
+        && definition.tools.allow.is_none()
+        && !scope.deny.iter().any(|glob| means(glob, tool))
+    {
+        let because = if name == REQUEST_PERMISSION.name {
+            "only where `tools` names it, and in background agents that start_background_agent starts"
+        } else {
+            "only where `tools` names it"
+        };
+        return ToolAvailability {
+            tool: name,
+            has: false,
+            because: because.to_owned(),
         };
     }
     let (has, because) = match (

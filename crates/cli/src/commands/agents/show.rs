@@ -83,10 +83,12 @@ fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Envi
     let specs = exposure::functions(&tools, definition.source.dialect, exposed.as_ref());
     let bytes = definition.limits.memory_bytes;
     let memory = memory::excerpt(definition, &environment.memory(), &environment.cwd, bytes);
+    let own_tools =
+        effective::model_of(here, definition).is_some_and(|model| model.provider.has_own_tools());
     let sections = PromptSections {
         definition,
-        tools: &specs,
-        exposed: exposed.as_ref(),
+        tools: if own_tools { &[] } else { &specs },
+        exposed: exposed.as_ref().filter(|_| !own_tools),
         definitions: &project.definitions,
         project_context: &project_context,
         memory,

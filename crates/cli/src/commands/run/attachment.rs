@@ -1,17 +1,12 @@
-//! Attachments of a message: short text goes inline, pictures and other files into the blob store.
+//! Reads the files that are attached to a message.
 
 use std::{fs, path::Path};
 
-use rooftree_protocol::{
-    Limits, Part, Problem, ReservedTag, media_type, reserved_tags::escape_tags,
-};
+use rooftree_protocol::{Limits, Part, Problem};
 use rooftree_runtime::Handle;
 
 use super::usage;
 use crate::control::owner;
-
-/// Text up to this size is put into the message itself.
-const INLINE_BYTES: usize = 64 * 1024;
 
 /// A file that was read.
 #[derive(Debug)]
@@ -48,35 +43,8 @@ impl Attachment {
 
     /// What is posted; bytes that do not go into the message are put into the store.
     pub async fn part(self, handle: &Handle) -> Result<Part, Problem> {
-        if self.bytes.len() <= INLINE_BYTES
-            && let Ok(text) = std::str::from_utf8(&self.bytes)
-            && !text.contains('\0')
-        {
-            let name = self.name.replace('"', "'");
-            return Ok(Part::text(format!(
-                "<file name=\"{name}\">\n{}\n</file>",
-                escape_tags(text.trim_end_matches('\n'), &[ReservedTag::closing("file")])
-            )));
-        }
-        let (media_type, bytes) = (media_type(&self.bytes), self.bytes.len() as u64);
-        let blob = handle
-            .upload(&owner(), self.bytes)
-            .await
-            .map_err(|error| error.problem())?;
-        Ok(if media_type.starts_with("image/") {
-            Part::Image {
-                blob,
-                media_type: media_type.into(),
-                bytes,
-            }
-        } else {
-            Part::File {
-                blob,
-                name: self.name,
-                media_type: media_type.into(),
-                bytes,
-            }
-        })
+        let part = handle.attachment(&owner(), &self.name, self.bytes).await;
+        part.map_err(|error| error.problem())
     }
 }
 

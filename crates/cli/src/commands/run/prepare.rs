@@ -57,7 +57,10 @@ pub struct PreparedRuntime {
 impl PreparedRun {
     /// Reads all of it; asks whether the folder is trusted, if a person can be asked.
     pub async fn load(arguments: &Arguments, environment: &Environment) -> Result<Self, Problem> {
-        let settings = settings::load(environment)?;
+        let mut settings = settings::load(environment)?;
+        if let Some(typed) = &arguments.agents {
+            settings.add_agent_providers(&[project_agents::typed_document(environment, typed)?]);
+        }
         let (overrides, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
         let tape = Arc::new(select_model::tape(arguments, environment, &settings)?);
         let models = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);

@@ -1,10 +1,13 @@
 //! Returns from a session that was handed over: posts a summary of it to the first agent.
 
-use clap::Args;
-use rooftree_protocol::{Command, Problem, command::CommandReply};
+use clap::{Args, ValueEnum};
+use rooftree_protocol::{
+    Command, Problem,
+    command::{CommandReply, HandBackSummary},
+};
 
 use super::{
-    control,
+    ContinuedSession, SessionsOutcome, control,
     find::{self, LookupScope},
 };
 use crate::{
@@ -21,22 +24,47 @@ pub struct Arguments {
     /// The session that was handed over: its id, the last 4 or more characters of it, or its name
     #[arg(value_name = "ID")]
     session: String,
+    /// What the first session is told
+    #[arg(long, value_enum, default_value_t, value_name = "KIND")]
+    summary: Summary,
+    /// The model to write the summary with
+    #[arg(short, long, value_name = "PROVIDER/MODEL")]
+    model: Option<String>,
 }
 
-/// Leaves the summary in the first session, to be read when it goes on, and prints that one's id.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+/// What the first session is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Summary {
+    /// What was asked and answered, shortened
+    #[default]
+    Extract,
+    /// What the agent that went on with it writes now
+    Model,
+}
+
+/// Leaves the summary in the first session, to be read when it goes on, and prints that one's id. A model's summary is
+/// printed as it is written.
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
     let handle = control(environment)?;
     let queries = handle.queries(&owner());
     let switched = find::session(&queries, &arguments.session, LookupScope::Live).await?;
     let command = Command::HandBack {
         session: switched.id.clone(),
+        summary: match arguments.summary {
+            Summary::Extract => HandBackSummary::Extract,
+            Summary::Model => HandBackSummary::Model,
+        },
     };
     let reply = send(&handle, command).await?;
     let origin = switched.forked_from.map(|origin| origin.session);
     let Some(origin) = origin else {
-        return Ok(Exit::DONE);
+        return Ok(SessionsOutcome::Done(Exit::DONE));
     };
     output::print(&format!("{origin}\n"))?;
+    let is_told = matches!(reply, CommandReply::Accepted { .. });
     let said = match reply {
         CommandReply::Accepted { .. } => format!(
             "what {} did is told when you go on: {}",
@@ -46,5 +74,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         _ => "nothing was said there; there is nothing to tell".to_owned(),
     };
     output::print_note(environment, &said);
-    Ok(Exit::DONE)
+    if arguments.summary == Summary::Model && is_told {
+        return Ok(SessionsOutcome::GoOn(ContinuedSession {
+            session: switched.id,
+            words: Vec::new(),
+            model: arguments.model,
+        }));
+    }
+    Ok(SessionsOutcome::Done(Exit::DONE))
 }

@@ -47,6 +47,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         at: Some(at),
         name,
         agent: None,
+        message: None,
     };
     let forked = send_for_session(&handle, command).await?;
     output::print(&format!("{}\n", forked.id))?;

@@ -141,6 +141,7 @@ fn table(rows: &[Row]) -> TextTable {
     ]);
     for Row { session, state } in rows {
         let state = match state {
+            SessionState::Resting if session.pinned_at.is_some() => "pinned",
             SessionState::Resting => "",
             SessionState::Working => "◌ working",
             SessionState::Unfinished => "! unfinished",

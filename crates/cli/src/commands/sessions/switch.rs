@@ -1,12 +1,12 @@
 //! Hands a conversation over to another agent, which goes on with all of it.
 
-use std::sync::Arc;
+use std::{ffi::OsString, sync::Arc};
 
 use clap::Args;
 use rooftree_protocol::{Command, Problem};
 
 use super::{
-    control,
+    ContinuedSession, SessionsOutcome, control,
     find::{self, LookupScope},
     name,
 };
@@ -30,13 +30,23 @@ pub struct Arguments {
     /// The agent that goes on
     #[arg(value_name = "AGENT")]
     agent: String,
+    /// What to say to it first, as in `rooftree run`; it is answered at once
+    #[arg(value_name = "MESSAGE|@FILE")]
+    message: Vec<OsString>,
     /// What to call the new session
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// The model to answer the message with
+    #[arg(short, long, value_name = "PROVIDER/MODEL", requires = "message")]
+    model: Option<String>,
 }
 
-/// Prints the new session's id. The other agent brings its own prompt, tools and model.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+/// Prints the new session's id, or what the agent answers to a first message. The other agent brings its own prompt,
+/// tools and model.
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
     let name = arguments
         .name
         .as_deref()
@@ -52,9 +62,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         at: Some(from.head),
         name,
         agent: Some(agent.clone()),
+        message: None,
     };
     let switched = send_for_session(&handle, command).await?;
-    output::print(&format!("{}\n", switched.id))?;
     let id = &switched.id;
     let next = format!(
         "{agent} goes on with the conversation of {}: {}\nback with a summary: rooftree sessions back {id}",
@@ -62,7 +72,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         how_to_continue(id)
     );
     output::print_note(environment, &next);
-    Ok(Exit::DONE)
+    if !arguments.message.is_empty() {
+        // It is said the way `run` says it: with attachments, shown as it comes, answered by people.
+        return Ok(SessionsOutcome::GoOn(ContinuedSession {
+            session: switched.id,
+            words: arguments.message,
+            model: arguments.model,
+        }));
+    }
+    output::print(&format!("{id}\n"))?;
+    Ok(SessionsOutcome::Done(Exit::DONE))
 }
 
 /// The agent's own name.

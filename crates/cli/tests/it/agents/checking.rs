@@ -108,3 +108,105 @@ fn recipes_and_houses_of_others_become_files_and_what_is_lost_is_said() {
     );
     assert_eq!(done.well().lines().count(), 2);
 }
+
+const SEED: &str = r#"{"agents": [
+  {"agentId": "reading-list", "displayName": "Reading List Manager", "systemPrompt": "You keep a list.",
+   "toolAllowlist": ["reading_list_*"], "toolDenylist": ["reading_list_delete"], "toolExposure": "mixed",
+   "skillAllowlist": ["notes"], "capabilityAllowlist": ["lists.*"], "capabilityDenylist": ["lists.write"],
+   "agentAllowlist": ["todo", "journal"], "uiVisible": true, "apiExposed": false},
+  {"agentId": "todo", "displayName": "Todo Manager", "systemPrompt": "You keep tasks.", "toolAllowlist": ["todo_*"]},
+  {"agentId": "general", "displayName": "General Assistant", "systemPrompt": "You help.", "toolAllowlist": null}
+]}"#;
+
+#[test]
+fn r2_d17_a_file_with_many_agents_is_validated_and_one_wrong_entry_hides_no_other() {
+    let broken = SEED.replace("\"todo\", \"displayName\"", "\"to/do\", \"displayName\"");
+    let shop = Shop::new()
+        .with("shop/seed.json", SEED)
+        .with("shop/broken.json", &broken)
+        .with("shop/s.toml", "[[reply]]\ntext = \"hello\"\ntimes = 9\n");
+    let told = shop.rooftree(&["agents", "validate", "seed.json"]).well();
+    assert!(told.contains("in 3 agents"), "{told}");
+    assert!(
+        told.contains("W0103") && told.contains("`reading_list_*` matches no tool"),
+        "{told}"
+    );
+    let told = shop.rooftree(&["agents", "validate", "broken.json"]);
+    assert!(told.code == 3 && told.out.contains("E0315"), "{told:?}");
+    let run = |file: &str, agent: &str| {
+        shop.rooftree(&[
+            "run",
+            "-m",
+            "scripted/s.toml",
+            "--agents",
+            file,
+            "-a",
+            agent,
+            "hi",
+        ])
+    };
+    let done = run("broken.json", "general");
+    assert!(
+        done.err
+            .contains("`to/do` cannot be the name of an agent (E0315)"),
+        "{done:?}"
+    );
+    assert_eq!(done.well(), "hello\n");
+    let done = run("broken.json", "to/do");
+    assert!(done.code == 8 && done.err.contains("E0315"), "{done:?}");
+    let done = run("seed.json", "reading-list");
+    assert!(
+        done.err.contains("seed.json:3: ") && done.err.contains("W0103"),
+        "{done:?}"
+    );
+    done.well();
+    let nothing = shop.rooftree(&[
+        "run",
+        "-m",
+        "scripted/s.toml",
+        "--agents",
+        "{\"a/b\": {}}",
+        "hi",
+    ]);
+    assert!(
+        nothing.code == 3 && nothing.err.contains("--agents cannot be used"),
+        "{nothing:?}"
+    );
+}
+
+#[test]
+fn r2_d16_the_file_of_the_assistant_seed_is_imported_and_can_be_used() {
+    let shop = Shop::new()
+        .with("shop/seed.json", SEED)
+        .with("shop/s.toml", "[[reply]]\ntext = \"hello\"\ntimes = 9\n");
+    shop.rooftree(&["agents", "import", "assistant", "seed.json"])
+        .well();
+    for agent in ["reading-list", "todo", "general"] {
+        let done = shop.rooftree(&["run", "-q", "-m", "scripted/s.toml", "-a", agent, "hi"]);
+        assert_eq!(done.well(), "hello\n", "{agent}");
+    }
+}
+
+#[test]
+fn r2_d8_what_an_agent_has_says_who_has_request_permission() {
+    let shop = Shop::new().with(
+        "shop/.rooftree/agents/asker.md",
+        "---\ndescription: x\ntools: [Read, RequestPermission]\n---\nYou ask.",
+    );
+    let line = |agent: &str| {
+        let shown = shop
+            .rooftree(&["agents", "show", agent, "--effective", "--trust"])
+            .well();
+        let line = shown
+            .lines()
+            .find(|line| line.contains("RequestPermission"));
+        line.unwrap().to_owned()
+    };
+    assert!(line("lead").contains("✗"), "{}", line("lead"));
+    assert!(
+        line("task").contains("start_background_agent"),
+        "{}",
+        line("task")
+    );
+    assert!(line("asker").contains("✓"), "{}", line("asker"));
+}

@@ -135,7 +135,7 @@ fn clearing_a_session_that_was_cut_off_ends_its_run_first() {
 }
 
 #[test]
-fn a_session_at_work_is_cleared_only_by_force() {
+fn r2_d24_a_session_at_work_is_cleared_only_by_force() {
     let desk = crate::run::fixture::Desk::new(crate::permissions::WRITES);
     let mut run = desk.watch(&["--input-format", "stream-json", "Write it"]);
     let asked = run.until("permission.requested");
@@ -234,4 +234,47 @@ fn nothing_can_be_changed_where_nothing_is() {
         writer.calls("Read", json!({}));
         writer.returned(Outcome::Done, "");
     });
+}
+
+#[test]
+fn as2_sessions_are_pinned_and_keep_attributes() {
+    let house = House::new();
+    house.talk(Some("talk"), "Hello", "Hello.");
+    house.talk(Some("other"), "Hello", "Hello.");
+    let listed = || {
+        let rows = house.rooftree(&["sessions", "list", "-o", "json"]).json();
+        let rows = rows.as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["name"] == "talk").unwrap()
+    };
+    let before = listed();
+    let said = house.rooftree(&["sessions", "pin", "talk"]);
+    assert!(said.err.contains("is pinned"), "{said:?}");
+    assert!(listed()["pinned_at"].is_string(), "{}", listed());
+    assert_ne!(listed()["updated_at"], before["updated_at"]);
+    assert!(
+        house
+            .rooftree(&["sessions", "list"])
+            .well()
+            .contains("pinned")
+    );
+    let set = |arguments: &[&str]| {
+        let mut line = vec!["sessions", "set", "talk"];
+        line.extend(arguments);
+        house.rooftree(&line)
+    };
+    assert_eq!(
+        set(&["ticket=42", "note=a = b", "open=true"]).json(),
+        json!({"ticket": 42, "note": "a = b", "open": true})
+    );
+    assert_eq!(
+        set(&["ticket=", "open={\"x\": []}"]).json(),
+        json!({"note": "a = b", "open": {"x": []}})
+    );
+    assert_eq!(listed()["attributes"]["note"], "a = b");
+    assert!(set(&["ticket"]).ended(2).contains("KEY=VALUE"));
+    set(&["=x"]).ended(2);
+    house.rooftree(&["sessions", "pin", "nobody"]).ended(8);
+    house.rooftree(&["sessions", "unpin", "talk"]).well();
+    assert!(listed().get("pinned_at").is_none(), "{}", listed());
+    house.is_sound();
 }

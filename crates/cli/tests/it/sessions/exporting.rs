@@ -185,3 +185,43 @@ fn s_l6_markdown_has_nothing_for_a_terminal_to_obey() {
         .well();
     assert!(raw.contains("\u{1b}[8mhere"), "{raw:?}");
 }
+
+#[test]
+fn dc9_the_state_says_what_may_happen_without_asking_and_an_import_carries_none_of_it() {
+    let house = House::new();
+    let script = "[[reply]]\ntext = \"hi\"\ntimes = 9\n";
+    fs::write(house.path().join("s.toml"), script).unwrap();
+    let run = [
+        "run",
+        "-q",
+        "-m",
+        "scripted/s.toml",
+        "--permission-mode",
+        "plan",
+        "--deny",
+        "Bash(rm *)",
+        "hello",
+    ];
+    house.rooftree(&run).well();
+    let id = house.rooftree(&["sessions", "list", "-o", "ids"]).well();
+    let id = id.trim();
+    house
+        .rooftree(&["permissions", "rules", "add", "Bash(ls)", "--session", id])
+        .well();
+    let place = house.path().join("out");
+    let out = place.to_str().unwrap();
+    house
+        .rooftree(&["sessions", "export", id, "--layout", "files", "--out", out])
+        .well();
+    let state: Value =
+        serde_json::from_slice(&fs::read(place.join("state.json")).unwrap()).unwrap();
+    let permissions = &state["permissions"];
+    assert_eq!(permissions["mode"], "plan", "{permissions}");
+    assert_eq!(permissions["deny"], json!(["Bash(rm *)"]), "{permissions}");
+    assert_eq!(permissions["rules"][0]["rule"], "Bash(ls)", "{permissions}");
+    let new = house.rooftree(&["sessions", "import", out]).well();
+    let rules = house
+        .rooftree(&["permissions", "rules", "-o", "json"])
+        .well();
+    assert!(!rules.contains(new.trim()), "{rules}");
+}

@@ -229,3 +229,22 @@ fn only_a_conversation_that_was_handed_over_comes_back_and_only_to_an_agent_ther
         .ended(8);
     assert!(why.contains("nobody"), "{why}");
 }
+
+#[test]
+fn as5_a_switch_may_say_something_first_and_back_may_have_the_agent_write_the_summary() {
+    let house = lived_in();
+    let model = ["-m", "scripted/script.toml"];
+    let line = ["sessions", "switch", "talk", "explore", "--name", "other"];
+    let said = house.rooftree(&[&line[..], &model, &["decide something"]].concat());
+    assert!(said.err.contains("explore goes on"), "{said:?}");
+    assert!(said.well().contains("decide something"));
+    let line = ["sessions", "back", "other", "--summary", "model"];
+    let told = house.rooftree(&[&line[..], &model].concat()).well();
+    assert!(told.contains("goes back to the agent"), "{told}");
+    goes_on(&house, "talk", "what came of it?");
+    let told = house
+        .rooftree(&["sessions", "show", "talk", "--full"])
+        .well();
+    assert!(told.contains("Its summary:"), "{told}");
+    assert!(!told.contains("Asked: decide something"), "{told}");
+}

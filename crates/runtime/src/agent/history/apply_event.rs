@@ -6,12 +6,16 @@ use rooftree_protocol::{
     Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp,
     ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
+    file_undo::FileUndo,
 };
 use rooftree_providers::ModelMessage;
 use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenToolCall, go_on, images_in, results_of};
-use crate::agent::{message_text, run_view::RunInquiry, window};
+use crate::{
+    agent::{message_text, run_view::RunInquiry, window},
+    hand_back,
+};
 
 impl History {
     /// Applies a changed permission policy of the run.
@@ -38,6 +42,7 @@ impl History {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
+            run.hands_back = hand_back::is_request(message);
         }
         self.take_woken_mandate(message);
         self.keep_last_mandate();
@@ -126,6 +131,13 @@ impl History {
                 verdict, &self.mark,
             ))]));
         }
+    }
+
+    /// Files were taken back: the model reads which, since what it remembers of them is not true any more.
+    pub(super) fn take_undo(&mut self, undo: &FileUndo) {
+        self.close_open(INTERRUPTED);
+        let words = message_text::files_undone(undo, &self.mark);
+        self.push(ModelMessage::User(vec![Part::text(words)]));
     }
 
     /// A call begins: one of the reply, or one from inside of another.

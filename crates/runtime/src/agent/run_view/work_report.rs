@@ -6,7 +6,7 @@ use rooftree_protocol::{
     event::ToolRecord,
     tool_call::{FileAction, FileNote},
 };
-use rooftree_providers::ModelMessage;
+use rooftree_providers::{ModelMessage, agent_program::ProgramActivity};
 
 /// Steps that are remembered.
 const STEPS: usize = 50;
@@ -53,18 +53,24 @@ impl WorkReport {
         }
     }
 
-    fn note_step(&mut self, record: &ToolRecord) {
-        if !self.tools.contains(&record.tool) {
-            self.tools.push(record.tool.clone());
+    /// Notes what a program did with a tool of its own.
+    pub(super) fn note_activity(&mut self, activity: ProgramActivity<'_>) {
+        self.note_tool(activity.tool, activity.title);
+    }
+
+    fn note_tool(&mut self, tool: &str, title: &str) {
+        if !self.tools.iter().any(|known| known == tool) {
+            self.tools.push(tool.to_owned());
         }
         if self.steps.len() == STEPS {
             self.steps.pop_front();
         }
-        self.steps.push_back(
-            format!("{} {}", record.tool, record.title)
-                .trim()
-                .to_owned(),
-        );
+        self.steps
+            .push_back(format!("{tool} {title}").trim().to_owned());
+    }
+
+    fn note_step(&mut self, record: &ToolRecord) {
+        self.note_tool(&record.tool, &record.title);
         for note in record
             .files
             .iter()

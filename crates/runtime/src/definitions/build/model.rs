@@ -2,7 +2,10 @@
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice};
 
-use super::DefinitionBuilder;
+use super::{
+    DefinitionBuilder,
+    chat_config::{COMPATIBLE, compatible_provider},
+};
 use crate::definitions::{
     fields::DefinitionField,
     syntax_tree::{SourceSpan, SyntaxEntry},
@@ -76,23 +79,33 @@ impl DefinitionBuilder<'_> {
                     self.thinking.provider = self.text(inner).map(|text| (text, inner.node.at))
                 }
                 "model" => self.thinking.model = self.text(inner).map(|text| (text, inner.node.at)),
-                "models" => {
-                    let first = self
-                        .words(inner)
-                        .and_then(|models| models.into_iter().next());
-                    self.thinking.model = first
-                        .map(|text| (text, inner.node.at))
-                        .or(self.thinking.model.take());
-                }
+                "models" => self.first_model(inner),
+                "config" => self.chat_config(inner),
                 "effort" => self.effort(inner),
                 _ => self.not_yet(inner),
             }
         }
     }
 
+    /// Of several models the first one.
+    pub(super) fn first_model(&mut self, entry: &SyntaxEntry) {
+        let first = self
+            .words(entry)
+            .and_then(|models| models.into_iter().next());
+        self.thinking.model = first
+            .map(|text| (text, entry.node.at))
+            .or(self.thinking.model.take());
+    }
+
     /// Puts together what was said about the model.
     pub(super) fn choose_model(&mut self) {
-        let thinking = std::mem::take(&mut self.thinking);
+        let mut thinking = std::mem::take(&mut self.thinking);
+        if let Some((provider, _)) = &mut thinking.provider
+            && provider == COMPATIBLE
+            && self.has_own_server
+        {
+            *provider = compatible_provider(&self.definition.name);
+        }
         let inherits = |(text, _): &(String, SourceSpan)| text.eq_ignore_ascii_case("inherit");
         match (
             thinking.model.filter(|model| !inherits(model)),

@@ -59,7 +59,7 @@ pub(in crate::definitions) fn document(
             }
         }
         SyntaxValue::Map(entries) => {
-            for entry in entries {
+            for entry in entries.iter().filter(|entry| !is_setting(entry)) {
                 drafts.extend(mapped(entry, &mut complaints).map(|(name, fields)| {
                     let place = format!("agents.{name}");
                     DefinitionDraft {
@@ -82,6 +82,14 @@ pub(in crate::definitions) fn document(
         drafts,
         diagnostics: complaints.list,
     }
+}
+
+/// Whether it is no agent but a setting that daycare keeps beside its agents.
+fn is_setting(entry: &SyntaxEntry) -> bool {
+    matches!(
+        entry.key.as_str(),
+        "emergency_context_limit" | "emergencyContextLimit"
+    ) && entry.node.entries().is_none()
 }
 
 fn listed(

@@ -369,3 +369,51 @@ fn n_26_a_memory_of_a_claude_agent_without_its_tools_is_said() {
         .load();
     assert_eq!(codes(&loaded), ["W0127"]);
 }
+
+#[test]
+fn as1_what_chat_config_says_has_an_effect_or_is_said() {
+    let text = r#"{"agents": [
+      {"agentId": "Local", "systemPrompt": "x", "chat": {"provider": "openai-compatible",
+       "config": {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "${KEY}", "models": ["llama", "qwen"]}}},
+      {"agentId": "bare", "systemPrompt": "x", "chat": {"provider": "openai-compatible", "model": "m"}},
+      {"agentId": "cli", "systemPrompt": "x", "chat": {"provider": "claude-cli",
+       "config": {"workdir": "/srv", "extraArgs": ["--dangerously-skip-permissions"]}}},
+      {"agentId": "key", "systemPrompt": "x", "chat": {"provider": "openai-compatible",
+       "config": {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "plain", "model": "m"}}}
+    ]}"#;
+    let loaded = document(text, DocumentSyntax::Json).load();
+    let models: Vec<String> = loaded
+        .definitions
+        .iter()
+        .map(|one| one.model.as_ref().unwrap().to_string())
+        .collect();
+    assert_eq!(
+        models,
+        [
+            "openai-compatible.local/llama",
+            "openai-compatible/m",
+            "claude-cli/default",
+            "openai-compatible.key/m"
+        ]
+    );
+    let said: Vec<&str> = loaded
+        .diagnostics
+        .iter()
+        .map(|found| found.message.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "agents[2] (cli): `chat.config.workdir` is left out",
+            "agents[2] (cli): `chat.config.extraArgs` is left out",
+            "agents[3] (key): `chat.config.apiKey` is left out",
+        ]
+    );
+    assert!(
+        loaded
+            .diagnostics
+            .iter()
+            .all(|found| !found.help.clone().unwrap().contains("plain")),
+        "a key is not repeated"
+    );
+}

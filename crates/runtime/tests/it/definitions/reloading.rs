@@ -12,8 +12,8 @@ use std::{
 use rooftree_protocol::{AgentDefinition, Effect, EventBody, SessionId};
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::{
-    ContextWatcher,
-    definitions::{ProjectTrust, TrustRecheck},
+    ContextWatcher, Definitions,
+    definitions::{DefinitionLibrary, ProjectTrust, TrustRecheck},
     skill_tools,
 };
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, VirtualClock};
@@ -276,4 +276,54 @@ async fn a_skill_that_loses_trust_while_a_run_goes_on_is_not_loaded() {
         "{read}"
     );
     assert!(read.contains("There is no skill `deploy`"), "{read}");
+}
+
+#[tokio::test]
+async fn inv30_an_agent_of_a_project_that_loses_trust_has_no_rights_at_its_next_turn() {
+    let folder = Folder::new().with(
+        "project/.rooftree/agents/worker.md",
+        "---\ndescription: x\n---\nYou work.",
+    );
+    folder.write("ledger", "");
+    let trusted = Arc::new(AtomicBool::new(true));
+    let asked = trusted.clone();
+    let recheck = TrustRecheck {
+        ask: Some(Arc::new(move || {
+            if asked.load(SeqCst) {
+                ProjectTrust::Given
+            } else {
+                ProjectTrust::Missing
+            }
+        })),
+        files: vec![folder.root.path().join("ledger")],
+    };
+    let library = DefinitionLibrary {
+        recheck,
+        ..folder.library(ProjectTrust::Given)
+    };
+    let clock = Arc::new(VirtualClock::seeded(1));
+    let (held, gate) = ProbeTool::gated("Held", Effect::ReadOnly);
+    let tools = Toolset::new([held, ProbeTool::open("Change", Effect::LocalMutation)]);
+    let script = [
+        say("").calls([call("Held", json!({}))]),
+        say("").calls([call("Change", json!({"say": "x"}))]),
+        say("done"),
+    ];
+    let mut plan = TestRuntimeBuilder::new(script).tools(tools);
+    plan.definitions = Definitions::reading(library, clock.clone());
+    let runtime = plan.build();
+    let session = runtime.post_as("worker", "go").await;
+    while gate.started() == 0 {
+        tokio::task::yield_now().await;
+    }
+    trusted.store(false, SeqCst);
+    folder.write("ledger", "not any more");
+    clock.advance(Duration::from_secs(1));
+    gate.open(1);
+    runtime.wait_for_run(&session).await;
+    let story = runtime.transcript(&session).await;
+    assert!(
+        story.contains("tool     Change failed: tool_not_allowed"),
+        "{story}"
+    );
 }

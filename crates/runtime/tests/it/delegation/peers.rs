@@ -123,6 +123,95 @@ async fn r2_d7_a_busy_session_is_asked_in_a_queue() {
 }
 
 #[tokio::test]
+async fn as6_every_field_of_the_seed_is_in_the_answer() {
+    let ask = |more: Value| {
+        let mut input = json!({"agentId": "scout", "content": "x"});
+        for (name, value) in more.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        call("agents_message", input)
+    };
+    let runtime = plan([
+        say("").agent("lead").calls([
+            ask(json!({})),
+            ask(json!({"session": "create", "mode": "async"})),
+            ask(json!({"mode": "later"})),
+            ask(json!({"session": "ses_nothere"})),
+        ]),
+        say("done").agent("lead").times(9),
+        say("")
+            .agent("scout")
+            .thinking("hm")
+            .calls([call("Look", json!({}))]),
+        say("seen").agent("scout").times(9),
+    ])
+    .build();
+    let lead = runtime.post("go").await;
+    runtime.wait_for_run(&lead).await;
+    let results = results(&runtime, &lead).await;
+    let has = |answer: &Value, fields: &[&str]| {
+        for field in fields {
+            assert!(answer.get(field).is_some(), "{field}: {answer}");
+        }
+    };
+    let parsed: Vec<Value> = results
+        .iter()
+        .filter_map(|text| serde_json::from_str(text).ok())
+        .collect();
+    let by_mode = |mode: &str| parsed.iter().find(|answer| answer["mode"] == mode).unwrap();
+    let sync = by_mode("sync");
+    has(
+        sync,
+        &[
+            "status",
+            "agentId",
+            "sessionId",
+            "sessionName",
+            "created",
+            "responseId",
+            "response",
+            "truncated",
+            "durationMs",
+            "toolCallCount",
+            "toolCalls",
+            "thinkingText",
+        ],
+    );
+    assert_eq!(
+        (&sync["status"], &sync["truncated"], &sync["toolCallCount"]),
+        (&json!("complete"), &json!(false), &json!(1))
+    );
+    let started = by_mode("async");
+    has(
+        started,
+        &[
+            "status",
+            "agentId",
+            "sessionId",
+            "sessionName",
+            "created",
+            "responseId",
+        ],
+    );
+    assert_eq!(
+        (&started["status"], &started["created"]),
+        (&json!("started"), &json!(true))
+    );
+    assert!(
+        results
+            .iter()
+            .any(|text| text.contains("`mode` must be one of sync, async")),
+        "{results:?}"
+    );
+    assert!(
+        results
+            .iter()
+            .any(|text| text.contains("agent_session_error")),
+        "{results:?}"
+    );
+}
+
+#[tokio::test]
 async fn r2_d11_the_session_a_background_agent_was_started_in_names_its_task() {
     let id = "{{ results[0].text | find('ses_[a-z0-9]+') }}";
     let runtime = plan([

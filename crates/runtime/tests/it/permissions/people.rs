@@ -376,3 +376,70 @@ async fn an_agent_grants_what_it_has_and_nothing_else() {
         );
     }
 }
+
+#[tokio::test]
+async fn r2_d8_the_agent_of_start_background_agent_can_ask_for_a_permission() {
+    let request = json!({"permission": "@write:/srv/site", "reason": "to publish"});
+    let entries = vec![
+        say("").agent("lead").calls([call(
+            "start_background_agent",
+            json!({"prompt": "publish it", "name": "publisher"}),
+        )]),
+        say("done").agent("lead").times(9),
+        say("")
+            .agent("task")
+            .calls([call("request_permission", request)]),
+        say("{{ results[0].text }}").agent("task"),
+    ];
+    let runtime = plan(entries, PermissionMode::Ask).build();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let child = runtime.children(&session).await.remove(0).id;
+    let event = runtime.wait_for_event(&child, "permission.requested").await;
+    let EventBody::PermissionRequested { id, rule, .. } = &event.body else {
+        panic!()
+    };
+    assert_eq!(rule, "Write(/srv/site{,/**})");
+    let permit = Command::Permit {
+        session: child.clone(),
+        permission: id.clone(),
+        answer: yes(PermissionScope::Once),
+    };
+    runtime.command(permit).await;
+    let said = runtime.wait_for_run(&child).await.text;
+    assert_eq!(said, "Permitted: Write(/srv/site{,/**})");
+}
+
+#[tokio::test]
+async fn r2_d8_an_agent_that_was_not_started_so_does_not_have_it_and_a_list_leaves_it_out() {
+    let request = call(
+        "request_permission",
+        json!({"permission": "@web", "reason": "r"}),
+    );
+    let entries = |asked: &str, start: rooftree_providers::scripted::ScriptedCall| {
+        vec![
+            say("").agent("lead").calls([start]),
+            say("done").agent("lead").times(9),
+            say("").agent(asked).calls([request.clone()]),
+            say("{{ results[0].text }}").agent(asked),
+        ]
+    };
+    let task = call("Task", json!({"prompt": "p", "subagent_type": "task"}));
+    let listed = call(
+        "start_background_agent",
+        json!({"prompt": "p", "agent": "listed"}),
+    );
+    for (agent, start) in [("task", task), ("listed", listed)] {
+        let runtime = plan(entries(agent, start), PermissionMode::Ask)
+            .agent(AgentDefinition {
+                tools: Scope::only(["Change"]),
+                ..AgentDefinition::new("listed")
+            })
+            .build();
+        let session = runtime.post("go").await;
+        runtime.wait_for_run(&session).await;
+        let child = runtime.children(&session).await.remove(0).id;
+        let said = runtime.wait_for_run(&child).await.text;
+        assert!(said.contains("tool_not_allowed"), "{agent}: {said}");
+    }
+}

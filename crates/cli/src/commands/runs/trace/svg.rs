@@ -19,15 +19,37 @@ const INDENT: f64 = 18.0;
 /// Letters that fit below a bar.
 const NOTE: usize = 90;
 
-const STYLE: &str = "\
-svg { font: 13px ui-sans-serif, system-ui, sans-serif; --ink: #1f2328; --dim: #656d76; --line: #d8dee4; \
---paper: #ffffff; --work: #2f81f7; --person: #d4a72c; --provider: #a8b1bd; --bad: #cf222e; }\n\
-@media (prefers-color-scheme: dark) { svg { --ink: #e6edf3; --dim: #8b949e; --line: #30363d; --paper: #0d1117; \
---work: #388bfd; --person: #e3b341; --provider: #6e7681; --bad: #f85149; } }\n\
-.paper { fill: var(--paper) } .name { fill: var(--ink); font-weight: 600 } .dim { fill: var(--dim) } \
-.small { font-size: 11px } .grid { stroke: var(--line) } .stem { stroke: var(--dim); fill: none } \
-.work { fill: var(--work) } .person { fill: var(--person) } .provider { fill: var(--provider) } \
-.bad { fill: var(--bad) } .end { text-anchor: end } .middle { text-anchor: middle }";
+/// Attributes of each class. Literal values, not CSS variables: many viewers know neither those nor style sheets.
+const CLASSES: &[(&str, &str)] = &[
+    ("paper", "fill=\"#ffffff\""),
+    ("name", "fill=\"#1f2328\" font-weight=\"600\""),
+    ("dim", "fill=\"#656d76\""),
+    ("small", "font-size=\"11\""),
+    ("grid", "fill=\"none\" stroke=\"#d8dee4\""),
+    ("stem", "fill=\"none\" stroke=\"#656d76\""),
+    ("work", "fill=\"#2f81f7\""),
+    ("person", "fill=\"#d4a72c\""),
+    ("provider", "fill=\"#a8b1bd\""),
+    ("bad", "fill=\"#cf222e\""),
+    ("end", "text-anchor=\"end\""),
+    ("middle", "text-anchor=\"middle\""),
+];
+
+/// Colours for dark pages. A rule of a style sheet goes before an attribute, where the viewer knows rules.
+const DARK: &str = "\
+@media (prefers-color-scheme: dark) { .paper { fill: #0d1117 } .name { fill: #e6edf3 } .dim { fill: #8b949e } \
+.grid { stroke: #30363d } .stem { stroke: #8b949e } .work { fill: #388bfd } .person { fill: #e3b341 } \
+.provider { fill: #6e7681 } .bad { fill: #f85149 } }";
+
+/// The classes of an element with the attributes they stand for.
+fn classed(classes: &str) -> String {
+    let attributes: Vec<&str> = classes
+        .split(' ')
+        .filter_map(|class| CLASSES.iter().find(|(name, _)| *name == class))
+        .map(|(_, attributes)| *attributes)
+        .collect();
+    format!("class=\"{classes}\" {}", attributes.join(" "))
+}
 
 /// Draws it.
 pub fn draw(picture: &TraceChart) -> String {
@@ -35,9 +57,10 @@ pub fn draw(picture: &TraceChart) -> String {
     let height = bottom + 52.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-         aria-label=\"{}\">\n<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" \
-         rx=\"8\"/>\n",
-        escaped(&label(picture))
+         font-family=\"ui-sans-serif, system-ui, sans-serif\" font-size=\"13\" aria-label=\"{}\">\n\
+         <style>{DARK}</style>\n<rect {} width=\"{WIDTH}\" height=\"{height}\" rx=\"8\"/>\n",
+        escaped(&label(picture)),
+        classed("paper")
     );
     grid(&mut svg, picture, bottom);
     stems(&mut svg, &picture.bars);
@@ -70,12 +93,18 @@ fn grid(svg: &mut String, picture: &TraceChart, bottom: f64) {
         let top = TOP - 10.0;
         add(
             svg,
-            format_args!("<path class=\"grid\" d=\"M{x:.1} {top}V{bottom}\"/>"),
+            format_args!(
+                "<path {look} d=\"M{x:.1} {top}V{bottom}\"/>",
+                look = classed("grid")
+            ),
         );
         let (y, words) = (bottom + 14.0, mark(*moment));
         add(
             svg,
-            format_args!("<text class=\"dim small middle\" x=\"{x:.1}\" y=\"{y}\">{words}</text>"),
+            format_args!(
+                "<text {look} x=\"{x:.1}\" y=\"{y}\">{words}</text>",
+                look = classed("dim small middle")
+            ),
         );
     }
 }
@@ -100,8 +129,9 @@ fn stems(svg: &mut String, bars: &[TraceBar]) {
         add(
             svg,
             format_args!(
-                "<path class=\"stem\" d=\"M{x} {from}V{to}H{}\"/>",
-                x + INDENT - 6.0
+                "<path {look} d=\"M{x} {from}V{to}H{}\"/>",
+                x + INDENT - 6.0,
+                look = classed("stem")
             ),
         );
     }
@@ -112,17 +142,19 @@ fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
     add(
         svg,
         format_args!(
-            "<text class=\"name\" x=\"{x}\" y=\"{}\">{}</text>",
+            "<text {look} x=\"{x}\" y=\"{}\">{}</text>",
             y + 12.0,
-            escaped(&bar.agent)
+            escaped(&bar.agent),
+            look = classed("name")
         ),
     );
     add(
         svg,
         format_args!(
-            "<text class=\"dim small\" x=\"{x}\" y=\"{}\">{}</text>",
+            "<text {look} x=\"{x}\" y=\"{}\">{}</text>",
             y + 26.0,
-            escaped(&bar.model)
+            escaped(&bar.model),
+            look = classed("dim small")
         ),
     );
     rectangle(svg, picture, "work", (bar.from, bar.to), y);
@@ -139,22 +171,25 @@ fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
         TraceBarEnd::Badly => add(
             svg,
             format_args!(
-                "<text class=\"bad\" x=\"{end:.1}\" y=\"{}\">✗</text>",
-                y + 13.0
+                "<text {look} x=\"{end:.1}\" y=\"{}\">✗</text>",
+                y + 13.0,
+                look = classed("bad")
             ),
         ),
         TraceBarEnd::Stopped => add(
             svg,
             format_args!(
-                "<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">■</text>",
-                y + 13.0
+                "<text {look} x=\"{end:.1}\" y=\"{}\">■</text>",
+                y + 13.0,
+                look = classed("dim")
             ),
         ),
         TraceBarEnd::Open => add(
             svg,
             format_args!(
-                "<text class=\"dim\" x=\"{end:.1}\" y=\"{}\">…</text>",
-                y + 13.0
+                "<text {look} x=\"{end:.1}\" y=\"{}\">…</text>",
+                y + 13.0,
+                look = classed("dim")
             ),
         ),
         TraceBarEnd::Well => {}
@@ -169,8 +204,9 @@ fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
     add(
         svg,
         format_args!(
-            "<text class=\"dim end\" x=\"{right}\" y=\"{}\">{words}</text>",
-            y + 12.0
+            "<text {look} x=\"{right}\" y=\"{}\">{words}</text>",
+            y + 12.0,
+            look = classed("dim end")
         ),
     );
     if !bar.note.is_empty() {
@@ -186,8 +222,9 @@ fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
         add(
             svg,
             format_args!(
-                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{}\">{note}</text>",
-                y + 28.0
+                "<text {look} x=\"{x:.1}\" y=\"{}\">{note}</text>",
+                y + 28.0,
+                look = classed(class)
             ),
         );
     }
@@ -200,7 +237,8 @@ fn rectangle(svg: &mut String, picture: &TraceChart, class: &str, (from, to): (u
     add(
         svg,
         format_args!(
-            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{BAR}\" rx=\"3\"/>"
+            "<rect {look} x=\"{x:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"{BAR}\" rx=\"3\"/>",
+            look = classed(class)
         ),
     );
 }
@@ -226,15 +264,17 @@ fn legend(svg: &mut String, picture: &TraceChart, y: f64) {
         add(
             svg,
             format_args!(
-                "<rect class=\"{class}\" x=\"{x}\" y=\"{}\" width=\"11\" height=\"11\" rx=\"2\"/>",
-                y - 10.0
+                "<rect {look} x=\"{x}\" y=\"{}\" width=\"11\" height=\"11\" rx=\"2\"/>",
+                y - 10.0,
+                look = classed(class)
             ),
         );
         add(
             svg,
             format_args!(
-                "<text class=\"dim small\" x=\"{}\" y=\"{y}\">{words}</text>",
-                x + 17.0
+                "<text {look} x=\"{}\" y=\"{y}\">{words}</text>",
+                x + 17.0,
+                look = classed("dim small")
             ),
         );
         x += 40.0 + 7.0 * words.len() as f64;
@@ -268,5 +308,28 @@ mod tests {
         let (opened, closed) = (svg.matches("<text").count(), svg.matches("</text>").count());
         assert_eq!(opened, closed);
         assert!(svg.contains("failed: 429") && svg.contains("waiting for you"));
+    }
+
+    /// Viewers without CSS variables showed black on black.
+    #[test]
+    fn every_shape_and_text_has_a_literal_colour() {
+        let svg = draw(&lay_out(&family()));
+        assert!(!svg.contains("var("), "{svg}");
+        let shapes = ["<rect ", "<path ", "<text "];
+        let mut drawn = 0;
+        for line in svg.lines() {
+            let Some(shape) = shapes.iter().find_map(|shape| line.strip_prefix(shape)) else {
+                continue;
+            };
+            let attributes = shape.split('>').next().unwrap_or_default();
+            let fill = attributes.split(" fill=\"").nth(1).unwrap_or_default();
+            let colour = fill.split('"').next().unwrap_or_default();
+            let is_literal = colour == "none" && attributes.contains(" stroke=\"#")
+                || colour.len() == 7 && colour.starts_with('#');
+            assert!(is_literal, "{line}");
+            drawn += 1;
+        }
+        assert!(drawn > 10, "{svg}");
+        assert!(svg.contains(" fill=\"#ffffff\"") && svg.contains(" fill=\"#2f81f7\""));
     }
 }

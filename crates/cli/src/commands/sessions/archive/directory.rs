@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use rooftree_protocol::{BlobId, ErrorCode, Event, EventBody, Problem, Session};
+use rooftree_protocol::{BlobId, ErrorCode, Event, EventBody, Problem, RuleScope, Session};
 use rooftree_runtime::{History, Queries};
 use serde_json::{Map, Value, json};
 
@@ -58,7 +58,11 @@ pub async fn write(
         history.write(output::json_line(event)?.as_bytes())?;
     }
     history.commit()?;
-    let (descriptor, state) = apart(session, events);
+    let (descriptor, mut state) = apart(session, events);
+    state.insert(
+        "permissions".into(),
+        permissions(store, session, events).await?,
+    );
     export_file::write(
         &directory.join(STATE),
         output::json_page(&state)?.as_bytes(),
@@ -109,6 +113,35 @@ fn apart(session: &Session, events: &[Event]) -> (Map<String, Value>, Map<String
     );
     state.insert("todos".into(), json!(history.todos()));
     (descriptor, state)
+}
+
+/// What its last run could do without asking, and the rules that hold in this session alone. For people and other
+/// programs: an import leaves it out.
+async fn permissions(
+    store: &Queries,
+    session: &Session,
+    events: &[Event],
+) -> Result<Value, Problem> {
+    let told = events.iter().rev().find_map(|event| match &event.body {
+        EventBody::RunStarted { policy, .. } => policy.as_deref(),
+        EventBody::PolicyChanged(policy) => Some(policy),
+        _ => None,
+    });
+    let policy = told.cloned().unwrap_or_default();
+    let rules = store.rules().await.map_err(|error| error.problem())?;
+    let own = rules
+        .iter()
+        .filter(|row| matches!(&row.scope, RuleScope::Session(of) if *of == session.id));
+    let own: Vec<Value> = own
+        .map(|row| json!({"kind": row.kind, "rule": row.rule, "by": row.by, "at": row.at}))
+        .collect();
+    Ok(json!({
+        "mode": policy.mode,
+        "allow": policy.allow,
+        "ask": policy.ask,
+        "deny": policy.deny,
+        "rules": own,
+    }))
 }
 
 /// The number of the latest marker at which the context started anew.

@@ -4,10 +4,10 @@ use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use rooftree_protocol::Problem;
 
-use super::run::{self, Arguments, InputFormat, OutputFormat};
+use super::line_mode::{CommandRunner, converse};
 use crate::{
+    commands::run::{self, Arguments, InputFormat, OutputFormat},
     configured_models::{self, ConfiguredModels},
-    conversation::{self, CommandRunner},
     environment::Environment,
     exit::Exit,
     settings,
@@ -23,7 +23,7 @@ pub async fn execute(
     let is_for_people = arguments.output_format == OutputFormat::Text
         && arguments.input_format == InputFormat::Text;
     if is_for_people && is_terminal() && !environment.everywhere.no_input {
-        return conversation::converse(&arguments, environment, runner).await;
+        return converse(&arguments, environment, runner).await;
     }
     let has_work = !arguments.words.is_empty()
         || arguments.session.is_some()
