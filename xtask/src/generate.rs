@@ -15,10 +15,16 @@ pub struct Generated {
 
 /// Everything that is generated.
 pub fn all() -> Result<Vec<Generated>> {
-    Ok(vec![Generated {
-        path: "docs/events.schema.json",
-        text: events_schema()?,
-    }])
+    Ok(vec![
+        Generated {
+            path: "docs/events.schema.json",
+            text: events_schema()?,
+        },
+        Generated {
+            path: "docs/actions.md",
+            text: rooftree_protocol::actions::as_markdown(),
+        },
+    ])
 }
 
 /// The JSON Schema of what clients read.
@@ -70,6 +76,7 @@ mod tests {
         for planted in [
             Planted::new(),
             Planted::new().with("docs/events.schema.json", "{}\n"),
+            Planted::new().with("docs/actions.md", "old\n"),
         ] {
             assert!(
                 told(&check(&planted.repository()).unwrap()).contains("run cargo xtask generate")

@@ -1,11 +1,11 @@
 //! The clap command tree: every subcommand and its arguments.
 
 mod lazy;
-
-use std::ffi::OsString;
+mod shorthand;
 
 use clap::{Parser, Subcommand};
-pub use lazy::LazyArguments;
+
+pub use self::{lazy::LazyArguments, shorthand::parse};
 
 use crate::{commands, environment::GlobalFlags};
 
@@ -30,6 +30,8 @@ pub enum CliCommand {
     /// Send a message to an agent and show what it does
     #[command(visible_alias = "exec")]
     Run(LazyArguments<Box<commands::run::Arguments>>),
+    /// Open a conversation; on a terminal `rooftree` alone does that
+    Chat(LazyArguments<Box<commands::run::Arguments>>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(LazyArguments<commands::demo::Arguments>),
     /// Run the server: resume unfinished sessions, OpenAI-compatible API, agent callbacks
@@ -85,17 +87,6 @@ pub enum CliCommand {
     Version(LazyArguments<commands::version::Arguments>),
 }
 
-/// `rooftree -p …` is short for `rooftree run …`.
-pub fn expand_shorthand(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut typed: Vec<OsString> = typed.collect();
-    if let Some(first) = typed.get_mut(1)
-        && *first == "-p"
-    {
-        *first = "run".into();
-    }
-    typed
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -105,14 +96,5 @@ mod tests {
     #[test]
     fn the_tree_of_commands_is_well_formed() {
         CliInvocation::command().debug_assert();
-    }
-
-    #[test]
-    fn a_leading_p_means_run() {
-        let typed = ["rooftree", "-p", "hello"].into_iter().map(OsString::from);
-        assert!(matches!(
-            CliInvocation::parse_from(expand_shorthand(typed)).command,
-            CliCommand::Run(_)
-        ));
     }
 }

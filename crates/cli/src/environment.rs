@@ -143,6 +143,7 @@ impl Environment {
         match self.everywhere.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
+            ColorChoice::Auto if self.everywhere.plain => false,
             ColorChoice::Auto if variable("NO_COLOR").is_some() => false,
             ColorChoice::Auto if variable("CLICOLOR_FORCE").is_some_and(|value| value != "0") => {
                 true

@@ -8,6 +8,7 @@ mod assemble;
 mod commands;
 mod configured_models;
 mod control;
+mod conversation;
 mod credentials;
 mod demo_models;
 mod embeddings;
@@ -38,6 +39,7 @@ mod web;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use futures::future::LocalBoxFuture;
 use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
@@ -58,7 +60,10 @@ const SERVER_THREADS: usize = 2;
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
     rooftree_process::sandbox::enter_if_asked();
-    let invocation = CliInvocation::parse_from(arguments::expand_shorthand(std::env::args_os()));
+    let invocation = match arguments::parse(std::env::args_os()) {
+        Ok(invocation) => invocation,
+        Err(code) => return code,
+    };
     if let CliCommand::Call(LazyArguments(arguments)) = invocation.command {
         // It needs nothing of this machine but the socket it is told of.
         return call::execute(arguments)
@@ -97,6 +102,9 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
 async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
     match command {
         CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
+        CliCommand::Chat(LazyArguments(arguments)) => {
+            conversation::execute(*arguments, environment, run_typed).await
+        }
         CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
         CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
         CliCommand::Agents(LazyArguments(arguments)) => {
@@ -152,4 +160,19 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
             version::execute(arguments, environment).await
         }
     }
+}
+
+/// Runs a command that was typed inside a conversation.
+fn run_typed<'a>(
+    typed: &'a [&'a str],
+    environment: &'a Environment,
+) -> LocalBoxFuture<'a, Result<Exit, Problem>> {
+    Box::pin(async move {
+        let typed = std::iter::once("rooftree").chain(typed.iter().copied());
+        let invocation = CliInvocation::try_parse_from(typed).map_err(|error| {
+            let message = error.to_string().trim_end().to_owned();
+            Problem::new(ErrorCode::InvalidArguments, message)
+        })?;
+        execute(invocation.command, environment).await
+    })
 }

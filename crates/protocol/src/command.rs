@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Event, ModelChoice, Origin, Part, PermissionId, ProcessId, QuestionId, RuleKind, RuleScope,
-    RunId, Session, SessionId, ToolCall,
+    Event, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId, QuestionId,
+    RuleKind, RuleScope, RunId, Session, SessionId, ToolCall,
 };
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
@@ -94,6 +94,14 @@ pub enum Command {
         session: SessionId,
         /// The model from its next run on.
         model: Option<ModelChoice>,
+    },
+    /// Change how much may happen in a session without asking; none for the mode it was started with. A person may widen
+    /// the mode of a session of his own. Sessions below it are never widened.
+    SetMode {
+        /// Which one.
+        session: SessionId,
+        /// The mode from now on.
+        mode: Option<PermissionMode>,
     },
     /// Delete a session; it can be restored.
     Delete {

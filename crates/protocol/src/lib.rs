@@ -3,6 +3,7 @@
 //! A client sends [`Command`]s and reads [`Event`]s; everything in between is
 //! described with the types of this crate. Names are those of `docs/glossary.md`.
 
+pub mod actions;
 pub mod call;
 pub mod command;
 pub mod confinement;

@@ -20,6 +20,7 @@ mod loader_context;
 mod markdown;
 mod names;
 mod project_context;
+mod prompt_commands;
 mod resolve;
 mod rules;
 mod search_dirs;
@@ -49,6 +50,7 @@ pub use self::{
     loader_context::{LoaderContext, ModelNaming, VariableLookup},
     names::{is_name, nearest},
     project_context::ProjectContext,
+    prompt_commands::PromptCommand,
     resolve::LoadedDefinitions,
     rules::RuleFile,
     search_dirs::{ProjectTrust, SearchDirs},

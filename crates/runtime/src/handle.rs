@@ -112,6 +112,7 @@ impl Handle {
                 attributes,
             } => self.set_attributes(who, &session, attributes).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
+            Command::SetMode { session, mode } => self.set_mode(who, &session, mode).await,
             Command::Delete { session } => self.delete(who, &session).await,
             Command::Restore { session } => self.restore(who, &session).await,
             Command::Fork {

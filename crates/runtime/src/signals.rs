@@ -8,7 +8,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rooftree_protocol::{Command, Principal, ProcessId, RunId, SessionId, Timestamp};
+use rooftree_protocol::{
+    Command, PermissionMode, Principal, ProcessId, RunId, SessionId, Timestamp,
+};
 use rooftree_store::{CommandRow, Error};
 use tokio::sync::Notify;
 
@@ -21,6 +23,8 @@ pub(crate) enum AgentSignal {
     Cancel(Option<RunId>, Sender),
     /// Stop the run, then start the context anew.
     Clear(Sender),
+    /// Change the permission mode, as a person wants it.
+    SetMode(Option<PermissionMode>, Sender),
     /// Stop a background process.
     StopProcess(ProcessId),
     /// The journal could not be written; stop.
@@ -43,6 +47,7 @@ impl AgentSignal {
                 },
                 who,
             ),
+            Self::SetMode(mode, who) => (Command::SetMode { session, mode }, who),
             Self::StopProcess(process) => (Command::StopProcess { session, process }, None),
             Self::Mail | Self::Broken(_) => return None,
         };
@@ -58,6 +63,7 @@ impl AgentSignal {
             Command::Cancel { run, .. } => Self::Cancel(run, row.who),
             Command::Delete { .. } => Self::Cancel(None, row.who),
             Command::Clear { .. } => Self::Clear(row.who),
+            Command::SetMode { mode, .. } => Self::SetMode(mode, row.who),
             Command::StopProcess { process, .. } => Self::StopProcess(process),
             _ => Self::Mail,
         }

@@ -87,6 +87,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rusqlite_migration", &["store"], "only `store` knows SQL"),
     ("rmcp", &["tools"], "only `tools` knows servers of tools"),
     ("clap", &["cli"], "only `cli` knows the command line"),
+    ("rustyline", &["cli"], "only `cli` knows terminals"),
     (
         "pulldown-cmark",
         &["markdown"],

@@ -14,8 +14,8 @@ use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
 use super::run::{
-    BackgroundPolicy, BackgroundWait, CliRequest, InputFormat, PromptAnswerer, RunJob,
-    SessionTarget, ShutdownMode, StdoutReport, follow,
+    BackgroundPolicy, BackgroundWait, CliRequest, PromptAnswerer, RunJob, SessionTarget,
+    ShutdownMode, StdoutReport, follow,
 };
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
@@ -78,14 +78,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         secrets: Arc::new(secrets::known(environment)),
     }
     .start(environment)?;
+    let request = CliRequest::Post(vec![Part::text(message)]);
     let job = RunJob {
-        request: CliRequest::Post(vec![Part::text(message)]),
-        target: SessionTarget::New(new),
-        answerer: PromptAnswerer::Nobody,
-        input: InputFormat::Text,
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
-        remarks: Vec::new(),
-        told: Default::default(),
+        ..RunJob::new(request, SessionTarget::New(new), PromptAnswerer::Nobody)
     };
     let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(environment));
     let left = follow(&runtime.handle(), job, view, &mut report).await?;

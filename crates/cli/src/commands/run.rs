@@ -9,45 +9,43 @@ mod follow;
 mod follower_events;
 mod input_lines;
 mod mcp_prompt;
+mod prepare;
 mod prompt_queue;
 mod report;
 mod result_json;
 mod run_tracker;
 mod select_model;
 mod session_target;
+pub mod slash_prompt;
 mod user_input;
 
-use std::{ffi::OsString, io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use clap::{Args, FromArgMatches, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem, SessionId};
-use rooftree_runtime::{ApprovalSource, Definitions, Handle, SystemClock};
+use rooftree_runtime::{ApprovalSource, Definitions};
 use rooftree_tools::PermissionRule;
 
-use self::user_input::UserInput;
 pub use self::{
     background_wait::{BackgroundPolicy, BackgroundWait},
     begin::CliRequest,
-    finish::ShutdownMode,
+    finish::{FollowPlace, ShutdownMode},
     follow::{RunJob, follow},
+    mcp_prompt::expand_prompt,
+    prepare::{PreparedRun, PreparedRuntime},
     report::StdoutReport,
-    session_target::SessionTarget,
+    select_model::SelectedModels,
+    session_target::{SessionTarget, find as find_session},
+    user_input::{UserInput, UserMessage},
 };
 use crate::{
-    assemble::{CliOverrides, RuntimePlan},
+    assemble::CliOverrides,
     commands::sandbox_flags::SandboxFlags,
-    configured_models::ConfiguredModels,
     control::owner,
-    embeddings,
     environment::Environment,
     exit::Exit,
-    mcp_servers,
-    project_agents::{self, ProjectAgents},
-    rules, secrets, settings,
-    terminal::{answer_text::AnswerFormat, select_view, view},
-    told_notices::ToldNotices,
-    trust,
-    web::WebAccess,
+    rules,
+    terminal::{answer_text::AnswerFormat, controlling_tty, select_view, view},
 };
 
 /// How long agents in background are waited for if nothing else is said.
@@ -170,9 +168,9 @@ pub async fn go_on(
 }
 
 /// Does it.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(mut arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
-    let done = attempt(&arguments, environment, &mut report).await;
+    let done = attempt(&mut arguments, environment, &mut report).await;
     if let Err(problem) = &done {
         report.failed(problem);
     }
@@ -180,78 +178,27 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 async fn attempt(
-    arguments: &Arguments,
+    arguments: &mut Arguments,
     environment: &Environment,
     report: &mut StdoutReport,
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
-    let mut settings = settings::load(environment)?;
-    if let Some(typed) = &arguments.agents {
-        settings.add_agent_providers(&[project_agents::typed_document(environment, typed)?]);
-    }
-    let (overrides, pinned) = cli_overrides(arguments)?.without_pinned(&settings);
-    let tape = select_model::tape(arguments, environment, &settings)?;
-    let models = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
-    let search = embeddings::search(environment, &settings, &models, &tape)?;
-    let online = WebAccess::of(&settings, &models.credentials, &models.catalog)?;
-    let answerer = prompt_answerer(arguments, environment);
-    if answerer == PromptAnswerer::Person {
-        trust::trust_prompt::ask(environment, &project_agents::places(environment)).await?;
-    }
-    let project =
-        ProjectAgents::find(environment, &settings, &models, arguments.agents.as_deref())?;
-    let gathered = mcp_servers::gather(
-        environment,
-        &project_agents::places(environment),
-        &settings,
-        &arguments.mcp_config,
-    )?;
-    let definitions = project.definitions.clone();
+    let prepared = PreparedRun::load(arguments, environment).await?;
+    let definitions = prepared.project.definitions.clone();
     let said = user_input::read_user_input(
         arguments,
         environment,
         initial_prompt(arguments, &definitions).as_deref(),
     )?;
-    let said = mcp_prompt::expand_prompt(said, &gathered, environment).await?;
-    let store = environment.store()?;
-    let handle = Handle::without_agents(store.clone(), Arc::new(SystemClock));
+    let said = mcp_prompt::expand_prompt(said, &prepared.gathered, environment).await?;
+    let said = slash_prompt::expand_typed(said, arguments, &prepared, environment)?;
+    let handle = prepared.control();
     let queries = handle.queries(&owner());
     let target = session_target::find(arguments, environment, &definitions, &queries)
         .await
-        .map_err(|problem| project.explain_unknown(problem))?;
-    let chosen = select_model::choose(arguments, &settings, &models, &tape)?;
-    let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
-    let unpriced = select_model::unpriced(
-        &models.catalog.open(&model)?,
-        overrides.max_cost.or(settings.limits.max_cost),
-    );
-    // What describes the setup is said once in a project; what bounds this very run is said each time.
-    let mut told = ToldNotices::read(environment);
-    let about_setup = settings
-        .remarks
-        .iter()
-        .chain(&project.remarks)
-        .chain(&gathered.remarks)
-        .chain(&chosen.remarks);
-    let remarks = about_setup
-        .filter(|remark| *remark == project_agents::GUARDS_OFF || told.is_new(remark))
-        .cloned()
-        .chain(pinned)
-        .chain(unpriced)
-        .collect();
-    let overrides = CliOverrides {
-        fallbacks: chosen.fallbacks,
-        model: chosen.default,
-        ..overrides
-    };
-    let target = target
-        .using(
-            &definitions,
-            chosen.named,
-            overrides.model.as_ref(),
-            &handle,
-        )
-        .await?;
+        .map_err(|problem| prepared.project.explain_unknown(problem))?;
+    let chosen = prepared.choose(arguments)?;
+    let (target, model) = prepared.with_model(target, &chosen, &handle).await?;
     let request = match said {
         UserInput::Nothing if arguments.input_format == InputFormat::StreamJson => {
             CliRequest::Lines
@@ -259,39 +206,25 @@ async fn attempt(
         UserInput::Nothing => CliRequest::Resume,
         UserInput::Message(message) => CliRequest::Post(message.parts(&handle).await?),
     };
-    let secrets = Arc::new(secrets::known_besides(
-        environment,
-        &settings,
-        gathered.confided(&definitions),
-    ));
-    let plan = RuntimePlan {
-        secrets,
-        store,
-        models,
-        project,
-        settings,
-        overrides,
-        search,
-        online,
-        approvals: answerer.in_runtime(),
-        memory: environment.memory(),
-        servers: gathered.setup(environment),
-    };
-    let runtime = plan.start(environment)?;
+    let (answerer, tape) = (prepared.answerer, prepared.tape.clone());
+    let started = prepared.start(chosen, &model, environment)?;
+    let PreparedRuntime {
+        runtime,
+        remarks,
+        told,
+        ..
+    } = started;
     let policy = match arguments.wait {
         _ if arguments.no_wait => BackgroundPolicy::Leave,
         Some(most) => BackgroundPolicy::WaitForAll(most),
         None => BackgroundPolicy::Wait(AGENTS_WAIT),
     };
-    let linger = BackgroundWait::new(policy);
     let job = RunJob {
-        request,
-        target,
-        answerer,
-        linger,
+        linger: BackgroundWait::new(policy),
         remarks,
         told,
         input: arguments.input_format,
+        ..RunJob::new(request, target, answerer)
     };
     match follow(
         &runtime.handle(),
@@ -311,6 +244,20 @@ async fn attempt(
             Err(problem)
         }
     }
+}
+
+/// The message with which a conversation begins: what was typed behind the command, or what the agent begins with.
+pub fn first_message(
+    arguments: &Arguments,
+    definitions: &Definitions,
+) -> Result<Option<String>, Problem> {
+    let words = arguments.words.iter().map(|word| {
+        word.to_str()
+            .ok_or_else(|| usage("the prompt is not valid UTF-8"))
+    });
+    let words = words.collect::<Result<Vec<_>, _>>()?.join(" ");
+    let typed = Some(words).filter(|words| !words.trim().is_empty());
+    Ok(typed.or_else(|| initial_prompt(arguments, definitions)))
 }
 
 /// The first message of a new session of an agent if the user gives none.
@@ -342,10 +289,9 @@ impl PromptAnswerer {
 }
 
 fn prompt_answerer(arguments: &Arguments, environment: &Environment) -> PromptAnswerer {
-    let is_person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     match arguments.input_format {
         InputFormat::StreamJson => PromptAnswerer::Program,
-        InputFormat::Text if is_person && !environment.everywhere.no_input => {
+        InputFormat::Text if !environment.everywhere.no_input && controlling_tty::has_person() => {
             PromptAnswerer::Person
         }
         InputFormat::Text => PromptAnswerer::Nobody,
@@ -358,7 +304,10 @@ fn view_for(arguments: &Arguments, environment: &Environment) -> Box<dyn view::T
         (OutputFormat::StreamJson, view::ViewDetail::Usual) => view::ViewDetail::Remarks,
         (_, detail) => detail,
     };
-    select_view::view(environment, detail)
+    match prompt_answerer(arguments, environment) {
+        PromptAnswerer::Person => select_view::view_for_person(environment, detail),
+        PromptAnswerer::Nobody | PromptAnswerer::Program => select_view::view(environment, detail),
+    }
 }
 
 /// What was typed, but for models.

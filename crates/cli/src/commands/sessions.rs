@@ -11,7 +11,7 @@ mod fork;
 mod import;
 pub mod journal;
 mod list;
-mod name;
+pub mod name;
 mod pin;
 mod remove;
 mod rename;

@@ -206,6 +206,12 @@ impl<W: Write> TerminalView for LiveView<W> {
         self.held.get_or_insert_default();
     }
 
+    fn wrong_key(&mut self, card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine) {
+        let hint = hint.clone().cut(columns());
+        let lines: Vec<StyledLine> = card.iter().cloned().chain([hint]).collect();
+        self.ask(&lines, prompt);
+    }
+
     fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine) {
         let gap =
             (self.last != Block::Nothing && self.last != Block::Question).then(StyledLine::default);

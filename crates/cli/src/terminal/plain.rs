@@ -65,11 +65,15 @@ impl<W: Write> PlainView<W> {
     }
 }
 
-#[cfg(test)]
 impl PlainView<Vec<u8>> {
     /// What was written since the last look.
     pub fn taken(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
+    }
+
+    /// Whether lines are coloured.
+    pub fn has_colours(&self) -> bool {
+        self.colours
     }
 }
 
@@ -115,6 +119,10 @@ impl<W: Write> TerminalView for PlainView<W> {
         card.iter().for_each(|line| self.print(line));
         let _ = write!(self.out, "{}", prompt.paint(self.colours)).and_then(|()| self.out.flush());
         self.at_prompt = true;
+    }
+
+    fn wrong_key(&mut self, _card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine) {
+        self.ask(std::slice::from_ref(hint), prompt);
     }
 
     fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine) {

@@ -89,14 +89,9 @@ pub struct FinishedRun<'a> {
     pub agents: usize,
 }
 
-/// The last line about a run; more where it is too wide for one.
-pub fn summary(account: &FinishedRun<'_>, columns: usize) -> Vec<StyledLine> {
-    let &FinishedRun {
-        end,
-        session,
-        run,
-        agents,
-    } = account;
+/// How a run ended and what it used, on one line.
+pub fn facts(account: &FinishedRun<'_>) -> StyledLine {
+    let &FinishedRun { end, agents, .. } = account;
     let (icon, look, word) = match end.status {
         RunStatus::Completed if end.is_refuted() => ("■", TextStyle::Warning, Some("not verified")),
         RunStatus::Completed => ("✓", TextStyle::Good, None),
@@ -125,7 +120,18 @@ pub fn summary(account: &FinishedRun<'_>, columns: usize) -> Vec<StyledLine> {
     if end.usage.cost_usd > 0.0 {
         facts.push(money(&end.usage));
     }
-    let facts = StyledLine::of(look, icon).with(TextStyle::Dim, format!(" {}", facts.join(" · ")));
+    StyledLine::of(look, icon).with(TextStyle::Dim, format!(" {}", facts.join(" · ")))
+}
+
+/// The last line about a run; more where it is too wide for one.
+pub fn summary(account: &FinishedRun<'_>, columns: usize) -> Vec<StyledLine> {
+    let &FinishedRun {
+        session,
+        run,
+        agents,
+        ..
+    } = account;
+    let facts = facts(account);
     let trace = run
         .filter(|_| agents > 0)
         .map(|run| format!("trace: rooftree runs trace {}", ending(run.as_str())));

@@ -4,8 +4,10 @@ use std::io::{IsTerminal, stderr};
 
 use super::{
     answer_text::AnswerFormat,
+    controlling_tty,
     live::LiveView,
     plain::PlainView,
+    prompt_on_tty::PromptOnTty,
     screen::TerminalScreen,
     view::{TerminalView, ViewDetail},
 };
@@ -26,6 +28,18 @@ pub fn view(environment: &Environment, detail: ViewDetail) -> Box<dyn TerminalVi
         ));
     }
     Box::new(PlainView::new(stderr(), colours, detail))
+}
+
+/// The same where a person answers prompts: they are shown on the terminal, also if standard error goes elsewhere.
+pub fn view_for_person(environment: &Environment, detail: ViewDetail) -> Box<dyn TerminalView> {
+    let log = view(environment, detail);
+    match controlling_tty::for_writing().filter(|_| !stderr().is_terminal()) {
+        Some(tty) => {
+            let prompts = PlainView::new(tty, environment.colours(true), detail);
+            Box::new(PromptOnTty { log, prompts })
+        }
+        None => log,
+    }
 }
 
 /// How much is to be said.

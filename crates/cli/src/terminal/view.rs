@@ -23,6 +23,9 @@ pub trait TerminalView {
     /// [`TerminalView::answered`], which may take the card away.
     fn ask(&mut self, card: &[StyledLine], prompt: &StyledLine);
 
+    /// A key was pressed that is no answer: says so, below the card that is asked about.
+    fn wrong_key(&mut self, card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine);
+
     /// Prompts for a line of text: the same, but what is typed is shown and stays.
     fn ask_for_words(&mut self, card: &[StyledLine], prompt: &StyledLine);
 

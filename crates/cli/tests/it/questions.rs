@@ -1,15 +1,10 @@
 //! What agents ask people, and what people see and type: on a terminal, from another one, by lines.
 
-use std::{
-    io::{Read, Write},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc,
-    time::Duration,
-};
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::{permissions::WRITES, run::fixture::Desk};
+use crate::{permissions::WRITES, run::fixture::Desk, seat::Seat};
 
 const ASKS: &str = r#"
 [[reply]]
@@ -23,99 +18,6 @@ input = { questions = [
 [[reply]]
 text = "{{ results[0].text | replace('\n', ' ') }}"
 "#;
-
-/// The program on a terminal of its own, and somebody before it.
-struct Seat {
-    child: Child,
-    keyboard: ChildStdin,
-    screen: mpsc::Receiver<Vec<u8>>,
-    seen: String,
-}
-
-impl Seat {
-    fn take(desk: &Desk, arguments: &str) -> Self {
-        let run = desk.command(&[]);
-        let mut command = Command::new("script");
-        let program = format!("{} run {arguments}", env!("CARGO_BIN_EXE_rooftree"));
-        command
-            .args(["-qfec", &program, "/dev/null"])
-            .current_dir(desk.path());
-        for (name, value) in run.get_envs() {
-            match value {
-                Some(value) => command.env(name, value),
-                None => command.env_remove(name),
-            };
-        }
-        command
-            .env("TERM", "dumb")
-            .env("SHELL", "/bin/sh")
-            .env_remove("USER")
-            .env("NO_COLOR", "1");
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let mut out = child.stdout.take().unwrap();
-        let (tx, screen) = mpsc::channel();
-        std::thread::spawn(move || {
-            let mut buffer = [0; 4096];
-            while let Ok(length @ 1..) = out.read(&mut buffer) {
-                if tx.send(buffer[..length].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        let keyboard = child.stdin.take().unwrap();
-        Self {
-            child,
-            keyboard,
-            screen,
-            seen: String::new(),
-        }
-    }
-
-    /// Looks until these words are there; what was on the screen before them is forgotten.
-    #[track_caller]
-    fn sees(&mut self, words: &str) {
-        while !self.seen.contains(words) {
-            match self.screen.recv_timeout(Duration::from_secs(60)) {
-                Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
-                Err(error) => panic!("`{words}` did not come ({error}):\n{}", self.seen),
-            }
-        }
-        let at = self.seen.find(words).unwrap() + words.len();
-        self.seen = self.seen.split_off(at);
-    }
-
-    /// Presses a key until these words are there: keys count only after a card was seen for a while.
-    #[track_caller]
-    fn presses_until(&mut self, key: &str, words: &str) {
-        for _ in 0..300 {
-            self.types(key);
-            if let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(200)) {
-                self.seen.push_str(&String::from_utf8_lossy(&bytes));
-            }
-            if self.seen.contains(words) {
-                return self.sees(words);
-            }
-        }
-        panic!("`{words}` did not come:\n{}", self.seen);
-    }
-
-    fn types(&mut self, text: &str) {
-        // The program may have ended meanwhile.
-        let _ = self
-            .keyboard
-            .write_all(text.as_bytes())
-            .and_then(|()| self.keyboard.flush());
-    }
-
-    fn ends(mut self) -> i32 {
-        drop(self.keyboard);
-        self.child.wait().unwrap().code().unwrap()
-    }
-}
 
 #[test]
 fn a_person_sees_what_is_asked_and_answers_with_a_key() {
@@ -131,6 +33,58 @@ fn a_person_sees_what_is_asked_and_answers_with_a_key() {
     seat.sees("written");
     assert_eq!(seat.ends(), 0);
     assert!(desk.path().join("new.txt").exists());
+}
+
+#[test]
+fn n_15_a_person_is_asked_on_the_terminal_although_standard_input_is_piped() {
+    let desk = Desk::new(WRITES);
+    let rooftree = env!("CARGO_BIN_EXE_rooftree");
+    let mut seat = Seat::with_line(&desk, &format!("echo 'Write it' | {rooftree} run"));
+    seat.sees("? lead wants to change files");
+    seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
+    seat.sees("written");
+    assert_eq!(seat.ends(), 0);
+    assert!(desk.path().join("new.txt").exists());
+}
+
+#[test]
+fn n_15_a_person_is_asked_on_the_terminal_although_standard_error_is_redirected() {
+    let desk = Desk::new(WRITES);
+    let mut seat = Seat::take(&desk, "'Write it' 2>err.txt");
+    seat.sees("? lead wants to change files");
+    seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
+    seat.sees("written");
+    assert_eq!(seat.ends(), 0);
+    let log = std::fs::read_to_string(desk.path().join("err.txt")).unwrap();
+    assert!(log.contains("✓ yes, once"), "{log}");
+    assert!(!log.contains("wants to change files"), "{log}");
+}
+
+#[test]
+fn n_15_no_input_means_that_nothing_is_asked() {
+    let desk = Desk::new(WRITES);
+    let mut seat = Seat::take(&desk, "'Write it' --no-input");
+    seat.sees("auto-rejected");
+    assert_eq!(seat.ends(), 6);
+}
+
+#[test]
+fn n_30_a_wrong_key_is_answered_with_the_keys_there_are() {
+    let desk = Desk::new(WRITES);
+    let mut seat = Seat::take(&desk, "'Write it'");
+    seat.sees("no by itself in");
+    seat.presses_until("x", "`x` is no answer: press y, n, f, s, p, a or v");
+    seat.presses_until("n", "✗ no");
+    assert_eq!(seat.ends(), 0);
+}
+
+#[test]
+fn n_29_plain_lines_have_no_colours_on_a_terminal() {
+    let desk = Desk::with_echo();
+    let mut seat = Seat::coloured(&desk, "run hello --plain");
+    seat.sees("heard: hello");
+    let rest = seat.reads_to_end();
+    assert!(!rest.contains('\u{1b}'), "{rest:?}");
 }
 
 #[test]

@@ -79,6 +79,7 @@ impl AgentActor {
                 self.inbox.clear.get_or_insert(who);
                 return Ok(Some(RunEndReason::Cancelled));
             }
+            AgentSignal::SetMode(mode, who) => self.change_mode(mode, who),
             AgentSignal::StopProcess(process) => self.stop_process(process),
             AgentSignal::Broken(error) => return Err(error.into()),
         }
@@ -104,7 +105,10 @@ impl AgentActor {
             let is_about_run = match &signal {
                 AgentSignal::Cancel(about, _) => about.as_ref().is_none_or(|about| about == run),
                 AgentSignal::Clear(_) => true,
-                AgentSignal::Mail | AgentSignal::StopProcess(_) | AgentSignal::Broken(_) => false,
+                AgentSignal::Mail
+                | AgentSignal::SetMode(..)
+                | AgentSignal::StopProcess(_)
+                | AgentSignal::Broken(_) => false,
             };
             let sender = match &signal {
                 AgentSignal::Cancel(_, who) | AgentSignal::Clear(who) => who.clone(),

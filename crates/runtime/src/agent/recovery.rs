@@ -78,6 +78,10 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
                 agent.inbox.runs_to_cancel.push((run, row.who));
                 continue;
             }
+            Command::SetMode { mode, .. } => {
+                agent.change_mode(mode, row.who);
+                continue;
+            }
             Command::Cancel { .. } | Command::Delete { .. } => {}
             _ => continue,
         }

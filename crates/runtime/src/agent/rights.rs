@@ -12,12 +12,16 @@ use rooftree_protocol::{
 };
 use rooftree_tools::{Policy, SkillRestriction, mcp::Notice};
 
-use super::{AgentActor, history::ChangedMode, permission::written, run_view::RunView};
+use super::{
+    AgentActor, history::ChangedMode, journal::JournalCommit, permission::written,
+    run_view::RunView,
+};
 use crate::{
     Error, resolved_agent,
     rights::{RightsBounds, RightsCeiling, limits_of_both},
     runtime_context::RuntimeContext,
     saved_rules::ApplicableRules,
+    signals::Sender,
 };
 
 /// Inputs that a cached policy was built from, besides what never changes while an agent is awake.
@@ -311,6 +315,19 @@ impl AgentActor {
                 .unwrap_or_else(PoisonError::into_inner);
             mode_changes.insert(self.session.id.clone());
         }
+    }
+
+    /// Records the mode that a person wants for this session. Calls are judged by it from the next turn on.
+    pub(super) fn change_mode(&mut self, mode: Option<PermissionMode>, who: Sender) {
+        self.append(JournalCommit {
+            bodies: vec![EventBody::ModeChanged {
+                mode,
+                by: "user".into(),
+            }],
+            run: self.run_id(),
+            who,
+            ..JournalCommit::default()
+        });
     }
 
     fn is_agreed_here(&self) -> bool {

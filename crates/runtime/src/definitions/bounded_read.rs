@@ -44,6 +44,17 @@ pub(super) fn markdown_files(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// The Markdown files of a directory and, so many levels deep, of those below it.
+pub(super) fn markdown_files_below(directory: &Path, depth: usize) -> Vec<PathBuf> {
+    let mut files = markdown_files(directory);
+    if depth > 0 {
+        let below = entries(directory).into_iter().filter(|path| path.is_dir());
+        files.extend(below.flat_map(|path| markdown_files_below(&path, depth - 1)));
+    }
+    files.truncate(MOST);
+    files
+}
+
 /// Entries of a directory, sorted by name.
 pub(super) fn entries(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else {

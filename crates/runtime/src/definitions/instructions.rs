@@ -165,6 +165,27 @@ impl InstructionReader {
         self.expanded(path, hops)
     }
 
+    /// Adds the files that a sentence names with `@path` below it. A name without a file is only a name: `@param`,
+    /// `@types/node`.
+    fn import_inline(&mut self, line: &str, directory: &Path, hops: usize, into: &mut String) {
+        for name in inline_imports(line) {
+            let path = directory.join(name);
+            if !path.is_file() {
+                continue;
+            }
+            let refused = self.done.refused.len();
+            match self.expanded(&path, hops) {
+                Some(text) => {
+                    let _ = write!(into, "\n[@{name}]\n{}\n\n", text.trim_end());
+                }
+                None if self.done.refused.len() > refused => {
+                    let _ = writeln!(into, "[@{name} is left out]");
+                }
+                None => {}
+            }
+        }
+    }
+
     /// A file with what it imports by `@path` in place. None if it cannot be read or was read already.
     fn expanded(&mut self, path: &Path, hops: usize) -> Option<String> {
         let real = path.canonicalize().ok().filter(|path| path.is_file())?;
@@ -197,9 +218,26 @@ impl InstructionReader {
             expanded += found.as_deref().unwrap_or(line).trim_end();
             expanded += if is_refused { " [left out]" } else { "" };
             expanded.push('\n');
+            if !fence && hops > 0 && imported.is_none() {
+                self.import_inline(line, &directory, hops - 1, &mut expanded);
+            }
         }
         Some(expanded)
     }
+}
+
+/// The files that are named inside a sentence: `see @docs/style.md for more`. What is between backticks is code.
+fn inline_imports(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for (number, part) in line.split('`').enumerate() {
+        let words = part.split_whitespace().filter(|_| number % 2 == 0);
+        let words = words.map(|word| word.trim_start_matches(['(', '[', '"', '\'']));
+        let words = words.map(|word| {
+            word.trim_end_matches(|end: char| end.is_ascii_punctuation() && end != '/')
+        });
+        found.extend(words.filter_map(import));
+    }
+    found
 }
 
 /// The file that a line imports: `@path`, alone on its line. Paths of the user's own directories
@@ -253,6 +291,31 @@ mod tests {
         assert!(told.text.contains("@not.md"), "code is left alone");
         assert_eq!(told.text.matches("general").count(), 1, "a circle ends");
         assert_eq!(told.cut, None);
+    }
+
+    #[test]
+    fn n_13_a_file_named_inside_a_sentence_is_brought_in() {
+        let files = [
+            (
+                "CLAUDE.md",
+                "Follow (@docs/style.md), write to me@x.org, use @types/node and `@code.md`.\n",
+            ),
+            ("docs/style.md", "two spaces\n"),
+            ("code.md", "not me"),
+        ];
+        let told = told(&files, 10_000);
+        assert!(
+            told.text.contains("Follow (@docs/style.md)"),
+            "{}",
+            told.text
+        );
+        assert!(
+            told.text.contains("[@docs/style.md]\ntwo spaces"),
+            "{}",
+            told.text
+        );
+        assert!(!told.text.contains("not me"), "{}", told.text);
+        assert!(told.missing.is_empty(), "{:?}", told.missing);
     }
 
     #[test]

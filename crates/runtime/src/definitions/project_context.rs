@@ -7,6 +7,7 @@ use rooftree_protocol::{AgentDefinition, Verifier};
 use super::{
     Definitions,
     instructions::{self, Instructions},
+    prompt_commands::{self, PromptCommand},
     rules::{self, RuleFile},
     search_dirs::{ProjectTrust, SearchDirs},
     skills::{self, Skill},
@@ -20,6 +21,8 @@ pub struct ProjectContext {
     pub rules: Vec<RuleFile>,
     /// Skills, by name.
     pub skills: Vec<Skill>,
+    /// Commands that people type, by name.
+    pub commands: Vec<PromptCommand>,
     /// What AGENTS.md and the like say.
     pub instructions: Instructions,
     /// What can check work, by name.
@@ -36,6 +39,8 @@ impl ProjectContext {
         let (skills, mut remarks) = skills::read(places);
         let (verifiers, more) = verifiers::read(places);
         remarks.extend(more);
+        let (commands, more) = prompt_commands::read(places);
+        remarks.extend(more);
         let instructions = instructions::read(places, instruction_bytes);
         let refused = instructions.refused.iter();
         remarks.extend(refused.map(|path| {
@@ -51,6 +56,7 @@ impl ProjectContext {
         Self {
             rules: rules::read(places),
             skills,
+            commands,
             instructions,
             verifiers,
             remarks,
@@ -71,6 +77,7 @@ impl ProjectContext {
                 .filter(|(_, level)| !places.may_use(*level));
             found.extend(project.map(|(path, _)| path));
         }
+        found.extend(prompt_commands::of_project(places));
         let names = [".emdash/verifiers.json", ".rooftree/verifiers.json"];
         let verifiers = places
             .project

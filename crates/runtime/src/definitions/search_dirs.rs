@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rooftree_protocol::{AgentDialect, DefinitionLevel};
 
-use super::bounded_read::{entries, markdown_files};
+use super::bounded_read::{entries, markdown_files, markdown_files_below};
 
 /// Whether what a project brings along may be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,7 +178,9 @@ impl SearchDirs {
                     .into_iter()
                     .map(|skill| skill.join("SKILL.md")),
             );
-            found.extend([rules, skills]);
+            let commands = owner.join("commands");
+            found.extend(markdown_files_below(&commands, 1));
+            found.extend([rules, skills, commands]);
         };
         let bases = self.home.iter().chain(&self.project);
         bases

@@ -1,6 +1,6 @@
 //! Skills: directories with a `SKILL.md`. Name and description are listed, the body is loaded on demand.
 
-mod placeholders;
+pub(super) mod placeholders;
 
 use std::path::{Path, PathBuf};
 
@@ -35,6 +35,10 @@ pub struct Skill {
     pub disallowed_tools: Vec<String>,
     /// Whether models are told about it and may load it.
     pub is_listed: bool,
+    /// Whether people can type it as `/name`.
+    pub is_for_people: bool,
+    /// Its arguments, as help shows them.
+    pub argument_hint: String,
     /// Who wrote it.
     pub level: DefinitionLevel,
 }
@@ -68,10 +72,7 @@ pub(super) fn read(places: &SearchDirs) -> (Vec<Skill>, Vec<String>) {
 }
 
 /// A skill, and what people should know about it.
-fn skill(
-    directory: &Path,
-    level: DefinitionLevel,
-) -> Result<(Skill, Option<&'static str>), String> {
+fn skill(directory: &Path, level: DefinitionLevel) -> Result<(Skill, Option<String>), String> {
     let name = directory
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
@@ -91,9 +92,8 @@ fn skill(
         None => said,
     };
     let is_for_models = !flag(&front, "disable-model-invocation")?.unwrap_or(false);
-    // `false` holds for every skill, because users cannot call skills; `true` is not supported.
-    let is_for_people = flag(&front, "user-invocable")?.unwrap_or(false);
-    let remark = "`user-invocable: true` has no effect: people name skills only in agents' files";
+    let is_for_people = flag(&front, "user-invocable")?.unwrap_or(true);
+    let remark = without_effect(&front, split(&text).body);
     let skill = Skill {
         name,
         description: description.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -101,9 +101,31 @@ fn skill(
         allowed_tools: rules_of(&front, "allowed-tools"),
         disallowed_tools: rules_of(&front, "disallowed-tools").unwrap_or_default(),
         is_listed: is_for_models,
+        is_for_people,
+        argument_hint: text_of(&front, "argument-hint").unwrap_or_default(),
         level,
     };
-    Ok((skill, is_for_people.then_some(remark)))
+    Ok((skill, remark))
+}
+
+/// Fields that other programs know and that change nothing here.
+const WITHOUT_EFFECT: [&str; 5] = ["context", "agent", "model", "hooks", "paths"];
+
+/// A remark about what the file says without effect.
+fn without_effect(front: &SyntaxNode, body: &str) -> Option<String> {
+    let keys = front
+        .entries()
+        .into_iter()
+        .flatten()
+        .map(|entry| &entry.key);
+    let mut found: Vec<String> = keys
+        .filter(|key| WITHOUT_EFFECT.contains(&key.as_str()))
+        .map(|key| format!("`{key}`"))
+        .collect();
+    if body.contains("!`") {
+        found.push("lines with !`…`".into());
+    }
+    (!found.is_empty()).then(|| format!("without effect: {}", found.join(", ")))
 }
 
 /// Whether something is so. What is neither is not guessed: it would decide who may use the skill.
@@ -226,21 +248,13 @@ mod tests {
             let text = format!("---\nname: deploy\ndescription: ships it\n{lines}---\nbody");
             std::fs::write(directory.join("SKILL.md"), text).unwrap();
             skill(&directory, DefinitionLevel::User)
-                .map(|(skill, remark)| (skill.is_listed, remark.is_some()))
+                .map(|(skill, _)| (skill.is_listed, skill.is_for_people))
         };
-        assert_eq!(read(""), Ok((true, false)));
-        assert_eq!(
-            read("user-invocable: false\n"),
-            Ok((true, false)),
-            "nobody can, and so it is"
-        );
-        assert_eq!(
-            read("user-invocable: true\n"),
-            Ok((true, true)),
-            "that is said"
-        );
-        assert_eq!(read("disable-model-invocation: true\n"), Ok((false, false)));
-        assert_eq!(read("disable-model-invocation: yes\n"), Ok((false, false)));
+        assert_eq!(read(""), Ok((true, true)));
+        assert_eq!(read("user-invocable: false\n"), Ok((true, false)));
+        assert_eq!(read("user-invocable: true\n"), Ok((true, true)));
+        assert_eq!(read("disable-model-invocation: true\n"), Ok((false, true)));
+        assert_eq!(read("disable-model-invocation: yes\n"), Ok((false, true)));
         for wrong in ["disable-model-invocation: [x]\n", "user-invocable: maybe\n"] {
             let why = read(wrong).unwrap_err();
             assert!(why.contains("must be true or false"), "{why}");

@@ -1,7 +1,8 @@
 //! Commands that open, change, pin, fork, hand back, delete and restore sessions.
 
 use rooftree_protocol::{
-    Command, ErrorCode, EventBody, ModelChoice, Origin, Part, Principal, Problem, SessionId,
+    Command, ErrorCode, EventBody, ModelChoice, Origin, Part, PermissionMode, Principal, Problem,
+    SessionId,
     command::{Address, CommandReply, Delivery, HandBackSummary, NewSession},
 };
 use rooftree_store::{CommandRow, NewSessionRow, SessionPatch};
@@ -122,6 +123,32 @@ impl Handle {
             ..SessionPatch::default()
         };
         self.patch(who, session, patch).await
+    }
+
+    /// Has the session's agent record the mode, or the process that owns it. The journal says who wanted it.
+    pub(super) async fn set_mode(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        mode: Option<PermissionMode>,
+    ) -> Result<CommandReply, Error> {
+        let session = self.session(who, session).await?;
+        if session.parent.is_some() {
+            let message = format!("session {} was delegated to", session.id);
+            return Err(Problem::new(ErrorCode::InvalidArguments, message)
+                .cause("its rights come from the agent that delegated to it")
+                .fix("change the mode of the session that delegated")
+                .into());
+        }
+        if self.agents.is_some() && self.other_owner(&session.id).await?.is_none() {
+            let sender = Some(Box::new(who.clone()));
+            self.wake(&session.id, AgentSignal::SetMode(mode, sender));
+            return Ok(CommandReply::Done);
+        }
+        let id = session.id.clone();
+        let command = Command::SetMode { session: id, mode };
+        self.leave(who, &session.id, command).await?;
+        Ok(CommandReply::Forwarded)
     }
 
     /// Marks it as deleted, and tells the process that works on it to stop.

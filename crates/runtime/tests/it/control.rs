@@ -94,6 +94,38 @@ async fn a_clear_that_must_not_disturb_is_refused_while_another_process_works() 
 }
 
 #[tokio::test]
+async fn a_person_widens_and_narrows_the_mode_of_a_session_and_the_journal_says_who() {
+    let change = || say("").calls([call("Change", json!({}))]);
+    let tools = Toolset::new([ProbeTool::open("Change", Effect::LocalMutation)]);
+    let runtime = TestRuntimeBuilder::new([change(), say("done"), change(), say("done")])
+        .tools(tools)
+        .asking(PermissionMode::Ask)
+        .build();
+    let session = opened(&runtime, "mine").await;
+    let set = |mode| Command::SetMode {
+        session: session.clone(),
+        mode,
+    };
+    let widen = set(Some(PermissionMode::AcceptEdits));
+    let reply = runtime.handle.send(&alice(), widen).await.unwrap();
+    assert_eq!(reply, CommandReply::Done);
+    runtime.wait_for_event(&session, "permission.mode").await;
+    assert_eq!(
+        sender(&runtime, &session, "permission.mode").await,
+        Some(alice())
+    );
+    runtime.post_to(&session, "go").await;
+    runtime.wait_for_run(&session).await;
+    let told = runtime.transcript(&session).await;
+    assert!(!told.contains("asks"), "{told}");
+    runtime.handle.send(&alice(), set(None)).await.unwrap();
+    runtime.post_to(&session, "again").await;
+    runtime
+        .wait_for_event(&session, "permission.requested")
+        .await;
+}
+
+#[tokio::test]
 async fn every_change_of_rows_has_an_entry_in_the_audit_log_also_without_agents() {
     let runtime = TestRuntimeBuilder::new([say("hi")]).build();
     let session = runtime.post("go").await;
@@ -342,6 +374,10 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
         Command::SetModel {
             session: id(),
             model: None,
+        },
+        Command::SetMode {
+            session: id(),
+            mode: None,
         },
         Command::Delete { session: id() },
         Command::Restore { session: id() },

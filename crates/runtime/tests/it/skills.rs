@@ -30,6 +30,8 @@ fn skill(name: &str, allow: Option<&[&str]>, deny: &[&str]) -> Skill {
         allowed_tools: allow.map(list),
         disallowed_tools: list(deny),
         is_listed: true,
+        is_for_people: true,
+        argument_hint: String::new(),
         level: DefinitionLevel::User,
     }
 }

@@ -20,6 +20,8 @@ pub enum BackgroundPolicy {
     WaitForAll(Duration),
     /// Leave them unfinished, to be resumed.
     Leave,
+    /// Let them go on while the user types the next message.
+    Detach,
 }
 
 /// The wait after the main run.
@@ -49,6 +51,8 @@ pub enum BackgroundWaitStep {
     Stop(String),
     /// Say this and how to go on, and leave.
     Leave(String),
+    /// Say this, and go on with something else meanwhile.
+    Detach(String),
 }
 
 impl BackgroundWait {
@@ -122,6 +126,11 @@ impl BackgroundWait {
                 BackgroundPolicy::Leave => BackgroundWaitStep::Leave(format!(
                     "{} left at work; they go on with",
                     counted()
+                )),
+                BackgroundPolicy::Detach => BackgroundWaitStep::Detach(format!(
+                    "{} at work ({}): you are told when that ends; Enter watches, /tasks lists",
+                    counted(),
+                    names.join(", ")
                 )),
                 BackgroundPolicy::Wait(most) | BackgroundPolicy::WaitForAll(most) => {
                     self.stage = BackgroundWaitStage::Waiting(now);

@@ -44,10 +44,10 @@ pub struct StartedRun {
     pub nonsense: Vec<String>,
 }
 
-/// Begins. Lines of standard input are read until one says something, if nothing else does.
+/// Begins, with the events after this number. Lines of standard input are read until one says something, if nothing else does.
 pub async fn begin(
     handle: &Handle,
-    target: SessionTarget,
+    (target, after): (SessionTarget, Option<u64>),
     request: CliRequest,
     lines: Option<&mut mpsc::Receiver<InputLine>>,
 ) -> Result<StartedRun, Problem> {
@@ -86,14 +86,15 @@ pub async fn begin(
                 .into_iter()
                 .collect();
             let known = session(handle, &known.id).await?;
+            let after = after.unwrap_or(known.head);
             let filter = EventFilter {
                 session: known.id.clone(),
-                after: known.head,
+                after,
             };
             let subscription = handle.subscribe_tree(filter);
             let signals = StopSignals::listen()?;
             let mut watch = start_known(handle, &known.id, request).await?;
-            watch.seen = known.head;
+            watch.seen = after;
             let nonsense = Vec::new();
             Ok(StartedRun {
                 session: known,

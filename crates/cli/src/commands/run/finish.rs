@@ -22,6 +22,16 @@ use crate::{
     },
 };
 
+/// Where a run is followed from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowPlace {
+    /// A command of its own, which says how to go on.
+    #[default]
+    Command,
+    /// A conversation, which goes on by itself.
+    Conversation,
+}
+
 /// How following ended.
 #[derive(Debug)]
 pub enum FollowEnd {
@@ -46,6 +56,7 @@ pub struct FollowedRun<'a> {
     pub refused: Option<Exit>,
     /// Commands that still run in background and end with the runtime.
     pub programs: Vec<String>,
+    pub place: FollowPlace,
 }
 
 /// How the program leaves.
@@ -58,6 +69,10 @@ pub struct RunExit {
     /// The run that began first.
     pub run: Option<RunId>,
     pub shutdown: ShutdownMode,
+    /// Whether the program was told to end, and not only the run.
+    pub is_leaving: bool,
+    /// The number of the last event of the session that was shown.
+    pub seen: u64,
 }
 
 /// Whether anything is waited for.
@@ -102,9 +117,14 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
             run: followed.watch.first(),
             agents: outcome.tree.delegated().count(),
         };
-        lines.extend(run_text::summary(&account, terminal::width()));
+        lines.extend(match followed.place {
+            FollowPlace::Command => run_text::summary(&account, terminal::width()),
+            FollowPlace::Conversation => vec![run_text::facts(&account)],
+        });
     }
-    lines.push(summary_line(&followed, &ended, outcome.as_ref()));
+    if followed.place == FollowPlace::Command {
+        lines.push(summary_line(&followed, &ended, outcome.as_ref()));
+    }
     followed.view.conclude(&lines);
     if let Some(problem) = followed.report.take_failure() {
         return Err(problem);
@@ -125,6 +145,8 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
         session: followed.session.id.clone(),
         run: followed.watch.first().cloned(),
         shutdown,
+        is_leaving: matches!(ended, FollowEnd::Paused(_)),
+        seen: followed.watch.seen,
     })
 }
 

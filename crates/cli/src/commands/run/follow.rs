@@ -6,9 +6,9 @@ use rooftree_store::{TaskRow, TaskStatus};
 
 use super::{
     InputFormat, PromptAnswerer,
-    background_wait::{BackgroundWait, BackgroundWaitStep},
+    background_wait::{BackgroundPolicy, BackgroundWait, BackgroundWaitStep},
     begin::{self, CliRequest, StartedRun},
-    finish::{self, FollowEnd, FollowedRun, RunExit},
+    finish::{self, FollowEnd, FollowPlace, FollowedRun, RunExit},
     follower_events::{FollowerEvent, FollowerEvents},
     input_lines::{self, ALLOWED},
     prompt_queue::{PermissionRef, PromptQueue, UserPrompt},
@@ -36,6 +36,29 @@ pub struct RunJob {
     pub remarks: Vec<String>,
     /// What people were told in this project at earlier runs.
     pub told: ToldNotices,
+    /// Prompts that were open before and are shown at once.
+    pub open_prompts: Vec<Event>,
+    /// Events up to this number were shown before; none to begin with the newest.
+    pub after: Option<u64>,
+    pub place: FollowPlace,
+}
+
+impl RunJob {
+    /// A job of a command that waits for nothing else.
+    pub fn new(request: CliRequest, target: SessionTarget, answerer: PromptAnswerer) -> Self {
+        Self {
+            request,
+            target,
+            answerer,
+            input: InputFormat::Text,
+            linger: BackgroundWait::new(BackgroundPolicy::Leave),
+            remarks: Vec::new(),
+            told: ToldNotices::default(),
+            open_prompts: Vec::new(),
+            after: None,
+            place: FollowPlace::Command,
+        }
+    }
 }
 
 /// Follows; says with which number to leave, and how.
@@ -54,7 +77,7 @@ pub async fn follow(
         is_known,
         remarks,
         nonsense,
-    } = begin::begin(handle, job.target, job.request, lines.as_mut()).await?;
+    } = begin::begin(handle, (job.target, job.after), job.request, lines.as_mut()).await?;
     if is_known {
         report.event(&begin::opened(&session));
     }
@@ -80,10 +103,22 @@ pub async fn follow(
         following.report_bad_input(what, Some(ALLOWED.into()));
     }
     following.told.save();
+    if job.place == FollowPlace::Conversation {
+        following.sources.keys.hide_typing();
+    }
+    for event in &job.open_prompts {
+        if let Some(open) = OpenPrompt::of(&event.session, &event.body) {
+            following.ask(event, open).await?;
+        }
+    }
     let ended = following.run_to_end().await?;
     following.told.save();
     following.let_children_settle().await?;
-    let programs = following.programs().await?;
+    let programs = match job.place {
+        FollowPlace::Command => following.programs().await?,
+        // They go on until the conversation ends.
+        FollowPlace::Conversation => Vec::new(),
+    };
     let RunFollower {
         answerer,
         session,
@@ -104,6 +139,7 @@ pub async fn follow(
             stopping,
             refused,
             programs,
+            place: job.place,
         },
         ended,
     )
@@ -236,6 +272,10 @@ impl RunFollower<'_> {
                 self.remark(&words);
                 self.stop(Exit::LIMIT).await?;
                 Ok(false)
+            }
+            BackgroundWaitStep::Detach(words) => {
+                self.remark(&words);
+                Ok(true)
             }
             BackgroundWaitStep::Leave(words) => {
                 self.remark(&format!(

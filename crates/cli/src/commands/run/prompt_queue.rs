@@ -135,7 +135,16 @@ impl PromptQueue {
         let Some(UserPrompt::Permission(card)) = self.items.front_mut() else {
             return None;
         };
-        match card.choice(key)? {
+        let Some(choice) = card.choice(key) else {
+            let left = card.until.since(self.clock.now());
+            view.wrong_key(
+                &card.lines(waiting, terminal::width()),
+                &card.wrong_key(key),
+                &PermissionPrompt::prompt(left),
+            );
+            return None;
+        };
+        match choice {
             PromptKeyAction::Answer(answer) => self.answer(answer, view, keys),
             PromptKeyAction::SayWhy => {
                 let prompt = StyledLine::of(TextStyle::Accent, "  why not? › ");

@@ -33,6 +33,16 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
+    /// A message that was typed: files named with `@path` inside it are attached.
+    pub fn typed(text: String, directory: &Path) -> Result<Self, Problem> {
+        let files = inline_files(&text, directory).into_iter();
+        let attachments = files.map(|path| Attachment::read(directory, path));
+        Ok(Self {
+            attachments: attachments.collect::<Result<_, _>>()?,
+            text,
+        })
+    }
+
     /// The same with other words.
     pub fn with_text(text: String, message: Self) -> Self {
         Self { text, ..message }
@@ -79,6 +89,9 @@ pub fn read_user_input(
         }
     }
     let prompt = words.join(" ").trim().to_owned();
+    for path in inline_files(&prompt, &environment.cwd) {
+        attachments.push(Attachment::read(&environment.cwd, path)?);
+    }
     let below = if reads_input(arguments, environment, dash) {
         read_input()?
     } else {
@@ -116,6 +129,21 @@ fn attached<'a>(word: &'a OsStr, directory: &Path) -> Option<&'a Path> {
     let is_phrase =
         word.as_bytes().iter().any(u8::is_ascii_whitespace) && !directory.join(path).exists();
     (!is_phrase && !path.as_os_str().is_empty()).then_some(path)
+}
+
+/// The files that a sentence names with `@path`, each once. A name without a file is only a name: `@anna`, `@types/node`.
+pub fn inline_files<'a>(text: &'a str, directory: &Path) -> Vec<&'a Path> {
+    let mut found: Vec<&Path> = Vec::new();
+    let words = text.split(|c: char| c.is_whitespace() || "([\"'".contains(c));
+    for word in words.filter_map(|word| word.strip_prefix('@')) {
+        let trimmed = word.trim_end_matches(|end: char| end.is_ascii_punctuation() && end != '/');
+        let names = [word, trimmed].into_iter().map(Path::new);
+        let mut files = names.filter(|path| directory.join(path).is_file());
+        if let Some(path) = files.next().filter(|path| !found.contains(path)) {
+            found.push(path);
+        }
+    }
+    found
 }
 
 fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> bool {
@@ -158,6 +186,18 @@ fn read_input() -> Result<String, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n_13_files_named_inside_a_sentence_are_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "a").unwrap();
+        std::fs::write(folder.path().join("b.md"), "b").unwrap();
+        let text = "Compare @a.txt with (@b.md), @a.txt again; @nosuch, me@a.txt and @.";
+        assert_eq!(
+            inline_files(text, folder.path()),
+            [Path::new("a.txt"), Path::new("b.md")]
+        );
+    }
 
     #[test]
     fn an_at_sign_attaches_unless_it_begins_a_phrase() {

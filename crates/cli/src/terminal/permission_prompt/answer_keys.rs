@@ -38,6 +38,26 @@ impl PermissionPrompt {
         }
     }
 
+    /// What to say about a key that is no answer.
+    pub fn wrong_key(&self, key: char) -> StyledLine {
+        let named = match key {
+            '\n' | '\r' => "Enter".to_owned(),
+            '?' => "?".to_owned(),
+            key if key.is_control() => "that key".to_owned(),
+            key => format!("`{key}`"),
+        };
+        let keys = "ynfspav".chars().filter(|key| self.choice(*key).is_some());
+        let mut keys: Vec<String> = keys.map(String::from).collect();
+        let last = keys.pop().unwrap_or_default();
+        StyledLine::of(
+            TextStyle::Warning,
+            format!(
+                "  {named} is no answer: press {} or {last}",
+                keys.join(", ")
+            ),
+        )
+    }
+
     /// No, with words to the model if there are any.
     pub fn refusal(&self, words: &str) -> Answer {
         let because = Some(words.trim().to_owned()).filter(|words| !words.is_empty());

@@ -54,6 +54,18 @@ impl Desk {
         fs::write(path, content).unwrap();
     }
 
+    /// Waits until the program has made this file.
+    #[track_caller]
+    pub fn waits_for(&self, name: &str) {
+        for _ in 0..6_000 {
+            if self.path().join(name).exists() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{name} did not come");
+    }
+
     /// `rooftree run …`, about to be started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.house.command(&["run"]);

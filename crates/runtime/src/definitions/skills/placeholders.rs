@@ -2,7 +2,7 @@
 
 /// Fills in `$ARGUMENTS`, `$1` to `$9` and `${CLAUDE_SKILL_DIR}`. In one pass: what was filled in is not looked
 /// at again, so an argument cannot ask for another one.
-pub(super) fn filled(text: &str, arguments: &str, directory: &str) -> String {
+pub(in crate::definitions) fn filled(text: &str, arguments: &str, directory: &str) -> String {
     let words = words(arguments);
     let mut full = String::with_capacity(text.len() + arguments.len());
     let (mut rest, mut has_place) = (text, false);

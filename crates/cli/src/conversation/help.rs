@@ -1,0 +1,95 @@
+//! The text of `/help`: the table of actions, the commands and skills of this place, and keys.
+
+use rooftree_protocol::actions::ACTIONS;
+
+use crate::{
+    commands::run::slash_prompt::PromptName,
+    terminal::{
+        line::{StyledLine, TextStyle},
+        wrap,
+    },
+};
+
+/// Columns of the names, at most.
+const NAMES: usize = 30;
+
+/// What can be typed besides commands.
+const KEYS: [(&str, &str); 6] = [
+    ("@PATH", "inside a message attaches the file."),
+    (
+        "\\ at the end",
+        "goes on in the next line; so does Alt-Enter.",
+    ),
+    ("Tab", "completes commands, agents, models and files."),
+    (
+        "Enter alone",
+        "shows what works in background, and asks what is open.",
+    ),
+    ("Ctrl-C", "stops the run; at the prompt it clears the line."),
+    (
+        "Ctrl-D",
+        "leaves. What is typed while a run works is read when it has ended.",
+    ),
+];
+
+/// All of it, in lines of so many columns.
+pub fn lines(prompts: &[PromptName], columns: usize) -> Vec<StyledLine> {
+    let actions = ACTIONS
+        .iter()
+        .map(|action| (action.typed(), action.help.to_owned()));
+    let mut lines = block(actions.collect(), columns);
+    if !prompts.is_empty() {
+        let prompts = prompts.iter().map(|prompt| {
+            let typed = format!("/{} {}", prompt.name, prompt.arguments);
+            (typed.trim_end().to_owned(), prompt.description.clone())
+        });
+        lines.push(StyledLine::default());
+        lines.extend(block(prompts.collect(), columns));
+    }
+    lines.push(StyledLine::default());
+    let keys = KEYS.map(|(key, meaning)| (key.to_owned(), meaning.to_owned()));
+    lines.extend(block(keys.to_vec(), columns));
+    lines
+}
+
+/// Names and meanings beside each other; where that is too narrow or a name too long, below each other.
+fn block(rows: Vec<(String, String)>, columns: usize) -> Vec<StyledLine> {
+    let widest = rows.iter().map(|(name, _)| name.chars().count()).max();
+    let names = widest.unwrap_or(0).min(NAMES);
+    let room = columns.saturating_sub(names + 4).max(20);
+    let mut lines = Vec::new();
+    for (name, meaning) in rows {
+        let is_long = name.chars().count() > names;
+        if is_long {
+            lines.push(StyledLine::of(TextStyle::Accent, format!("  {name}")));
+        }
+        let mut label = if is_long { String::new() } else { name };
+        for row in wrap::rows(&meaning, room) {
+            let head = StyledLine::of(TextStyle::Accent, format!("  {label:<names$}"));
+            lines.push(head.with(TextStyle::Plain, format!("  {row}")));
+            label.clear();
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_action_is_listed_and_no_line_is_too_wide() {
+        for columns in [60, 80, 120] {
+            let lines = lines(&[], columns);
+            let text: Vec<String> = lines.iter().map(|line| line.paint(false)).collect();
+            assert!(
+                text.iter().all(|line| line.chars().count() <= columns),
+                "{text:#?}"
+            );
+            for action in ACTIONS {
+                let name = format!("  /{}", action.name);
+                assert!(text.iter().any(|line| line.starts_with(&name)), "{name}");
+            }
+        }
+    }
+}
