@@ -7,11 +7,14 @@ mod journal;
 pub mod many_sessions;
 mod policy;
 mod posts;
+mod program;
 mod search;
 mod search_index;
+mod serve;
 mod session_list;
 mod shell;
 mod startup;
+mod stored;
 mod turns;
 mod wires;
 
@@ -26,12 +29,15 @@ const GROUPS: &[(&str, MeasureFn)] = &[
     ("startup", startup::measure),
     ("turns", turns::measure),
     ("wires", wires::measure),
+    ("program", program::measure),
+    ("serve", serve::measure),
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", many_sessions::measure),
     ("delegation", delegation::measure),
     ("deltas", deltas::measure),
     ("list", session_list::measure),
+    ("stored", stored::measure),
     ("search", search::measure),
     ("search index", search_index::measure),
     ("shell", shell::measure),

@@ -27,6 +27,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod secrets;
+mod session_lookup;
 mod settings;
 mod table;
 mod terminal;
@@ -43,12 +44,16 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
-        mcp, models, permissions, run, runs, serve, sessions, tasks, tools, trust as trusting,
-        usage, version, why,
+        mcp, models, permissions, run, runs, serve, sessions, sessions::SessionsOutcome, tasks,
+        tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
 };
+
+/// Threads that drive a server's requests. More of them only hand work to each other: the one writer of the store is
+/// the next limit.
+const SERVER_THREADS: usize = 2;
 
 fn main() -> ExitCode {
     // If this is the helper that confines another program, it does that and nothing else.
@@ -69,15 +74,20 @@ fn main() -> ExitCode {
         .into()
 }
 
-/// One thread drives everything that waits; the store and the tools bring their own threads.
+/// One thread drives everything that waits, and in a server two; the store and the tools bring their own threads.
 fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit, Problem> {
-    let waiting = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| {
-            Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
-                .cause(error.to_string())
-        })?;
+    let mut waiting = match invocation.command {
+        CliCommand::Serve(_) => {
+            let mut waiting = tokio::runtime::Builder::new_multi_thread();
+            waiting.worker_threads(SERVER_THREADS);
+            waiting
+        }
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let waiting = waiting.enable_all().build().map_err(|error| {
+        Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
+            .cause(error.to_string())
+    })?;
     let done = waiting.block_on(execute(invocation.command, environment));
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();
@@ -101,7 +111,18 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Can(LazyArguments(arguments)) => can::execute(arguments, environment).await,
         CliCommand::Why(LazyArguments(arguments)) => why::execute(arguments, environment).await,
         CliCommand::Sessions(LazyArguments(arguments)) => {
-            sessions::execute(arguments, environment).await
+            match sessions::execute(arguments, environment).await? {
+                SessionsOutcome::Done(exit) => Ok(exit),
+                SessionsOutcome::GoOn(next) => {
+                    run::go_on(
+                        &next.session,
+                        &next.words,
+                        next.model.as_deref(),
+                        environment,
+                    )
+                    .await
+                }
+            }
         }
         CliCommand::Runs(LazyArguments(arguments)) => runs::execute(arguments, environment).await,
         CliCommand::Tasks(LazyArguments(arguments)) => tasks::execute(arguments, environment).await,

@@ -8,9 +8,12 @@ use nix::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::process_tree::{
-    MARK, ProcessIdentity, ProcessStat, ProcessTree, TreeMembers, all_pids, environment_variable,
-    group_members, is_alive, owner_of,
+use crate::{
+    ExitReason,
+    process_tree::{
+        MARK, ProcessIdentity, ProcessStat, ProcessTree, TreeMembers, all_pids,
+        environment_variable, group_members, is_alive, owner_of,
+    },
 };
 
 /// How long a program may take to end by itself.
@@ -20,7 +23,12 @@ const GRACE: Duration = Duration::from_secs(2);
 const REAPING: Duration = Duration::from_secs(2);
 
 /// Ends everything that belongs to a leader. Returns when it is gone.
-pub(crate) async fn end_tree(tree: &ProcessTree) {
+///
+/// A guard that exited (`ending`) has left nothing; one that was killed may have, and the process table is read.
+pub(crate) async fn end_tree(tree: &ProcessTree, ending: Option<ExitReason>) {
+    if tree.is_guarded && matches!(ending, Some(ExitReason::Exited(_))) {
+        return;
+    }
     let mut family = TreeMembers::new(tree);
     // Almost always the leader was alone: then this is one look and no waiting.
     if family.living().is_empty() {
@@ -110,6 +118,7 @@ pub fn kill_group(group: i32, leader_start: u64) -> bool {
             leader,
             mark,
             is_kept: false,
+            is_guarded: false,
         });
     }
     for _ in 0..100 {

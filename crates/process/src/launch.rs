@@ -19,7 +19,7 @@ use crate::{
     child::{GroupLeader, WatchedChild},
     clone,
     process_tree::ProcessTree,
-    sandbox::{GitGuard, GitSnapshot, SandboxBackend},
+    sandbox::{GitGuard, GitSnapshot, SandboxBackend, helper},
     spawn_plan::{OutputPipes, SpawnPlan},
 };
 
@@ -97,6 +97,11 @@ pub(crate) async fn start_process(
         leader: identity,
         mark,
         is_kept: backend == Some(SandboxBackend::Bubblewrap),
+        is_guarded: match backend {
+            Some(SandboxBackend::Bubblewrap) => false,
+            Some(SandboxBackend::Landlock) => true,
+            None => helper().is_some(),
+        },
     };
     Ok(Process::new(child, output, tree).with_sandbox(spawn.sandbox.clone(), before))
 }

@@ -12,6 +12,7 @@ mod bounded_output;
 mod child;
 mod clone;
 mod environment;
+mod fork;
 mod inherited_fds;
 mod interactive;
 mod kill;

@@ -109,7 +109,7 @@ impl Process {
         let ending = self
             .until_end(bounds.time, cancel, &mut buffer, &mut take)
             .await;
-        self.end_all(&mut buffer, &mut take).await;
+        self.end_all(Some(ending), &mut buffer, &mut take).await;
         FinishedProcess {
             ending,
             output: kept,
@@ -144,8 +144,13 @@ impl Process {
     }
 
     /// Ends whatever is left and takes in its last words.
-    async fn end_all(&mut self, buffer: &mut [u8], take: &mut impl FnMut(&[u8])) {
-        let mut ending = std::pin::pin!(kill::end_tree(&self.tree));
+    async fn end_all(
+        &mut self,
+        ending: Option<ExitReason>,
+        buffer: &mut [u8],
+        take: &mut impl FnMut(&[u8]),
+    ) {
+        let mut ending = std::pin::pin!(kill::end_tree(&self.tree, ending));
         let mut is_open = true;
         // A program that is blocked on a full pipe can only end politely if someone reads.
         loop {

@@ -82,6 +82,8 @@ pub(crate) struct ProcessTree {
     pub mark: String,
     /// Whether the leader only keeps the program: it ends by itself when that has ended.
     pub is_kept: bool,
+    /// Whether the leader is a guard of ours, which exits only after every descendant has ended.
+    pub is_guarded: bool,
 }
 
 /// A leader and all that belong to it: its group, its descendants, and what bears its mark.

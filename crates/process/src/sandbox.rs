@@ -15,8 +15,10 @@ mod git_named_files;
 mod helper_args;
 mod helper_entry;
 mod landlock;
+mod landlock_cache;
 mod landlock_scope;
 mod nested_repositories;
+mod path_identity;
 mod path_rules;
 mod private_paths;
 mod repository;
@@ -40,7 +42,7 @@ pub(crate) use helper_entry::{command as helper_command, program as helper, unco
 pub(crate) use landlock_scope::{
     is_possible as is_scope_possible, scope_helper_prefix as scope_entry,
 };
-pub(crate) use seccomp::{bpf_bytes, seccomp_programs};
+pub(crate) use seccomp::{bpf_bytes, seccomp_program};
 
 /// Sandbox of a program: file and network access, and limits.
 ///

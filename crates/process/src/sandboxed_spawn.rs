@@ -42,6 +42,7 @@ pub(crate) fn sandboxed_command(
     spawn: &SpawnRequest,
     sandbox: &Sandbox,
     backend: SandboxBackend,
+    file: OsString,
 ) -> io::Result<SandboxedCommand> {
     let command: Vec<OsString> = [&spawn.program]
         .into_iter()
@@ -54,14 +55,14 @@ pub(crate) fn sandboxed_command(
         SandboxBackend::Bubblewrap => {
             let scope = scope(sandbox)?;
             let has_unix = sandbox.network == SandboxNetwork::Off || scope.is_some();
-            let programs = sandbox::seccomp_programs(SeccompProfile {
+            let program = sandbox::seccomp_program(SeccompProfile {
                 backend,
                 network: sandbox.network,
                 has_unix,
             });
-            let programs = programs
+            let program = program
                 .ok_or_else(|| missing("there is no system call filter for this machine"))?;
-            inherited = programs.iter().map(readable).collect::<io::Result<_>>()?;
+            inherited.push(readable(program)?);
             let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
             if let Some((words, needed)) = scope {
                 arguments.extend(words);
@@ -86,7 +87,7 @@ pub(crate) fn sandboxed_command(
             )
         }
         SandboxBackend::Landlock => {
-            sandbox::helper_command(sandbox, command).ok_or_else(|| missing(NO_HELPER))?
+            sandbox::helper_command(sandbox, file, command).ok_or_else(|| missing(NO_HELPER))?
         }
     };
     let temporary = sandbox
@@ -112,17 +113,16 @@ fn scope(sandbox: &Sandbox) -> io::Result<Option<(Vec<OsString>, OwnedFd)>> {
         .transpose()
 }
 
-/// Refuses a program that is not there: bubblewrap would only say so in the program's own output.
-pub(crate) fn check_program(cwd: &Path, files: &[&OsStr]) -> io::Result<()> {
-    let is_runnable = |file: &&OsStr| {
-        let file = cwd.join(file);
-        access(&file, AccessFlags::X_OK).is_ok() && file.is_file()
-    };
-    if cwd.is_dir() && files.iter().any(is_runnable) {
-        Ok(())
-    } else {
-        Err(io::ErrorKind::NotFound.into())
-    }
+/// The first of these files that can be run. Refuses a program that is not there: bubblewrap would only say so in the
+/// program's own output.
+pub(crate) fn find_program(cwd: &Path, files: &[&OsStr]) -> io::Result<OsString> {
+    let is_runnable = |file: &PathBuf| access(file, AccessFlags::X_OK).is_ok() && file.is_file();
+    let mut files = files.iter().map(|file| cwd.join(file));
+    files
+        .find(is_runnable)
+        .filter(|_| cwd.is_dir())
+        .map(PathBuf::into_os_string)
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// A filter as a readable descriptor. It fits into a pipe buffer, so the write does not block.

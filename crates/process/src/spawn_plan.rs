@@ -18,8 +18,8 @@ use std::{
 use crate::{
     ProcessInput, SpawnRequest,
     process_tree::MARK,
-    sandbox::{SandboxBackend, unconfined_command},
-    sandboxed_spawn::{ResourceLimit, SandboxedCommand, check_program, sandboxed_command},
+    sandbox::{SandboxBackend, helper, unconfined_command},
+    sandboxed_spawn::{ResourceLimit, SandboxedCommand, find_program, sandboxed_command},
 };
 
 /// Where programs are looked for if nothing says where.
@@ -59,11 +59,10 @@ impl SpawnPlan {
         let files = files(&spawn.program, variables.get(OsStr::new("PATH")))?;
         let start = match spawn.sandbox.as_deref().zip(backend) {
             None => PreparedCommand::bare(spawn, files)?,
-            Some((sandbox, backend)) => PreparedCommand::confined(
-                spawn,
-                &files,
-                sandboxed_command(spawn, sandbox, backend)?,
-            )?,
+            Some((sandbox, backend)) => {
+                let file = found_file(&spawn.cwd, &files)?;
+                PreparedCommand::confined(sandboxed_command(spawn, sandbox, backend, file)?)?
+            }
         };
         variables.extend(start.variables);
         let (input, feeding) = match &spawn.input {
@@ -108,16 +107,16 @@ impl PreparedCommand {
             .chain(&spawn.args)
             .cloned()
             .collect();
-        let (files, words) = match unconfined_command(words.clone()) {
-            None => (files, words),
-            Some((helper, words)) => {
-                check_runnable(&spawn.cwd, &files)?;
-                let first = helper.clone().into_os_string();
-                (
-                    vec![spelled(helper)?],
-                    [first].into_iter().chain(words).collect(),
-                )
-            }
+        let (files, words) = if helper().is_some() {
+            let file = found_file(&spawn.cwd, &files)?;
+            let (helper, words) = unconfined_command(file, words).ok_or(io::ErrorKind::NotFound)?;
+            let first = helper.clone().into_os_string();
+            (
+                vec![spelled(helper)?],
+                [first].into_iter().chain(words).collect(),
+            )
+        } else {
+            (files, words)
         };
         let arguments = words.iter().map(spelled).collect::<io::Result<_>>()?;
         Ok(Self {
@@ -127,12 +126,7 @@ impl PreparedCommand {
         })
     }
 
-    fn confined(
-        spawn: &SpawnRequest,
-        files: &[CString],
-        confined: SandboxedCommand,
-    ) -> io::Result<Self> {
-        check_runnable(&spawn.cwd, files)?;
+    fn confined(confined: SandboxedCommand) -> io::Result<Self> {
         let SandboxedCommand {
             program,
             arguments,
@@ -156,12 +150,13 @@ impl PreparedCommand {
     }
 }
 
-fn check_runnable(cwd: &Path, files: &[CString]) -> io::Result<()> {
+/// The file that a search along PATH finds, looked for once for all that follows.
+fn found_file(cwd: &Path, files: &[CString]) -> io::Result<OsString> {
     let paths: Vec<&OsStr> = files
         .iter()
         .map(|file| OsStr::from_bytes(file.as_bytes()))
         .collect();
-    check_program(cwd, &paths)
+    find_program(cwd, &paths)
 }
 
 /// What the program finds in its environment. In a sandbox only what is listed is inherited, and what people

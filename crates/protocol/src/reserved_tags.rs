@@ -10,6 +10,9 @@ use std::{borrow::Cow, ops::Range};
 
 use self::char_folding::{CharClass, FoldedChar, unit_at};
 
+/// The beginning of the message that tells a model the day and the git branch.
+pub const SURROUNDINGS: &str = "<system_message origin=\"rooftree\" kind=\"environment\"";
+
 /// A tag that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservedTag {

@@ -2,6 +2,7 @@
 //!
 //! A provider builds an [`HttpPost`] and an `EventDecoder`; `event_stream` does the rest. It is vendor-neutral.
 
+mod connection_pools;
 pub(crate) mod error_response;
 mod errors;
 pub(crate) mod event_stream;
@@ -16,6 +17,8 @@ use rooftree_protocol::{ErrorCode, Problem};
 use serde::de::DeserializeOwned;
 
 use crate::Error;
+
+use connection_pools::ConnectionPools;
 
 pub use post::HttpPost;
 pub use secret::Secret;
@@ -47,29 +50,19 @@ impl Default for HttpTimeouts {
 /// Sends POST requests. Clones share one connection pool.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    inner: reqwest::Client,
+    pools: ConnectionPools,
     timeouts: HttpTimeouts,
 }
 
 impl HttpClient {
     /// Creates a client with its own connection pool.
     pub fn new(timeouts: HttpTimeouts) -> Result<Self, Problem> {
-        // Fails if a default provider is already installed, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let inner = reqwest::Client::builder()
-            .user_agent(concat!("rooftree/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(timeouts.connect)
-            .tcp_nodelay(true)
-            .tcp_keepalive(Duration::from_secs(60))
-            // A redirect would send the key, which is in a vendor-specific header, to another host.
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .map_err(|error| {
-                Problem::new(ErrorCode::InvalidConfig, "cannot set up HTTP")
-                    .cause(errors::words(&error))
-                    .fix("check the proxy variables and the certificates of this machine")
-            })?;
-        Ok(Self { inner, timeouts })
+        let pools = ConnectionPools::new(timeouts.connect).map_err(|error| {
+            Problem::new(ErrorCode::InvalidConfig, "cannot set up HTTP")
+                .cause(errors::words(&error))
+                .fix("check the proxy variables and the certificates of this machine")
+        })?;
+        Ok(Self { pools, timeouts })
     }
 
     /// The same pool with other timeouts; the connect timeout stays.
@@ -110,13 +103,15 @@ impl HttpClient {
         url: &str,
         timeout: Duration,
     ) -> Option<T> {
-        let response = self.inner.get(url).timeout(timeout).send().await.ok()?;
+        let client = self.pools.of(url).ok()?;
+        let response = client.get(url).timeout(timeout).send().await.ok()?;
         response.error_for_status().ok()?.json().await.ok()
     }
 
     /// The status of a HEAD request.
     pub async fn head_status(&self, url: &str, timeout: Duration) -> Result<u16, Error> {
-        let answer = self.inner.head(url).timeout(timeout).send().await;
+        let client = self.pools.of(url)?;
+        let answer = client.head(url).timeout(timeout).send().await;
         answer
             .map(|response| response.status().as_u16())
             .map_err(|error| errors::network(&error))

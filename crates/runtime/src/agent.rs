@@ -193,9 +193,13 @@ impl AgentActor {
         }
     }
 
-    /// Tokens of conversation above which it is started anew, if it cannot be made smaller.
+    /// Tokens of conversation above which it is started anew, if it cannot be made smaller. A program that answers
+    /// as a model compacts its own context.
     fn emergency_context(&self) -> Option<u64> {
-        Some(self.resolved.limits.emergency_context).filter(|limit| *limit > 0)
+        let model = self.model.chosen.as_ref().ok();
+        let is_program = model.is_some_and(|model| model.provider.has_own_tools());
+        let limit = self.resolved.limits.emergency_context;
+        (limit > 0 && !is_program).then_some(limit)
     }
 
     /// Whether verifiers check the work when it is done.

@@ -34,6 +34,7 @@ mod post_turn;
 mod rate_limiter;
 pub mod redacting_store;
 mod resolved_agent;
+mod resting_sessions;
 mod rights;
 mod router;
 mod runtime;

@@ -12,8 +12,8 @@ use rooftree_store::{
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore,
-    verify::VerifyReport,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -206,6 +206,10 @@ impl SessionStore for RedactingStore {
 
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
         self.store.runs(filter)
+    }
+
+    fn usage(&self, filter: UsageFilter) -> Pending<Vec<UsageRow>> {
+        self.store.usage(filter)
     }
 }
 

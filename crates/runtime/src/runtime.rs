@@ -50,6 +50,11 @@ impl AgentRuntime {
         self.handle.clone()
     }
 
+    /// How many events were read from journals to wake agents, since this runtime started.
+    pub fn folded_events(&self) -> u64 {
+        self.context.caches.resting.folded()
+    }
+
     /// Wakes every session that has something left to do: what a server does when it starts. Says which ones
     /// there are, and why one cannot go on.
     pub async fn recover(&self) -> Result<Vec<UnfinishedSession>, crate::Error> {

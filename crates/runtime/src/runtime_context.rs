@@ -20,7 +20,8 @@ use crate::{
     Clock, Definitions, SecretRedactor, bus::Bus, cached_answers::AnswerCache,
     call_socket::CallSocket, delegation_registry::DelegationRegistry, hooks::SessionTracker,
     mcp_scope, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
-    runtime_options::RuntimeOptions, saved_rules::SavedRules, signals::AwakeSessions,
+    resting_sessions::RestingSessions, runtime_options::RuntimeOptions, saved_rules::SavedRules,
+    signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
@@ -61,6 +62,8 @@ pub(crate) struct RuntimeCaches {
     pub(crate) saved_rules: SavedRules,
     /// Answers that may be given again.
     pub(crate) answers: AnswerCache,
+    /// What agents at rest knew of their sessions.
+    pub(crate) resting: RestingSessions,
 }
 
 impl RuntimeContext {

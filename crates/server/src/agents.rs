@@ -24,6 +24,8 @@ pub struct ExposedAgents {
     pub heartbeat: Duration,
     /// Maximum number of concurrent requests.
     pub at_once: usize,
+    /// How long a request beyond that number waits for its turn before it is refused.
+    pub queue_timeout: Duration,
 }
 
 /// The principal of requests: all present the one token of the server, which is its owner's.

@@ -15,7 +15,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::agent_request::{AgentRequest, RequestedSession};
-use self::client_guard::ClientGuard;
+use self::client_guard::{ClientGuard, SessionRetention};
 use crate::{
     agents::ExposedAgents,
     agents::principal,
@@ -110,12 +110,14 @@ impl AgentExchange {
         };
         let events = agents.handle.subscribe_tree(filter);
         let mut telling = AnswerFold::new(posted.session.clone(), posted.run, seat.detail);
-        let open = agents
-            .handle
-            .queries(&principal())
-            .inquiries(Some(&posted.session))
-            .await;
-        // An earlier run of the session may be held up, and this one behind it.
+        // An earlier run of the session may be held up, and this one behind it. A new session has none.
+        let open = match posted.stay {
+            SessionRetention::ForThis => Ok(Vec::new()),
+            SessionRetention::Kept => {
+                let queries = agents.handle.queries(&principal());
+                queries.inquiries(Some(&posted.session)).await
+            }
+        };
         for inquiry in open.map_err(|error| ApiError::refused(&error.problem()))? {
             telling.add_inquiry(OpenInquiry {
                 session: inquiry.session,

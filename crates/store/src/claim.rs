@@ -17,6 +17,13 @@ pub struct Claim {
     pub(crate) token: String,
 }
 
+impl Claim {
+    /// Its number: the next claim of the session, by any process, has a higher one.
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+}
+
 /// A process that works on sessions: enough to tell whether it is still alive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {

@@ -1,20 +1,31 @@
 //! Journal paging: reads the events of a session page by page, from a number on and up to another.
+//!
+//! Where the end is known, the next pages are read ahead (prefetch) while the caller works on one: readers of the store
+//! work at the same time.
+
+use std::collections::VecDeque;
 
 use rooftree_protocol::{Event, SessionId};
 
-use crate::{Error, Store};
+use crate::{Error, Pending, Store};
 
 /// Events read at a time.
-const PAGE: usize = 2_000;
+const PAGE: usize = 1_000;
+
+/// Pages that are read at the same time.
+const AHEAD: usize = 3;
 
 /// Pages of a session's journal, in order.
 pub struct JournalPages<'a> {
     store: &'a dyn Store,
     session: &'a SessionId,
-    after: u64,
+    /// The number of the last event that was asked for.
+    asked: u64,
     last: u64,
     size: usize,
     is_done: bool,
+    /// Pages that were asked for, each with the number of the last event it should have.
+    in_flight: VecDeque<(u64, Pending<Vec<Event>>)>,
 }
 
 impl<'a> JournalPages<'a> {
@@ -23,10 +34,11 @@ impl<'a> JournalPages<'a> {
         Self {
             store,
             session,
-            after,
+            asked: after,
             last: u64::MAX,
             size: PAGE,
             is_done: false,
+            in_flight: VecDeque::new(),
         }
     }
 
@@ -42,15 +54,39 @@ impl<'a> JournalPages<'a> {
 
     /// The next page, never an empty one; none at the end.
     pub async fn next(&mut self) -> Result<Option<Vec<Event>>, Error> {
-        let left = usize::try_from(self.last.saturating_sub(self.after)).unwrap_or(usize::MAX);
-        let limit = self.size.min(left);
-        if self.is_done || limit == 0 {
+        self.ask();
+        let Some((end, page)) = self.in_flight.front_mut() else {
             return Ok(None);
+        };
+        // It stays in the list until it is there: dropping this wait loses nothing.
+        let (end, page) = (*end, page.await);
+        self.in_flight.pop_front();
+        let page = page?;
+        let Some(last) = page.last().and_then(|event| event.id) else {
+            (self.is_done, self.in_flight) = (true, VecDeque::new());
+            return Ok(None);
+        };
+        if last != end {
+            // The journal ends here, or numbers are missing: what was asked for ahead begins elsewhere.
+            (self.asked, self.in_flight) = (last, VecDeque::new());
+            self.is_done = last < end;
         }
-        let page = self.store.events(self.session, self.after, limit).await?;
-        self.is_done = page.len() < limit;
-        self.after = page.last().and_then(|event| event.id).unwrap_or(self.after);
-        Ok((!page.is_empty()).then_some(page))
+        Ok(Some(page))
+    }
+
+    /// Asks for pages; for several only if it is known that there are as many.
+    fn ask(&mut self) {
+        let ahead = if self.last == u64::MAX { 1 } else { AHEAD };
+        while !self.is_done && self.in_flight.len() < ahead && self.asked < self.last {
+            let left = usize::try_from(self.last - self.asked).unwrap_or(usize::MAX);
+            let limit = self.size.min(left);
+            let end = self
+                .asked
+                .saturating_add(u64::try_from(limit).unwrap_or(u64::MAX));
+            let page = self.store.events(self.session, self.asked, limit);
+            self.in_flight.push_back((end, page));
+            self.asked = end;
+        }
     }
 
     /// All that is left, in one list.

@@ -27,7 +27,7 @@ pub use pending::Pending;
 pub use records::{
     AppendBatch, CommandRow, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece,
     PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch,
-    TaskFilter, TaskRow, TaskStatus, batch_limit,
+    TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow, batch_limit,
 };
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;

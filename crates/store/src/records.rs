@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rooftree_protocol::{
     Account, Command, Event, Lane, Message, ParentCall, Principal, RunId, Session, SessionId,
-    Timestamp,
+    Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -313,6 +313,40 @@ pub struct RunFilter {
     pub before: Option<RunId>,
     /// At most this many; zero for all.
     pub limit: usize,
+}
+
+/// What to sum usage up by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsageGroup {
+    /// The agent.
+    Agent,
+    /// The model, or the tool that asked one.
+    #[default]
+    Model,
+    /// The day, in UTC.
+    Day,
+    /// The session.
+    Session,
+}
+
+/// Which usage to sum up.
+#[derive(Clone, Debug, Default)]
+pub struct UsageFilter {
+    /// By what.
+    pub by: UsageGroup,
+    /// Only of sessions of this tenant.
+    pub tenant: Option<String>,
+}
+
+/// What one agent, model, day or session used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsageRow {
+    /// Its name; of a session without one, its id.
+    pub name: String,
+    /// Replies of models.
+    pub replies: u64,
+    /// Tokens and cost.
+    pub usage: Usage,
 }
 
 /// A run, by the events it begins and ends with.

@@ -41,6 +41,7 @@ pub const INVARIANTS: &[(&str, &str)] = &[
         "I13",
         "nothing that was stored is missing, and the log is whole",
     ),
+    ("I14", "the sums of usage are those of the journals"),
 ];
 
 /// The invariants that were checked and what was found.

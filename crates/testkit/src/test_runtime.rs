@@ -436,6 +436,11 @@ impl TestRuntime {
             .len()
     }
 
+    /// How many events were read from journals to wake agents.
+    pub fn folded_events(&self) -> u64 {
+        self.runtime.folded_events()
+    }
+
     /// The services of the runtime, in the order of their start.
     pub fn services(&self) -> Vec<&'static str> {
         self.runtime.services()

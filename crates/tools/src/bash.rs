@@ -45,9 +45,9 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::UNDECLARED
 };
 
-const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory; nothing can be typed into it. \
-    Whatever it started ends with it, unless run_in_background: then use BashOutput and TaskStop. \
-    Prefer Read, Grep and Glob to cat, grep and find. (`timeout` is accepted too, in milliseconds.)";
+const DESCRIPTION: &str = "Run a shell command (bash -c) in the working directory, without input. What it started \
+    ends with it. With run_in_background it returns a task id at once, for BashOutput and TaskStop. Prefer Read, Grep \
+    and Glob to cat, grep and find.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
     ToolArgument::new("command", ArgumentKind::Text, "")
@@ -58,12 +58,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
         ArgumentKind::Number,
         "Default 120, at most 600",
     ),
-    ToolArgument::new(
-        "run_in_background",
-        ArgumentKind::Flag,
-        "Return at once with a task id",
-    )
-    .with_aliases(&["background"]),
+    ToolArgument::new("run_in_background", ArgumentKind::Flag, "").with_aliases(&["background"]),
     ToolArgument::new(
         "description",
         ArgumentKind::Text,
@@ -315,4 +310,31 @@ fn leave(
             ..ToolOutput::done(words)
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::toolset::ToolLookup;
+
+    #[test]
+    fn r1_d15_a_timeout_has_the_unit_and_default_of_the_name_that_is_called() {
+        let tools = crate::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+        let ToolLookup::Tool(bash) = tools.find("Bash") else {
+            panic!("there is Bash")
+        };
+        for (name, mut input, seconds) in [
+            ("Bash", json!({}), None),
+            ("Bash", json!({"timeout": 5_000}), Some(5)),
+            ("execute_command", json!({}), Some(60)),
+            ("execute_command", json!({"timeout": 5}), Some(5)),
+            ("execute_command", json!({"timeoutMs": 5_000}), Some(5)),
+            ("exec", json!({}), Some(30)),
+            ("exec", json!({"timeout": 5_000}), Some(5)),
+        ] {
+            input["command"] = json!("ls");
+            let read = bash.normalise(name, input.clone()).unwrap();
+            assert_eq!(number(&read, "timeout_secs"), seconds, "{name} {input}");
+        }
+    }
 }

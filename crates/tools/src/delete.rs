@@ -22,18 +22,13 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::changes_files("Delete")
 };
 
-const DESCRIPTION: &str =
-    "Delete a file or an empty directory. Of a link only the link is removed.";
+const DESCRIPTION: &str = "Delete a file, a link (not its target) or an empty directory.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["path", "filePath"]),
-    ToolArgument::new(
-        "recursive",
-        ArgumentKind::Flag,
-        "Also a directory with all that is in it",
-    ),
+    ToolArgument::new("recursive", ArgumentKind::Flag, "With all that is in it"),
 ];
 
 /// The Delete tool.

@@ -29,16 +29,12 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
 };
 
 const DESCRIPTION: &str =
-    "Find files by name, newest first, e.g. `src/**/*.rs`. Ignored files are left out.";
+    "Find files by glob, newest first: `src/**/*.rs`. Ignored files are left out.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
-    ToolArgument::new(
-        "pattern",
-        ArgumentKind::Text,
-        "`*` within a name, `**/` across directories",
-    )
-    .required()
-    .with_aliases(&["glob", "glob_pattern"]),
+    ToolArgument::new("pattern", ArgumentKind::Text, "")
+        .required()
+        .with_aliases(&["glob", "glob_pattern"]),
     ToolArgument::new("path", ArgumentKind::Text, "Directory to start in").with_aliases(&[
         "file_path",
         "filePath",

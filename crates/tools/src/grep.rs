@@ -21,8 +21,8 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::reads_files("Grep", ToolSubject::SearchPath("path"))
 };
 
-const DESCRIPTION: &str = "Search file contents with a regular expression (Rust syntax). Ignored and binary files \
-    are left out. Shows `path:line:text`.";
+const DESCRIPTION: &str = "Search file contents by regular expression (Rust syntax); shows `path:line:text`. Ignored \
+    and binary files are left out.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
     ToolArgument::new("pattern", ArgumentKind::Text, "")
@@ -33,14 +33,9 @@ pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
         "filePath",
         "directory",
     ]),
-    ToolArgument::new("glob", ArgumentKind::Text, "Only these files: `*.rs`")
+    ToolArgument::new("glob", ArgumentKind::Text, "`*.rs`")
         .with_aliases(&["include", "file_pattern"]),
-    ToolArgument::new(
-        "type",
-        ArgumentKind::Text,
-        "Only files of a type: rust, py, js",
-    )
-    .with_aliases(&["file_type"]),
+    ToolArgument::new("type", ArgumentKind::Text, "rust, py, js").with_aliases(&["file_type"]),
     ToolArgument::new(
         "output_mode",
         ArgumentKind::Choice(&["content", "files_with_matches", "count"]),
@@ -48,8 +43,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
     ),
     ToolArgument::new("ignore_case", ArgumentKind::Flag, "")
         .with_aliases(&["-i", "case_insensitive"]),
-    ToolArgument::new("context", ArgumentKind::Number, "Lines around each match")
-        .with_aliases(&["-C"]),
+    ToolArgument::new("context", ArgumentKind::Number, "Lines around").with_aliases(&["-C"]),
     ToolArgument::new("before", ArgumentKind::Number, "").with_aliases(&["-B"]),
     ToolArgument::new("after", ArgumentKind::Number, "").with_aliases(&["-A"]),
     ToolArgument::new(
@@ -58,12 +52,8 @@ pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
         "`.` also matches line ends",
     )
     .with_aliases(&["-U"]),
-    ToolArgument::new(
-        "head_limit",
-        ArgumentKind::Number,
-        "Lines or files shown; default 250",
-    )
-    .with_aliases(&["limit", "max_results"]),
+    ToolArgument::new("head_limit", ArgumentKind::Number, "Default 250")
+        .with_aliases(&["limit", "max_results"]),
     ToolArgument::accepted("line_numbers", ArgumentKind::Flag).with_aliases(&["-n"]),
 ];
 

@@ -29,8 +29,12 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
 const DESCRIPTION: &str = "List a directory: directories first, files with their size.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
-    ToolArgument::new("path", ArgumentKind::Text, "Default: the working directory")
-        .with_aliases(&["file_path", "filePath", "directory", "dir"]),
+    ToolArgument::new("path", ArgumentKind::Text, "").with_aliases(&[
+        "file_path",
+        "filePath",
+        "directory",
+        "dir",
+    ]),
     ToolArgument::new("all", ArgumentKind::Flag, "Also what ignore files hide"),
 ];
 

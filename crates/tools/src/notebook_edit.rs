@@ -22,18 +22,14 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
 };
 
 const DESCRIPTION: &str = "Replace, insert or delete a cell of a Jupyter notebook that was read. A new cell goes \
-    after cell_id, or to the beginning without one.";
+    after cell_id, or first without one.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["notebook_path", "path", "filePath"]),
-    ToolArgument::new(
-        "cell_id",
-        ArgumentKind::Text,
-        "The cell's id, or its number from 0",
-    )
-    .with_aliases(&["cell_number", "cell_index"]),
+    ToolArgument::new("cell_id", ArgumentKind::Text, "Its id, or number from 0")
+        .with_aliases(&["cell_number", "cell_index"]),
     ToolArgument::new("new_source", ArgumentKind::Text, "").with_aliases(&["source"]),
     ToolArgument::new("cell_type", ArgumentKind::Choice(&["code", "markdown"]), ""),
     ToolArgument::new(

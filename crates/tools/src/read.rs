@@ -35,20 +35,15 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::reads_files("Read", ToolSubject::Path("file_path"))
 };
 
-const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; the number and arrow are not part of \
-    the file. Shows 2000 lines unless limit says otherwise. Pictures are shown as pictures. `blob:…` pages \
-    through output that was cut.";
+const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; number and arrow are not part of the \
+    file. Shows 2000 lines by default, and pictures. `blob:…` pages through output that was cut.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
-    ToolArgument::new(
-        "file_path",
-        ArgumentKind::Text,
-        "Absolute, or relative to the working directory",
-    )
-    .required()
-    .with_aliases(&["path", "filePath"]),
+    ToolArgument::new("file_path", ArgumentKind::Text, "Absolute or relative")
+        .required()
+        .with_aliases(&["path", "filePath"]),
     ToolArgument::new("offset", ArgumentKind::Number, "First line, from 1"),
-    ToolArgument::new("limit", ArgumentKind::Number, "How many lines").with_aliases(&["num_lines"]),
+    ToolArgument::new("limit", ArgumentKind::Number, "").with_aliases(&["num_lines"]),
     ToolArgument::accepted("start_line", ArgumentKind::Number),
     ToolArgument::accepted("end_line", ArgumentKind::Number),
 ];

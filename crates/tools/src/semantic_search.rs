@@ -33,19 +33,19 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::reads_files("SemanticSearch", ToolSubject::SearchPath("path"))
 };
 
-const DESCRIPTION: &str = "Find code and text by what it is about, in plain words or identifiers: \
-    `where are retries handled`. Shows the best places with a few lines each. Grep is better for exact text.";
+const DESCRIPTION: &str = "Find code and text by topic, in plain words or identifiers: `where are retries handled`. \
+    Shows the best places with a few lines each. For exact text use Grep.";
 
 const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("query", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["q", "question", "pattern"]),
-    ToolArgument::new("path", ArgumentKind::Text, "File or directory").with_aliases(&[
+    ToolArgument::new("path", ArgumentKind::Text, "").with_aliases(&[
         "file_path",
         "filePath",
         "directory",
     ]),
-    ToolArgument::new("limit", ArgumentKind::Number, "Default 10, at most 50").with_aliases(&[
+    ToolArgument::new("limit", ArgumentKind::Number, "Default 10").with_aliases(&[
         "max_results",
         "top_k",
         "head_limit",

@@ -32,8 +32,8 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::UNDECLARED
 };
 
-const DESCRIPTION: &str = "Replace the todo list of this session. Use it for work of three or more steps. At most \
-    one item is in_progress; mark items completed as soon as they are.";
+const DESCRIPTION: &str =
+    "Replace the whole todo list of this session. At most one item is in_progress.";
 
 const STATUS: ArgumentKind = ArgumentKind::Choice(&["pending", "in_progress", "completed"]);
 
@@ -62,7 +62,7 @@ const UPDATE: [ToolArgument; 5] = [
 ];
 
 pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
-    ToolArgument::new("todos", ArgumentKind::Objects(&ITEM), "The whole list"),
+    ToolArgument::new("todos", ArgumentKind::Objects(&ITEM), ""),
     ToolArgument::accepted("add", ArgumentKind::Objects(&ITEM)),
     ToolArgument::accepted("update", ArgumentKind::Objects(&UPDATE)),
 ];

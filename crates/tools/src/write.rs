@@ -22,8 +22,8 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::changes_files("Write")
 };
 
-const DESCRIPTION: &str = "Write a whole file; directories above it are created. An existing file must have been \
-    read first, unless overwrite is true. Prefer Edit for changes.";
+const DESCRIPTION: &str = "Write a whole file and the directories above it. An existing file must have been read, \
+    unless overwrite is true. Prefer Edit for changes.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
@@ -32,11 +32,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("content", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["contents", "text", "file_text"]),
-    ToolArgument::new(
-        "overwrite",
-        ArgumentKind::Flag,
-        "Replace a file that was not read",
-    ),
+    ToolArgument::new("overwrite", ArgumentKind::Flag, ""),
     ToolArgument::new("append", ArgumentKind::Flag, "Add to the end instead"),
 ];
 

@@ -30,6 +30,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "post_turn",
             "mcp_scope",
             "delegation_registry",
+            "resting_sessions",
         ],
         &[
             "definitions",

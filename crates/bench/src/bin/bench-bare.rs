@@ -1,10 +1,13 @@
 //! The baseline as a program: one durable insert, fifty turns, or many sessions, without any of our code.
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
 use anyhow::{Result, bail};
 use rooftree_bench::{
-    baseline::{DurableTable, SourceFiles, many_sessions, source_files::BaselineConversation},
+    baseline::{
+        DurableTable, SourceFiles, baseline_client::BaselineClient, many_sessions,
+        source_files::BaselineConversation,
+    },
     machine,
 };
 use serde_json::json;
@@ -27,7 +30,11 @@ fn main() -> Result<()> {
             );
             Ok(())
         }
-        _ => bail!("insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS"),
+        ["ask", url] => ask(url, 0),
+        ["shell", url, commands] => ask(url, commands.parse()?),
+        _ => bail!(
+            "insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS | ask URL | shell URL COMMANDS"
+        ),
     }
 }
 
@@ -35,6 +42,23 @@ fn insert(directory: &Path) -> Result<()> {
     DurableTable::open(&directory.join("bare.db"))?.commit(["{\"text\":\"hi\"}"])?;
     println!("Hello.");
     Ok(())
+}
+
+/// Asks a model over HTTP, starts a shell after each of so many answers, and prints.
+fn ask(url: &str, commands: usize) -> Result<()> {
+    machine::single_thread_runtime()?.block_on(async {
+        let model = BaselineClient::new(url.to_owned())?;
+        let mut messages = vec![json!({"role": "user", "content": "hi"})];
+        for _ in 0..commands {
+            model.ask(&messages).await?;
+            let output = Command::new("bash").args(["-c", "true"]).output()?;
+            messages.push(json!({"role": "assistant", "content": "bash"}));
+            messages.push(json!({"role": "user", "content": format!("{:?}", output.status)}));
+        }
+        model.ask(&messages).await?;
+        println!("Hello.");
+        Ok(())
+    })
 }
 
 fn run_turns(directory: &Path, turns: usize) -> Result<()> {

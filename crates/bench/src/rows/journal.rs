@@ -26,6 +26,7 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
     Ok(vec![
         resume(events as u64, options)?,
         turn_cost(events as u64, options)?,
+        message_cost(options)?,
     ])
 }
 
@@ -94,6 +95,61 @@ fn turn_cost(events: u64, options: &BenchOptions) -> Result<BenchRow> {
         FigureTarget::Times(1.2),
         "one turn after 100 events",
     ))
+}
+
+/// One message and its answer in a session with many exchanges before it, and in one with few. Both rest in between.
+fn message_cost(options: &BenchOptions) -> Result<BenchRow> {
+    let exchanges = options.amount(5_000, 500);
+    let (long, short) = (TempDir::new()?, TempDir::new()?);
+    let (mut in_long, mut in_short) = (
+        Exchanges::open(long.path(), exchanges)?,
+        Exchanges::open(short.path(), 1)?,
+    );
+    let pair = compare(options.rounds, || in_short.next(), || in_long.next())?;
+    let name = format!("one message after {exchanges} exchanges");
+    Ok(BenchRow::time(
+        name,
+        pair,
+        FigureTarget::Times(1.2),
+        "one message after one exchange",
+    ))
+}
+
+/// A session of short exchanges.
+struct Exchanges {
+    waiting: tokio::runtime::Runtime,
+    runtime: BenchRuntime,
+    session: SessionId,
+    last: u64,
+}
+
+impl Exchanges {
+    fn open(directory: &Path, exchanges: usize) -> Result<Self> {
+        let waiting = machine::single_thread_runtime()?;
+        let (runtime, session, last) = waiting.block_on(async {
+            let runtime = BenchRuntime::open(directory, QuickModel::new(ModelBehavior::Read(0)))?;
+            let session = runtime.post_new().await?;
+            let mut last = wait_for_run_end(&mut runtime.watch(&session, 0)).await?;
+            for _ in 1..exchanges {
+                last = runtime.run_in(&session, last).await?;
+            }
+            anyhow::Ok((runtime, session, last))
+        })?;
+        Ok(Self {
+            waiting,
+            runtime,
+            session,
+            last,
+        })
+    }
+
+    fn next(&mut self) -> Result<f64> {
+        let since = Instant::now();
+        self.last = self
+            .waiting
+            .block_on(self.runtime.run_in(&self.session, self.last))?;
+        Ok(since.elapsed().as_secs_f64())
+    }
 }
 
 /// A session that is continued again and again.

@@ -1,6 +1,6 @@
 //! Cost of a turn and of a streamed delta with each provider API, from a server on loopback to a subscriber.
 
-mod model_server;
+pub(super) mod model_server;
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -37,13 +37,13 @@ const TURNS: usize = 20;
 const CROWD_TURNS: usize = 5;
 
 /// A provider API: its name, its server, and how to connect to it.
-struct BenchWire {
+pub(super) struct BenchWire {
     name: &'static str,
     server: &'static str,
     opener: fn(String, HttpClient) -> ModelOpener,
 }
 
-const MESSAGES: BenchWire = BenchWire {
+pub(super) const MESSAGES: BenchWire = BenchWire {
     name: "Messages",
     server: "anthropic",
     opener: |base_url, client| {

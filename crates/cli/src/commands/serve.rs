@@ -34,6 +34,8 @@ use crate::{
 
 /// Heartbeat interval of an idle stream.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How long a request waits for its turn before it is refused.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of concurrent requests to agents.
 const AT_ONCE: usize = 64;
 
@@ -167,6 +169,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         permission_timeout,
         heartbeat: HEARTBEAT,
         at_once: AT_ONCE,
+        queue_timeout: QUEUE_TIMEOUT,
     });
     let resume = if no_resume {
         ResumeMode::Nothing

@@ -7,7 +7,6 @@ mod clear;
 mod events;
 mod export;
 mod export_file;
-pub mod find;
 mod fork;
 mod import;
 pub mod journal;
@@ -23,10 +22,13 @@ mod switch;
 mod transcript;
 mod undo;
 
+use std::ffi::OsString;
+
 use clap::{Args, Subcommand};
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{ErrorCode, Problem, SessionId};
 use rooftree_runtime::{Handle, Queries};
 
+pub(crate) use crate::session_lookup as find;
 use crate::{environment::Environment, exit::Exit};
 
 /// Options of `sessions`.
@@ -77,16 +79,34 @@ enum Action {
     Restore(restore::Arguments),
 }
 
+/// What is left to do when a command about sessions is done.
+pub enum SessionsOutcome {
+    Done(Exit),
+    /// Go on with a session, as `rooftree run -s` does.
+    GoOn(ContinuedSession),
+}
+
+/// A session to go on with.
+pub struct ContinuedSession {
+    pub session: SessionId,
+    /// What to say; nothing lets it work on what waits.
+    pub words: Vec<OsString>,
+    pub model: Option<String>,
+}
+
 /// Does it.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    match arguments.action {
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
+    let exit = match arguments.action {
+        Action::Switch(arguments) => return switch::execute(arguments, environment).await,
+        Action::Back(arguments) => return back::execute(arguments, environment).await,
         Action::List(arguments) => list::execute(arguments, environment).await,
         Action::Show(arguments) => show::execute(arguments, environment).await,
         Action::Events(arguments) => events::execute(arguments, environment).await,
         Action::Search(arguments) => search::execute(arguments, environment).await,
         Action::Fork(arguments) => fork::execute(arguments, environment).await,
-        Action::Switch(arguments) => switch::execute(arguments, environment).await,
-        Action::Back(arguments) => back::execute(arguments, environment).await,
         Action::Export(arguments) => export::execute(arguments, environment).await,
         Action::Import(arguments) => import::execute(arguments, environment).await,
         Action::Rename(arguments) => rename::execute(arguments, environment).await,
@@ -99,7 +119,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
-    }
+    };
+    exit.map(SessionsOutcome::Done)
 }
 
 /// The sessions to look at one of.

@@ -1,14 +1,12 @@
 //! Sums up usage: tokens and cost, by agent, model, day or session.
 //!
-//! A fold over the journals, like everything else that is told about the past. What a fork inherited
-//! was paid for in the session it happened in, and counts there.
-
-use std::collections::BTreeMap;
+//! The store keeps the sums, so this costs the same however long the journals are. What a fork inherited was paid for in
+//! the session it happened in, and counts there.
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{Event, EventBody, Problem, Session, Usage};
+use rooftree_protocol::{Problem, Usage};
 use rooftree_runtime::Queries;
-use rooftree_store::SessionFilter;
+use rooftree_store::{UsageGroup, UsageRow};
 use serde::Serialize;
 
 use crate::{
@@ -50,6 +48,32 @@ struct Row {
     usage: Usage,
 }
 
+impl From<UsageRow> for Row {
+    fn from(found: UsageRow) -> Self {
+        let UsageRow {
+            name,
+            replies,
+            usage,
+        } = found;
+        Self {
+            name,
+            replies,
+            usage,
+        }
+    }
+}
+
+impl From<UsageGrouping> for UsageGroup {
+    fn from(by: UsageGrouping) -> Self {
+        match by {
+            UsageGrouping::Agent => Self::Agent,
+            UsageGrouping::Model => Self::Model,
+            UsageGrouping::Day => Self::Day,
+            UsageGrouping::Session => Self::Session,
+        }
+    }
+}
+
 impl ListItem for Row {
     fn id(&self) -> String {
         self.name.clone()
@@ -58,23 +82,10 @@ impl ListItem for Row {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut tally = UsageTotals::default();
-    if let Some(store) = environment.queries()? {
-        for deleted in [false, true] {
-            let filter = SessionFilter {
-                deleted,
-                ..SessionFilter::default()
-            };
-            for session in store
-                .sessions(filter)
-                .await
-                .map_err(|error| error.problem())?
-            {
-                add(&mut tally, arguments.by, &session, &store).await?;
-            }
-        }
-    }
-    let mut rows = tally.rows(arguments.by);
+    let mut rows = match environment.queries()? {
+        Some(store) => rows(&store, arguments.by).await?,
+        None => Vec::new(),
+    };
     if rows.len() > 1 && arguments.output.format == ListFormat::Table {
         rows.push(total(&rows));
     }
@@ -90,70 +101,25 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn add(
-    tally: &mut UsageTotals,
-    by: UsageGrouping,
-    session: &Session,
-    store: &Queries,
-) -> Result<(), Problem> {
-    let mut pages = store.journal_pages(session);
-    while let Some(page) = pages.next().await.map_err(|error| error.problem())? {
-        page.iter()
-            .filter(|event| event.session == session.id)
-            .for_each(|event| tally.take(by, session, event));
-    }
-    Ok(())
-}
-
-/// The sums so far, by name.
-#[derive(Default)]
-struct UsageTotals(BTreeMap<String, Row>);
-
-impl UsageTotals {
-    fn take(&mut self, by: UsageGrouping, session: &Session, event: &Event) {
-        let (thinker, usage, replies) = match &event.body {
-            EventBody::MessageCompleted(reply) => (reply.model.as_str(), reply.usage, 1),
-            EventBody::ContextCompacted(compaction) if compaction.usage.total() > 0 => (
-                session.model.as_deref().unwrap_or("summaries"),
-                compaction.usage,
-                0,
-            ),
-            EventBody::ToolCompleted(record) => match record.usage {
-                Some(usage) => (record.tool.as_str(), usage, 0),
-                None => return,
-            },
-            _ => return,
-        };
-        let name = match by {
-            UsageGrouping::Agent => event.agent.clone(),
-            UsageGrouping::Model => thinker.to_owned(),
-            UsageGrouping::Day => event.ts.to_string().chars().take(10).collect(),
-            UsageGrouping::Session => session
-                .name
-                .clone()
-                .unwrap_or_else(|| session.id.to_string()),
-        };
-        let empty = Row {
-            name: name.clone(),
-            replies: 0,
-            usage: Usage::none(),
-        };
-        let row = self.0.entry(name).or_insert(empty);
-        row.replies += replies;
-        row.usage += usage;
-    }
-
-    /// The dearest first; days in their order.
-    fn rows(self, by: UsageGrouping) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.0.into_values().collect();
-        if by != UsageGrouping::Day {
-            rows.sort_by(|one, other| {
-                let money = other.usage.cost_usd.total_cmp(&one.usage.cost_usd);
-                money.then(other.usage.total().cmp(&one.usage.total()))
-            });
+/// The dearest first; days in their order.
+async fn rows(store: &Queries, by: UsageGrouping) -> Result<Vec<Row>, Problem> {
+    let found = store.usage(by.into()).await;
+    let mut rows: Vec<Row> = found
+        .map_err(|error| error.problem())?
+        .into_iter()
+        .map(Row::from)
+        .collect();
+    rows.sort_by(|one, other| {
+        let name = one.name.cmp(&other.name);
+        if by == UsageGrouping::Day {
+            return name;
         }
-        rows
-    }
+        let money = other.usage.cost_usd.total_cmp(&one.usage.cost_usd);
+        money
+            .then(other.usage.total().cmp(&one.usage.total()))
+            .then(name)
+    });
+    Ok(rows)
 }
 
 fn total(rows: &[Row]) -> Row {

@@ -2,10 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{DirBuilder, File},
+    fs::{self, DirBuilder, File, Metadata},
     io::{self, ErrorKind, Read},
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
-    path::Path,
+    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use rooftree_protocol::{ErrorCode, Problem};
@@ -25,8 +26,47 @@ struct Content {
     keys: BTreeMap<String, ApiKey>,
 }
 
-/// The keys in a file; none if there is no file.
-pub fn read(path: &Path) -> Result<BTreeMap<String, ApiKey>, Problem> {
+/// Identity and state of a file: device, inode, size, mode, and the times of its last changes.
+type FileStamp = [i128; 8];
+
+/// The file that was read last, as it was, and its keys.
+static LAST_READ: Mutex<Option<(PathBuf, FileStamp, StoredKeys)>> = Mutex::new(None);
+
+/// Keys by account.
+type StoredKeys = BTreeMap<String, ApiKey>;
+
+fn stamp(found: &Metadata) -> FileStamp {
+    [
+        found.dev().into(),
+        found.ino().into(),
+        found.size().into(),
+        found.mode().into(),
+        found.mtime().into(),
+        found.mtime_nsec().into(),
+        found.ctime().into(),
+        found.ctime_nsec().into(),
+    ]
+}
+
+/// The keys in a file; none if there is no file. A file that has not changed is not read again: each provider asks
+/// for its own key.
+pub fn read(path: &Path) -> Result<StoredKeys, Problem> {
+    let now = fs::metadata(path).ok().as_ref().map(stamp);
+    let last = || LAST_READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, before, keys)) = &*last()
+        && known == path
+        && Some(*before) == now
+    {
+        return Ok(keys.clone());
+    }
+    let keys = read_anew(path)?;
+    if let Some(now) = now {
+        *last() = Some((path.to_owned(), now, keys.clone()));
+    }
+    Ok(keys)
+}
+
+fn read_anew(path: &Path) -> Result<StoredKeys, Problem> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

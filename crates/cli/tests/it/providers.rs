@@ -34,6 +34,22 @@ fn is_kept_anywhere(house: &House) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn p_1_the_first_request_with_all_default_tools_is_small() {
+    let server = ModelServer::start(anthropic::WIRE, [say().text(["yes"])]).await;
+    let house = House::new();
+    let mut command = house.command(&["run", "-m", "anthropic/claude-sonnet-4-5", "hi"]);
+    command
+        .env("ANTHROPIC_API_KEY", KEY)
+        .env("ANTHROPIC_BASE_URL", server.url());
+    assert_eq!(done(command).code, 0);
+    let asked = server.requests()[0].json();
+    let tools = asked["tools"].as_array().unwrap().len();
+    assert!(tools >= 24, "{tools} tools");
+    let bytes = asked.to_string().len();
+    assert!(bytes <= 13_400, "{bytes} bytes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bare_name_is_understood_asked_over_its_wire_and_paid_for() {
     let server = ModelServer::start(anthropic::WIRE, [say().text(["Hel", "lo."])]).await;
     let house = House::new();
@@ -233,7 +249,13 @@ async fn a_pdf_that_goes_along_reaches_the_model_as_a_document() {
         .env("ANTHROPIC_API_KEY", KEY)
         .env("ANTHROPIC_BASE_URL", server.url());
     assert_eq!(done(command).well(), "Two pages.\n");
-    let content = server.requests()[0].json()["messages"][0]["content"].clone();
+    let messages = server.requests()[0].json()["messages"].clone();
+    let told = messages[0]["content"].to_string();
+    assert!(
+        told.contains("Today is "),
+        "the day comes first: {messages}"
+    );
+    let content = messages[1]["content"].clone();
     assert!(
         content[1]["text"]
             .as_str()
@@ -292,4 +314,33 @@ async fn n_42_a_refused_key_says_what_to_do() {
         done.code == 4 && done.err.contains("rooftree auth login"),
         "{done:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as1_an_agent_that_brings_its_server_along_is_answered_by_it_with_its_key() {
+    for place in ["settings", "typed"] {
+        let server = ModelServer::start(openai_chat::WIRE, [say().text(["from here"])]).await;
+        let house = House::new();
+        let agents = serde_json::json!({"agents": [{"agentId": "local", "systemPrompt": "You help.",
+            "chat": {"provider": "openai-compatible", "config": {"baseUrl": format!("{}/v1", server.url()),
+            "apiKey": "${LOCAL_SERVER_KEY}", "model": "qwen"}}}]});
+        let mut line = vec!["run", "-q", "-a", "local"];
+        if place == "typed" {
+            fs::write(house.path().join("agents.json"), agents.to_string()).unwrap();
+            line.extend(["--agents", "agents.json"]);
+        } else {
+            let table: toml::Table = serde_json::from_value(agents).unwrap();
+            fs::write(house.path().join("config.toml"), table.to_string()).unwrap();
+        }
+        line.push("hi");
+        let mut command = house.command(&line);
+        command.env("LOCAL_SERVER_KEY", KEY);
+        assert_eq!(done(command).well(), "from here\n", "{place}");
+        let asked = &server.requests()[0];
+        assert_eq!(
+            (asked.path.as_str(), asked.header("authorization")),
+            ("/v1/chat/completions", format!("Bearer {KEY}").as_str())
+        );
+        assert!(!is_kept_anywhere(&house));
+    }
 }

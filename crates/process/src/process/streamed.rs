@@ -82,7 +82,7 @@ impl StreamedProcess {
         if !self.is_output_open {
             return None;
         }
-        kill::end_tree(&self.process.tree).await;
+        kill::end_tree(&self.process.tree, self.ending).await;
         let read = timeout(LAST_OUTPUT, self.process.output.read(&mut self.piece)).await;
         let length = read.ok().and_then(Result::ok).unwrap_or(0);
         self.is_output_open = length > 0;
@@ -111,7 +111,9 @@ impl StreamedProcess {
                 }
             }
         }
-        self.process.end_all(&mut self.piece, &mut |_| {}).await;
+        self.process
+            .end_all(self.ending, &mut self.piece, &mut |_| {})
+            .await;
         let _ = timeout(LAST_OUTPUT, self.hear_last_errors()).await;
         let kept_out = std::mem::take(&mut self.process.kept_out);
         FinishedProcess {

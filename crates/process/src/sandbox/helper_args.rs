@@ -13,10 +13,8 @@ pub(super) const ENTRY: &str = "--rooftree-confine";
 /// Which part of the work is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HelperRole {
-    /// To stay outside and see to it that nothing is left.
+    /// To stay outside, fork a confined child that becomes the program, and see to it that nothing is left.
     Outside,
-    /// To go inside and become the program.
-    Inside,
     /// To stay outside a program that is not confined.
     Unconfined,
 }
@@ -28,6 +26,8 @@ pub(super) struct HelperArgs {
     /// Process ID of the process that started it; the helper ends when that has died.
     pub(super) owner: i32,
     pub(super) network: SandboxNetwork,
+    /// The file the program was found in, tried before a search along PATH; empty: not known.
+    pub(super) file: OsString,
     pub(super) grants: Vec<LandlockGrant>,
     /// The program and its arguments.
     pub(super) command: Vec<OsString>,
@@ -38,7 +38,6 @@ impl HelperArgs {
     pub(super) fn to_arguments(&self) -> Vec<OsString> {
         let part = match self.part {
             HelperRole::Outside => "outside",
-            HelperRole::Inside => "inside",
             HelperRole::Unconfined => "unconfined",
         };
         let network = if self.network == SandboxNetwork::On {
@@ -51,6 +50,7 @@ impl HelperArgs {
             part.into(),
             self.owner.to_string().into(),
             network.into(),
+            self.file.clone(),
         ];
         for LandlockGrant { path, is_writable } in &self.grants {
             let mut word = OsString::from(if *is_writable { "w" } else { "r" });
@@ -66,7 +66,6 @@ impl HelperArgs {
     pub(super) fn read(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
         let part = match words.next()?.to_str()? {
             "outside" => HelperRole::Outside,
-            "inside" => HelperRole::Inside,
             "unconfined" => HelperRole::Unconfined,
             _ => return None,
         };
@@ -76,6 +75,7 @@ impl HelperArgs {
             "off" => SandboxNetwork::Off,
             _ => return None,
         };
+        let file = words.next()?;
         let grants = words
             .by_ref()
             .take_while(|word| word != OsStr::new("--"))
@@ -86,6 +86,7 @@ impl HelperArgs {
             part,
             owner,
             network,
+            file,
             grants,
             command,
         })
@@ -111,6 +112,7 @@ mod tests {
             part: HelperRole::Outside,
             owner: 42,
             network: SandboxNetwork::On,
+            file: "/bin/sh".into(),
             grants: vec![
                 LandlockGrant {
                     path: "/a b".into(),
@@ -130,8 +132,9 @@ mod tests {
         for broken in [
             vec![],
             vec!["outside"],
-            vec!["outside", "1", "on", "--"],
-            vec!["x", "1", "on", "--", "y"],
+            vec!["outside", "1", "on", ""],
+            vec!["outside", "1", "on", "", "--"],
+            vec!["x", "1", "on", "", "--", "y"],
         ] {
             assert_eq!(
                 HelperArgs::read(broken.into_iter().map(OsString::from)),

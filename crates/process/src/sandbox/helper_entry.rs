@@ -1,8 +1,8 @@
 //! The sandbox helper: this program, started once more, confines itself and then becomes the requested program (exec).
 //!
-//! Landlock and seccomp filters confine the process that asks for them, and its children. So the helper asks for them
-//! and then becomes the program. A guard process outside adopts all orphans and kills them: when the program has
-//! ended, and when the process that started the guard has died.
+//! Landlock and seccomp filters confine the process that asks for them, and its children. So the helper forks a child
+//! that asks for them and then becomes the program. The helper itself stays outside as a guard: it adopts all orphans
+//! and kills them when the program has ended, and when the process that started the guard has died.
 
 use std::{
     convert::Infallible,
@@ -19,7 +19,7 @@ use std::{
 
 use nix::{
     errno::Errno,
-    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp},
+    spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn, posix_spawnp},
     sys::{
         prctl::{set_child_subreaper, set_no_new_privs, set_pdeathsig},
         signal::{SigSet, SigmaskHow, Signal, kill, raise},
@@ -34,11 +34,12 @@ use rustix::thread::{
 use super::{
     Sandbox, SandboxBackend, SandboxNetwork, SeccompProfile, gate,
     helper_args::{ENTRY, HelperArgs, HelperRole},
-    landlock::{LandlockGrant, grants, restrict},
+    landlock::{LandlockGrant, OWN_PROCESS, restrict},
+    landlock_cache::landlock_profile,
     landlock_scope,
-    seccomp::seccomp_programs,
+    seccomp::seccomp_program,
 };
-use crate::process_tree;
+use crate::{fork::fork_child, process_tree};
 
 /// What the helper ends with if it cannot do what it is asked: the program has not been started.
 const REFUSED: i32 = 126;
@@ -70,8 +71,7 @@ pub fn enter_if_asked() {
     }
     if first == ENTRY {
         let reason = match HelperArgs::read(words) {
-            Some(order) if order.part != HelperRole::Inside => guard(&order),
-            Some(order) => become_confined(&order),
+            Some(order) => guard(&order),
             None => Err("its arguments are no order".to_owned()),
         };
         let Err(reason) = reason;
@@ -100,14 +100,16 @@ pub(crate) fn program() -> Option<PathBuf> {
 /// How the helper is started for a command.
 pub(crate) fn command(
     sandbox: &Sandbox,
+    file: OsString,
     command: Vec<OsString>,
 ) -> Option<(PathBuf, Vec<OsString>)> {
     let owner = Pid::this().as_raw();
-    let (network, grants) = (sandbox.network, grants(sandbox));
+    let (network, grants) = (sandbox.network, landlock_profile(sandbox).allowed.clone());
     let order = HelperArgs {
         part: HelperRole::Outside,
         owner,
         network,
+        file,
         grants,
         command,
     };
@@ -116,12 +118,16 @@ pub(crate) fn command(
 
 /// How the helper is started for a command that is not confined, so that nothing of it is left either; none
 /// if there is no helper.
-pub(crate) fn unconfined_command(command: Vec<OsString>) -> Option<(PathBuf, Vec<OsString>)> {
+pub(crate) fn unconfined_command(
+    file: OsString,
+    command: Vec<OsString>,
+) -> Option<(PathBuf, Vec<OsString>)> {
     let owner = Pid::this().as_raw();
     let order = HelperArgs {
         part: HelperRole::Unconfined,
         owner,
         network: SandboxNetwork::On,
+        file,
         grants: Vec::new(),
         command,
     };
@@ -148,20 +154,14 @@ fn guard(order: &HelperArgs) -> Result<Infallible, String> {
         return Err("whoever wanted it is gone".to_owned());
     }
     let leader = match order.part {
-        HelperRole::Unconfined => started(&order.command)?,
-        HelperRole::Outside | HelperRole::Inside => {
-            let inside = HelperArgs {
-                part: HelperRole::Inside,
-                owner: Pid::this().as_raw(),
-                ..order.clone()
-            };
-            let child = Command::new(OWN)
-                .args(inside.to_arguments())
-                .spawn()
-                .map_err(|error| error.to_string())?;
-            i32::try_from(child.id())
-                .map(Pid::from_raw)
-                .map_err(|error| error.to_string())?
+        HelperRole::Unconfined => started(order)?,
+        HelperRole::Outside => {
+            let guard = Pid::this();
+            fork_child(|| {
+                let Err(reason) = become_confined(order, guard);
+                refuse(&reason)
+            })
+            .map_err(said)?
         }
     };
     loop {
@@ -177,10 +177,14 @@ fn guard(order: &HelperArgs) -> Result<Infallible, String> {
 }
 
 /// Starts a program as it is. The guard holds signals back and ignores broken pipes; the program does not.
-fn started(command: &[OsString]) -> Result<Pid, String> {
+fn started(order: &HelperArgs) -> Result<Pid, String> {
     let spelled =
         |word: &OsString| CString::new(word.as_bytes()).map_err(|error| error.to_string());
-    let arguments = command.iter().map(spelled).collect::<Result<Vec<_>, _>>()?;
+    let arguments = order
+        .command
+        .iter()
+        .map(spelled)
+        .collect::<Result<Vec<_>, _>>()?;
     let program = arguments.first().ok_or("it is nothing")?;
     let variables = env::vars_os().map(|(mut name, value)| {
         name.push("=");
@@ -197,6 +201,18 @@ fn started(command: &[OsString]) -> Result<Pid, String> {
     let flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
     attributes.set_flags(flags).map_err(said)?;
     let actions = PosixSpawnFileActions::init().map_err(said)?;
+    let file = spelled(&order.file)?;
+    if !file.is_empty()
+        && let Ok(leader) = posix_spawn(
+            file.as_c_str(),
+            &actions,
+            &attributes,
+            &arguments,
+            &variables,
+        )
+    {
+        return Ok(leader);
+    }
     posix_spawnp(program, &actions, &attributes, &arguments, &variables).map_err(said)
 }
 
@@ -215,10 +231,16 @@ fn reaped(leader: Pid) -> Option<WaitStatus> {
     ended
 }
 
-/// Kills every descendant. An orphan becomes a child of the guard (subreaper), so none escapes.
+/// Kills every descendant. An orphan becomes a child of the guard (subreaper), so none escapes: a guard without
+/// children has no descendants, and the process table need not be read.
 fn end_all() {
     let own = Pid::this().as_raw();
     loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) => {}
+            Ok(_) | Err(Errno::EINTR) => continue,
+            Err(_) => return,
+        }
         for seen in process_tree::descendants(own) {
             let _ = kill(Pid::from_raw(seen.pid), Signal::SIGKILL);
         }
@@ -242,9 +264,9 @@ fn leave(status: WaitStatus) -> ! {
 }
 
 /// Goes inside, for good, and becomes the program.
-fn become_confined(order: &HelperArgs) -> Result<Infallible, String> {
+fn become_confined(order: &HelperArgs, guard: Pid) -> Result<Infallible, String> {
     set_pdeathsig(Signal::SIGKILL).map_err(|error| error.to_string())?;
-    if getppid().as_raw() != order.owner {
+    if getppid() != guard {
         return Err("its guard is gone".to_owned());
     }
     // The guard holds signals back; the program does not.
@@ -256,31 +278,39 @@ fn become_confined(order: &HelperArgs) -> Result<Infallible, String> {
         network: order.network,
         has_unix: false,
     };
-    let filters = seccomp_programs(kind).ok_or("there is no filter for this machine")?;
+    let filter = seccomp_program(kind).ok_or("there is no filter for this machine")?;
     set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
     let mut grants = order.grants.clone();
     grants.push(LandlockGrant {
-        path: "/proc/self".into(),
+        path: OWN_PROCESS.into(),
         is_writable: false,
     });
     restrict(&grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
     give_up_capabilities().map_err(|error| format!("give up capabilities: {error}"))?;
-    for filter in filters {
-        seccompiler::apply_filter(filter)
-            .map_err(|error| format!("filter system calls: {error}"))?;
-    }
+    seccompiler::apply_filter(filter).map_err(|error| format!("filter system calls: {error}"))?;
     let Some((program, arguments)) = order.command.split_first() else {
         return Err("it is nothing".to_owned());
     };
-    let error = Command::new(program).args(arguments).exec();
+    // By the name it was asked for, whichever file it is: programs look at how they were called.
+    let mut error = None;
+    for file in [&order.file, program]
+        .into_iter()
+        .filter(|file| !file.is_empty())
+    {
+        error = Some(Command::new(file).arg0(program).args(arguments).exec());
+    }
+    let error = error.map_or_else(String::new, |error| error.to_string());
     Err(format!("start `{}`: {error}", program.to_string_lossy()))
 }
 
 /// Root without them is an ordinary user who owns many files; no new privileges means they stay away.
 fn give_up_capabilities() -> rustix::io::Result<()> {
     for bit in 0..u64::BITS {
-        // Those the kernel does not know are refused, and not needed.
-        let _ = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit));
+        // The first one the kernel does not know is refused, and so is every one for a user who cannot have any.
+        let one = CapabilitySet::from_bits_retain(1 << bit);
+        if remove_capability_from_bounding_set(one).is_err() {
+            break;
+        }
     }
     let none = CapabilitySet::empty();
     set_capabilities(

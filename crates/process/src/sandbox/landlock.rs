@@ -6,16 +6,22 @@
 
 use std::{
     fs,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
 };
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, Scope,
+};
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    io::Errno,
 };
 
 use super::{
     Sandbox,
+    path_identity::DirectoryVersion,
     path_rules::{PathPermission, PathRule, path_rules},
 };
 
@@ -37,6 +43,9 @@ const ELSEWHERE: [&str; 5] = ["/dev", "/tmp", "/var/tmp", "/run", "/proc"];
 /// What root could read there and no program needs.
 const SECRET: [&str; 5] = ["kcore", "kmsg", "keys", "key-users", "sysrq-trigger"];
 
+/// The calling process in `/proc`: a link to its own directory.
+pub(super) const OWN_PROCESS: &str = "/proc/self";
+
 /// A path that may be used with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LandlockGrant {
@@ -44,8 +53,15 @@ pub(super) struct LandlockGrant {
     pub(super) is_writable: bool,
 }
 
-/// All that a sandbox allows.
-pub(super) fn grants(sandbox: &Sandbox) -> Vec<LandlockGrant> {
+/// All that a sandbox allows, and the directories whose entries decided it.
+#[derive(Debug, Default)]
+pub(super) struct LandlockGrants {
+    pub(super) allowed: Vec<LandlockGrant>,
+    pub(super) listed: Vec<DirectoryVersion>,
+}
+
+/// Computes what a sandbox allows, from what is on the disk now.
+pub(super) fn grants(sandbox: &Sandbox) -> LandlockGrants {
     let mut whole = sandbox.clone();
     let beyond = sandbox.beyond_landlock();
     whole.hidden.extend(
@@ -62,7 +78,7 @@ pub(super) fn grants(sandbox: &Sandbox) -> Vec<LandlockGrant> {
             .chain(sandbox.temporary.clone()),
     );
     let rungs = path_rules(&whole);
-    let mut grants = Vec::new();
+    let mut grants = LandlockGrants::default();
     grant(
         &PathRule {
             path: "/".into(),
@@ -101,22 +117,7 @@ impl Sandbox {
     }
 }
 
-impl Sandbox {
-    /// A working directory in which something is hidden, such as a home with its keys: a program that Landlock
-    /// confines can neither list it nor make anything in it.
-    pub fn is_closed_to_landlock(&self) -> bool {
-        let real = |path: &PathBuf| fs::canonicalize(path).ok();
-        let hidden: Vec<PathBuf> = self.hidden.iter().filter_map(real).collect();
-        let is_closed = |place: PathBuf| {
-            hidden
-                .iter()
-                .any(|path| *path != place && path.starts_with(&place))
-        };
-        self.git.workspaces.iter().filter_map(real).any(is_closed)
-    }
-}
-
-fn grant(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
+fn grant(at: &PathRule, rungs: &[PathRule], grants: &mut LandlockGrants) {
     let below = || {
         rungs
             .iter()
@@ -127,7 +128,7 @@ fn grant(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
         if below().any(|rung| rung.hold == PathPermission::Hidden) {
             return neighbours(at, rungs, grants);
         }
-        grants.push(LandlockGrant {
+        grants.allowed.push(LandlockGrant {
             path: at.path.clone(),
             is_writable,
         });
@@ -142,7 +143,8 @@ fn grant(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
 }
 
 /// What is beside something hidden, one by one. Links are left out: what they lead to has its own place.
-fn neighbours(at: &PathRule, rungs: &[PathRule], grants: &mut Vec<LandlockGrant>) {
+fn neighbours(at: &PathRule, rungs: &[PathRule], grants: &mut LandlockGrants) {
+    grants.listed.push(DirectoryVersion::of(&at.path));
     for entry in fs::read_dir(&at.path).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
@@ -170,7 +172,7 @@ pub(super) fn restrict(grants: &[LandlockGrant]) -> Result<(), RulesetError> {
         .create()?;
     for LandlockGrant { path, is_writable } in grants {
         // What has gone away since it was listed needs no rule.
-        let Ok(opened) = PathFd::new(path) else {
+        let Some(opened) = opened(path) else {
             continue;
         };
         let rights = if *is_writable {
@@ -178,18 +180,28 @@ pub(super) fn restrict(grants: &[LandlockGrant]) -> Result<(), RulesetError> {
         } else {
             AccessFs::from_read(ABI::V7)
         };
-        let rights = if is_directory(path) {
-            rights
-        } else {
-            rights & AccessFs::from_file(ABI::V7)
-        };
+        // Rights of directories are left out of a rule for a file (`CompatLevel::BestEffort`).
         ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
     }
     ruleset.restrict_self().map(|_| ())
 }
 
-fn is_directory(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_dir())
+/// Opens a granted path. It was listed without links in it, so a link in it now was put there since, and is not
+/// followed: it could lead to something hidden.
+fn opened(path: &Path) -> Option<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let resolve = if path == Path::new(OWN_PROCESS) {
+        ResolveFlags::empty()
+    } else {
+        ResolveFlags::NO_SYMLINKS
+    };
+    match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        // Some containers refuse this call.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()).ok()
+        }
+        opened => opened.ok(),
+    }
 }
 
 #[cfg(test)]
@@ -210,7 +222,7 @@ mod tests {
             writable: vec![root.join("home/project")],
             ..Sandbox::default()
         };
-        let mut found = Vec::new();
+        let mut found = LandlockGrants::default();
         grant(
             &PathRule {
                 path: root.clone(),
@@ -220,6 +232,7 @@ mod tests {
             &mut found,
         );
         let mut found: Vec<(String, bool)> = found
+            .allowed
             .into_iter()
             .map(|grant| {
                 (

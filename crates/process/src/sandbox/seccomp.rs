@@ -131,12 +131,17 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
+/// BPF instructions: return a constant (`BPF_RET | BPF_K`), and jump forward (`BPF_JMP | BPF_JA`).
+const RETURN: u16 = 0x06;
+const JUMP: u16 = 0x05;
+
 /// On x86-64 every call has a second number, for programs with short pointers. It would slip through.
 const SECOND_NUMBER: i64 = 0x4000_0000;
 
-/// The programs for one kind of sandbox; none if this machine cannot have one.
-pub(crate) fn seccomp_programs(kind: SeccompProfile) -> Option<&'static [BpfProgram]> {
-    static KINDS: [OnceLock<Option<Vec<BpfProgram>>>; 8] = [const { OnceLock::new() }; 8];
+/// The program for one kind of sandbox; none if this machine cannot have one. One program instead of several: the kernel
+/// compiles each when it is installed, and runs all of them at every system call.
+pub(crate) fn seccomp_program(kind: SeccompProfile) -> Option<&'static BpfProgram> {
+    static KINDS: [OnceLock<Option<BpfProgram>>; 8] = [const { OnceLock::new() }; 8];
     let SeccompProfile {
         backend,
         network,
@@ -150,7 +155,7 @@ pub(crate) fn seccomp_programs(kind: SeccompProfile) -> Option<&'static [BpfProg
     let index = bits
         .into_iter()
         .fold(0, |index, bit| index * 2 + usize::from(bit));
-    KINDS.get(index)?.get_or_init(|| compile(kind)).as_deref()
+    KINDS.get(index)?.get_or_init(|| compile(kind)).as_ref()
 }
 
 /// A program the way the kernel reads it.
@@ -163,7 +168,7 @@ pub(crate) fn bpf_bytes(program: &BpfProgram) -> Vec<u8> {
     program.iter().flat_map(instruction).collect()
 }
 
-fn compile(kind: SeccompProfile) -> Option<Vec<BpfProgram>> {
+fn compile(kind: SeccompProfile) -> Option<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     for call in REFUSED.iter().chain(REFUSED_HERE) {
         rules.insert(*call, Vec::new());
@@ -206,7 +211,29 @@ fn compile(kind: SeccompProfile) -> Option<Vec<BpfProgram>> {
         // As on a file system that has none: programs go on without them.
         programs.push(refusing(unsupported, libc::EOPNOTSUPP)?);
     }
-    Some(programs)
+    programs
+        .into_iter()
+        .rev()
+        .reduce(|next, first| chain(first, next))
+}
+
+/// One program that runs the second where the first allows a call.
+fn chain(first: BpfProgram, next: BpfProgram) -> BpfProgram {
+    let length = first.len();
+    let go_on = |(at, step): (usize, seccompiler::sock_filter)| {
+        let is_allowing = step.code == RETURN && step.k == libc::SECCOMP_RET_ALLOW;
+        match u32::try_from(length - at - 1) {
+            Ok(k) if is_allowing => seccompiler::sock_filter {
+                code: JUMP,
+                jt: 0,
+                jf: 0,
+                k,
+            },
+            _ => step,
+        }
+    };
+    let first = first.into_iter().enumerate().map(go_on);
+    first.chain(next).collect()
 }
 
 /// Setuid programs run with the rights of their owner, whichever user starts them: for root, everything. Landlock
@@ -282,22 +309,28 @@ mod tests {
                 (SandboxNetwork::On, true),
                 (SandboxNetwork::On, false),
             ] {
-                let programs = seccomp_programs(SeccompProfile {
+                let program = seccomp_program(SeccompProfile {
                     backend,
                     network,
                     has_unix,
                 })
                 .unwrap();
-                let count = if backend == SandboxBackend::Landlock {
-                    3
-                } else {
-                    2
+                assert!(
+                    (1..4_096).contains(&program.len()),
+                    "{backend:?} {network:?}"
+                );
+                assert_eq!(bpf_bytes(program).len(), program.len() * 8);
+                let errors = |errno: libc::c_int| {
+                    let wanted = libc::SECCOMP_RET_ERRNO | u32::try_from(errno).unwrap();
+                    let refuses =
+                        |step: &&seccompiler::sock_filter| step.code == RETURN && step.k == wanted;
+                    program.iter().any(|step| refuses(&step))
                 };
-                assert_eq!(programs.len(), count, "{backend:?} {network:?}");
-                for program in programs {
-                    assert!((1..4_096).contains(&program.len()));
-                    assert_eq!(bpf_bytes(program).len(), program.len() * 8);
-                }
+                assert!(errors(libc::EPERM) && errors(libc::ENOSYS));
+                assert_eq!(
+                    errors(libc::EOPNOTSUPP),
+                    backend == SandboxBackend::Landlock
+                );
             }
         }
     }

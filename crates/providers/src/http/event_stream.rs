@@ -106,9 +106,8 @@ impl<D: EventDecoder> HttpExchange<D> {
         } = client.timeouts;
         let deadline = StreamDeadline::new(client.timeouts);
         let sent = timeout_at(deadline.until(), send(&client, post)).await;
-        let response = sent
-            .map_err(|_| errors::timeout_error("no answer", first_byte.min(total)))?
-            .map_err(|error| errors::network(&error))?;
+        let response =
+            sent.map_err(|_| errors::timeout_error("no answer", first_byte.min(total)))??;
         if !response.status().is_success() || is_document(&response) {
             let refusal =
                 ErrorResponse::read(response, Duration::from_secs(10).min(first_byte)).await;
@@ -243,9 +242,10 @@ fn is_document(response: &Response) -> bool {
     kind.starts_with("application/json") || kind.starts_with("text/html")
 }
 
-pub(super) async fn send(client: &HttpClient, post: HttpPost) -> Result<Response, reqwest::Error> {
+pub(super) async fn send(client: &HttpClient, post: HttpPost) -> Result<Response, Error> {
     let mut request = client
-        .inner
+        .pools
+        .of(&post.url)?
         .post(post.url)
         .body(post.body)
         .header(CONTENT_TYPE, "application/json");
@@ -262,5 +262,8 @@ pub(super) async fn send(client: &HttpClient, post: HttpPost) -> Result<Response
             Err(_) => request = request.header(name, "\n"),
         }
     }
-    request.send().await
+    request
+        .send()
+        .await
+        .map_err(|error| errors::network(&error))
 }

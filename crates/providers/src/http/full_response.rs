@@ -38,7 +38,7 @@ impl HttpClient {
         let sent = timeout_at(until, event_stream::send(self, post))
             .await
             .map_err(impatient)?;
-        let mut response = sent.map_err(|error| errors::network(&error))?;
+        let mut response = sent?;
         if !response.status().is_success() {
             return Ok(PostOutcome::No(
                 ErrorResponse::read(response, Duration::from_secs(10).min(timeout)).await,

@@ -18,8 +18,8 @@ use rooftree_store::{
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore,
-    verify::VerifyReport,
+    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -91,6 +91,7 @@ impl SessionStore for Interrupted {
         fn events(session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
         fn search(words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
         fn runs(filter: RunFilter) -> Pending<Vec<RunRow>>;
+        fn usage(filter: UsageFilter) -> Pending<Vec<UsageRow>>;
     }
 }
 

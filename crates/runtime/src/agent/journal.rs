@@ -22,6 +22,7 @@ use tokio::{
 
 use crate::{
     Error,
+    resting_sessions::RestingPlace,
     runtime_context::{LEASE, RuntimeContext},
     signals::{AgentSignal, SignalQueue},
 };
@@ -205,6 +206,14 @@ impl Journal {
     /// From now on the session works in this directory.
     pub(crate) fn works_in(&mut self, cwd: std::path::PathBuf) {
         Arc::make_mut(&mut self.publisher.session).cwd = cwd;
+    }
+
+    /// The last event that was appended, and the claim it was appended under.
+    pub(crate) fn place(&self) -> RestingPlace {
+        RestingPlace {
+            head: self.publisher.head.load(Ordering::Acquire),
+            fence: self.claim.fence(),
+        }
     }
 
     /// The session this is the journal of.

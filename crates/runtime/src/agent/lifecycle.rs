@@ -245,7 +245,11 @@ impl AgentActor {
 
     /// Gives the claim back, in one step with making sure that nothing came meanwhile.
     async fn rest(self, worked: Result<(), Error>) -> Result<RestOutcome, Error> {
-        let (context, signals, history) = (self.context, self.inbox.signals, self.history);
+        let (context, signals, place) = (self.context, self.inbox.signals, self.journal.place());
+        let folded = Arc::new(recovery::FoldedSession {
+            history: self.history,
+            file_views: self.calls.file_views,
+        });
         let worked = match worked {
             Ok(()) => self.journal.barrier().await,
             Err(error) => {
@@ -258,6 +262,15 @@ impl AgentActor {
                 Err(error)
             }
         };
+        if worked.is_ok() {
+            // Before the claim is released: the next agent may be waiting for it.
+            let tokens = folded.history.estimate();
+            let id = self.session.id.clone();
+            context
+                .caches
+                .resting
+                .keep(id, place, tokens, folded.clone());
+        }
         let mut claim = self.journal.close().await;
         let mut released = None;
         let mut release = || {
@@ -271,7 +284,7 @@ impl AgentActor {
         release();
         worked?;
         if slept && let Some(waits) = released {
-            wake_again(&context, &self.session.id, &history, waits).await;
+            wake_again(&context, &self.session.id, &folded.history, waits).await;
         }
         Ok(if slept || context.closing.is_cancelled() {
             RestOutcome::Yes

@@ -208,6 +208,13 @@ mod tests {
     use super::*;
     use rooftree_protocol::{MessageId, SessionId, Timestamp};
 
+    #[test]
+    fn what_is_told_about_the_day_begins_as_providers_know_it() {
+        let told = surroundings("Today", &MessageMark::derived(b"x"));
+        let known = rooftree_protocol::reserved_tags::SURROUNDINGS;
+        assert!(told.starts_with(known), "{told}");
+    }
+
     fn message(origin: Origin, part: Part) -> Message {
         Message {
             id: MessageId::from_entropy(1),

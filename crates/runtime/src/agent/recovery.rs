@@ -1,15 +1,18 @@
 //! Crash recovery: restores a session whose agent stopped without finishing.
 
+use std::sync::Arc;
+
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, Outcome, Problem, Repeat, ToolCall, event::NoticeLevel,
     tool_call::FileAction,
 };
 use rooftree_store::{CommandRow, JournalPages};
+use rooftree_tools::tool::FileViews;
 
 use super::{
     AgentActor,
     call::not_made,
-    history::{INTERRUPTED, OpenToolCall},
+    history::{History, INTERRUPTED, OpenToolCall},
     limits::RunEndReason,
     nested_calls, permission,
     run_view::RunInquiry,
@@ -20,14 +23,27 @@ use crate::{Error, rights::RightsCeiling};
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
 
-/// Folds the journal, as far as it goes, into the agent.
+/// State that is folded from the journal.
+#[derive(Clone)]
+pub(super) struct FoldedSession {
+    pub(super) history: History,
+    pub(super) file_views: FileViews,
+}
+
+/// Folds the journal, as far as it goes, into the agent. If the agent's predecessor in this process was the last one
+/// to work on the session, what that knew is taken over.
 pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
     if agent.session.head == 0 {
         return Ok(());
     }
+    if let Some(folded) = resting(agent) {
+        (agent.history, agent.calls.file_views) = (folded.history, folded.file_views);
+        return Ok(());
+    }
     let (store, session) = (agent.context.store().clone(), agent.session.id.clone());
-    let mut pages = JournalPages::after(store.as_ref(), &session, 0);
+    let mut pages = JournalPages::after(store.as_ref(), &session, 0).up_to(agent.session.head);
     while let Some(page) = pages.next().await? {
+        agent.context.caches.resting.count_folded(page.len());
         for event in &page {
             agent.observe(event);
             // Live, tools note by themselves what they saw of files; replayed, we do.
@@ -41,6 +57,14 @@ pub(super) async fn load(agent: &mut AgentActor) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// What was known of the session when its agent last came to rest here, if that still holds.
+fn resting(agent: &AgentActor) -> Option<FoldedSession> {
+    let resting = &agent.context.caches.resting;
+    let state = resting.take(&agent.session.id, agent.journal.place())?;
+    let folded = state.downcast::<FoldedSession>().ok()?;
+    Some(Arc::unwrap_or_clone(folded))
 }
 
 /// Applies commands that were left for the previous owner. A command to stop is for the run it was meant for, never

@@ -76,6 +76,9 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     Ok(())
 }
 
+/// Models with a smaller window than this, in tokens, are told only what they need.
+const SMALL_WINDOW: u64 = 16_000;
+
 /// What the model is told about the day and the project, if the conversation does not say it already. A program or
 /// remote agent that answers as a model looks for itself.
 fn surroundings(agent: &AgentActor) -> Option<String> {
@@ -83,7 +86,8 @@ fn surroundings(agent: &AgentActor) -> Option<String> {
     let read = context.options.agents.surroundings.as_ref()?;
     let model = agent.model_name();
     let provider = model.split('/').next().unwrap_or_default();
-    if provider == "external" || provider.ends_with("-cli") {
+    let is_program = provider == "external" || provider.ends_with("-cli");
+    if is_program || agent.model.window.limit < SMALL_WINDOW {
         return None;
     }
     let text = read(&agent.session.cwd, context.now());

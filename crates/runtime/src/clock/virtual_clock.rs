@@ -46,6 +46,13 @@ impl VirtualClock {
         }
     }
 
+    /// How many sleeps are waited for now.
+    pub fn sleepers(&self) -> usize {
+        let state = self.lock();
+        let is_open = |(_, sleeper): &&(i64, oneshot::Sender<()>)| !sleeper.is_closed();
+        state.sleepers.iter().filter(is_open).count()
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

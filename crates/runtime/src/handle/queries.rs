@@ -7,7 +7,8 @@ use std::sync::Arc;
 use rooftree_protocol::{BlobId, Event, Lane, Principal, Session, SessionId};
 use rooftree_store::{
     AuditRow, Error, InboxItem, Inquiry, JournalPages, OutputPiece, Owner, RuleRow, RunFilter,
-    RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow,
+    RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter,
+    UsageGroup, UsageRow,
 };
 use tokio::sync::watch;
 
@@ -103,11 +104,6 @@ impl Queries {
         pages.up_to(last).all().await
     }
 
-    /// The journal of a session that was read here, page by page.
-    pub fn journal_pages<'a>(&'a self, session: &'a Session) -> JournalPages<'a> {
-        JournalPages::after(&*self.store, &session.id, 0)
-    }
-
     /// Messages and replies that contain the words, best first.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
         let mut found = Vec::new();
@@ -123,6 +119,12 @@ impl Queries {
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
         let tenant = Some(self.tenant.to_string());
         self.store.runs(RunFilter { tenant, ..filter }).await
+    }
+
+    /// What all sessions used, summed up by agent, model, day or session.
+    pub async fn usage(&self, by: UsageGroup) -> Result<Vec<UsageRow>, Error> {
+        let tenant = Some(self.tenant.to_string());
+        self.store.usage(UsageFilter { by, tenant }).await
     }
 
     /// Sessions with an open run or a message that waits, oldest first.

@@ -20,12 +20,9 @@ use crate::caller::Caller;
 const ENTER: &str = "Only look from now on, to make a plan before anything is changed.";
 const LEAVE: &str = "Show your plan to the user and, if they agree, begin with it.";
 
-const PLAN: [ToolArgument; 1] =
-    [
-        ToolArgument::new("plan", ArgumentKind::Text, "What you are going to do")
-            .required()
-            .with_aliases(&["summary", "text"]),
-    ];
+const PLAN: [ToolArgument; 1] = [ToolArgument::new("plan", ArgumentKind::Text, "")
+    .required()
+    .with_aliases(&["summary", "text"])];
 
 const ASK_FIRST: &str = "Yes, and ask before each change";
 const ACCEPT: &str = "Yes, and change files without asking";

@@ -208,8 +208,8 @@ async fn a_reply_that_hit_the_output_limit_is_continued_and_not_for_ever() {
 /// A session of a lead with this emergency limit, whose answers and summaries are long.
 async fn talked(definition: Option<u64>, setting: Option<u64>) -> (TestRuntime, String) {
     // Not even the summary is below the limit.
-    let summary = say(&"s".repeat(13_000)).agent("compaction").matching(".*");
-    let long = say(&"z".repeat(20_000)).agent("lead").matching(".*");
+    let summary = say("s".repeat(13_000)).agent("compaction").matching(".*");
+    let long = say("z".repeat(20_000)).agent("lead").matching(".*");
     let mut plan = TestRuntimeBuilder::new([summary, long]);
     plan.window = Some(1_000_000);
     plan.limits.emergency_context = setting;

@@ -28,6 +28,7 @@ mod permissions;
 mod programs;
 mod properties;
 mod recovery;
+mod resting;
 mod retry;
 mod secret_funnel;
 mod servers;

@@ -3,7 +3,7 @@
 use std::{fs, path::Path, sync::Arc};
 
 use rooftree_process::ChildEnvironment;
-use rooftree_protocol::{EventBody, RunStatus};
+use rooftree_protocol::{AgentDefinition, EventBody, RunStatus};
 use rooftree_providers::agent_program::{CLAUDE, ProgramOptions, ProgramProvider};
 use rooftree_testkit::TestRuntimeBuilder;
 
@@ -104,4 +104,18 @@ async fn r2_d22_a_program_reads_no_sections_about_tools_that_it_lacks() {
         system.contains("## Agents") && system.contains("## Todo list"),
         "{system}"
     );
+}
+
+#[tokio::test]
+async fn r2_d9_the_emergency_limit_leaves_the_context_of_a_program_to_the_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut lead = AgentDefinition::new("lead");
+    lead.limits.emergency_context = 1;
+    let runtime = plan(directory.path()).agent(lead).build();
+    let session = runtime.post("Build it.").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "Try again.").await;
+    runtime.wait_for_nth_run(&session, 2).await;
+    let input = fs::read_to_string(directory.path().join("input")).unwrap();
+    assert_eq!(input, "Build it.Try again.");
 }

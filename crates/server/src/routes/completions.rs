@@ -13,6 +13,7 @@ use axum::{
 };
 use rooftree_protocol::SessionId;
 use rooftree_view::OpenInquiry;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{AgentApi, body};
 use crate::{
@@ -64,9 +65,8 @@ async fn ask_agent(
     body: Body,
     wire: &'static ApiFormat,
 ) -> Result<Response, ApiError> {
-    // Before the body is read: what waits for a seat has no memory of its own.
-    let permit = api.seats.clone().try_acquire_owned();
-    let permit = permit.map_err(|_| ApiError::busy(api.agents.at_once))?;
+    // Before the body is read: a request in the queue holds no memory of its own.
+    let permit = queue(&api).await?;
     require_json(&headers)?;
     let (detail, key, session) = (detail(&headers)?, key(&headers)?, text(&headers, &SESSION)?);
     let body = body::read(&headers, body, BODY_BYTES).await;
@@ -133,6 +133,21 @@ async fn ask_agent(
         response.headers_mut().insert(SESSION, session);
     }
     Ok(response)
+}
+
+/// Waits for a permit, first come first served. A short queue takes less than refusing clients that come again at
+/// once; how many can wait is limited by the number of connections.
+async fn queue(api: &AgentApi) -> Result<OwnedSemaphorePermit, ApiError> {
+    let refused = || ApiError::busy(api.agents.at_once);
+    if let Ok(permit) = api.seats.clone().try_acquire_owned() {
+        return Ok(permit);
+    }
+    tokio::select! {
+        biased;
+        permit = api.seats.clone().acquire_owned() => permit.map_err(|_| refused()),
+        () = api.stopping.cancelled() => Err(ApiError::stopping()),
+        () = api.agents.clock.sleep(api.agents.queue_timeout) => Err(refused()),
+    }
 }
 
 async fn whole(

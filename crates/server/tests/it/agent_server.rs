@@ -50,6 +50,9 @@ pub fn with(mut body: Value, more: Value) -> Value {
     body
 }
 
+/// How long requests wait for their turn.
+pub const QUEUED: Duration = Duration::from_secs(2);
+
 impl Reached {
     /// With an agent `helper` that can be asked.
     pub async fn start(plan: TestRuntimeBuilder) -> Self {
@@ -73,6 +76,7 @@ impl Reached {
             permission_timeout: HELD,
             heartbeat: Duration::from_millis(20),
             at_once,
+            queue_timeout: QUEUED,
         });
         let task = tokio::spawn(server.run(stop.clone()));
         Self {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use crate::{
-    agent_server::{JSON, Reached, TOKEN, open, question, until, with},
+    agent_server::{JSON, QUEUED, Reached, TOKEN, open, question, until, with},
     callback_server::{Said, hear, sent},
 };
 
@@ -228,15 +228,27 @@ async fn more_than_can_be_answered_at_once_are_told_to_come_back() {
     .await;
     let first = reached.stream(&question("go"), &[]).await;
     until("the work", async || keeper.started() == 1).await;
-    let said = reached.ask(&question("go"), &[]).await;
-    assert_eq!((said.status, said.header("retry-after")), (429, "5"));
-    assert_eq!(said.json()["error"]["type"], "rate_limit_error");
-    keeper.open(9);
-    first.rest().await;
-    until("a free seat", async || {
-        reached.ask(&question("go"), &[]).await.status == 200
+    let clock = reached.runtime.clock.clone();
+    let waiting = clock.sleepers();
+    let second = reached.send(&question("go"), &[]).await;
+    until("a request in the queue", async || {
+        clock.sleepers() > waiting
     })
     .await;
+    clock.advance(QUEUED);
+    let said = hear(second).await;
+    assert_eq!((said.status, said.header("retry-after")), (429, "5"));
+    assert_eq!(said.json()["error"]["type"], "rate_limit_error");
+    // One whose turn comes in time is answered.
+    let waiting = clock.sleepers();
+    let third = reached.send(&question("go"), &[]).await;
+    until("a request in the queue", async || {
+        clock.sleepers() > waiting
+    })
+    .await;
+    keeper.open(9);
+    first.rest().await;
+    assert_eq!(hear(third).await.status, 200);
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{
-    Event, EventBody, Lane, Message, MessageId, Origin, Part, RunId, SessionId, Timestamp,
-    event::{NoticeLevel, RunMode, VERSION},
+    Event, EventBody, Lane, Message, MessageId, Origin, Part, RunId, SessionId, Timestamp, Usage,
+    event::{NoticeLevel, ReplyPart, ReplyRecord, RunMode, StopReason, VERSION},
 };
 
 use crate::{
@@ -167,6 +167,35 @@ pub(super) fn started(session: &SessionId, id: u64, run: &RunId) -> Event {
         run: Some(run.clone()),
         ..event(session, id, body)
     }
+}
+
+/// What each reply of a model used.
+pub(super) fn used() -> Usage {
+    Usage {
+        input: 10,
+        output: 3,
+        cache_read: 4,
+        cache_write: 1,
+        reasoning: 2,
+        searches: 0,
+        cost_usd: 0.25,
+        cost_complete: true,
+    }
+}
+
+/// A reply of a model.
+pub(super) fn replied(session: &SessionId, id: u64, model: &str, text: &str) -> Event {
+    let reply = ReplyRecord {
+        text: text.to_owned(),
+        parts: vec![ReplyPart::Text {
+            text: text.to_owned(),
+        }],
+        model: model.to_owned(),
+        stop: StopReason::End,
+        usage: used(),
+        request: None,
+    };
+    event(session, id, EventBody::MessageCompleted(reply))
 }
 
 /// A batch of nothing but events.

@@ -1,9 +1,9 @@
 //! Journals: numbers without gaps, takes in order, batches that are whole or nothing.
 
-use rooftree_protocol::{Event, EventBody, Lane, Timestamp};
+use rooftree_protocol::{Event, EventBody, Lane, RunStatus, Timestamp, Usage, event::RunEnd};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, Error, InboxPost, JournalPages};
+use crate::{AppendBatch, Error, InboxPost, JournalPages, RunFilter, UsageFilter, UsageGroup};
 
 list![
     events_read_back_whole_and_in_order,
@@ -14,6 +14,8 @@ list![
     a_refused_post_takes_the_whole_batch_back,
     a_batch_moves_head_snippet_and_time_and_posts_to_others,
     what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_is_not_silent,
+    text_that_events_repeat_reads_back_as_it_was,
+    usage_is_summed_up_by_agent_model_day_and_session,
 ];
 
 async fn events_read_back_whole_and_in_order(store: StoreUnderTest) {
@@ -327,4 +329,94 @@ async fn what_a_restart_picks_up_is_an_open_run_undone_mail_or_a_boundary_that_i
         store.unfinished().await.unwrap(),
         std::slice::from_ref(steered)
     );
+}
+
+async fn text_that_events_repeat_reads_back_as_it_was(store: StoreUnderTest) {
+    let (id, run) = (open(&store, 1).await, run_id(7));
+    let claim = claim(&store, &id).await;
+    let answer = "An \"answer\" of several lines,\nwith \u{1F333} and \\ in it. ".repeat(30);
+    let in_run = |event: Event| Event {
+        run: Some(run.clone()),
+        ..event
+    };
+    let end = RunEnd {
+        text: answer.clone(),
+        ..RunEnd::new(RunStatus::Completed)
+    };
+    let events = vec![
+        started(&id, 1, &run),
+        in_run(replied(&id, 2, "one", &answer)),
+        in_run(notice(&id, 3, &answer)),
+        in_run(event(&id, 4, EventBody::RunCompleted(end))),
+    ];
+    let (first, last) = events.split_at(2);
+    store.append(&claim, batch(first.to_vec())).await.unwrap();
+    store.append(&claim, batch(last.to_vec())).await.unwrap();
+    assert_eq!(store.events(&id, 0, usize::MAX).await.unwrap(), events);
+    let tail = store.events(&id, 3, 1).await.unwrap();
+    assert_eq!(tail.first(), events.last());
+    let runs = store.runs(RunFilter::default()).await.unwrap();
+    assert_eq!(runs.first().unwrap().ended.as_ref(), events.last());
+    // A fork reads the same.
+    let fork = store.fork(&id, 4, new_session(2)).await.unwrap().id;
+    assert_eq!(store.events(&fork, 0, usize::MAX).await.unwrap(), events);
+    assert!(store.verify().await.unwrap().violations.is_empty());
+}
+
+async fn usage_is_summed_up_by_agent_model_day_and_session(store: StoreUnderTest) {
+    let (id, other) = (open(&store, 1).await, open(&store, 2).await);
+    let (first, second) = (claim(&store, &id).await, claim(&store, &other).await);
+    let events = vec![replied(&id, 1, "one", "a"), replied(&id, 2, "two", "b")];
+    store.append(&first, batch(events)).await.unwrap();
+    store
+        .append(&first, batch(vec![replied(&id, 3, "one", "c")]))
+        .await
+        .unwrap();
+    let tomorrow = Event {
+        ts: Timestamp(NOW.0 + 24 * 60 * 60 * 1000),
+        ..replied(&other, 1, "one", "d")
+    };
+    store.append(&second, batch(vec![tomorrow])).await.unwrap();
+    let fork = store.fork(&id, 3, new_session(3)).await.unwrap().id;
+    for (by, wanted) in [
+        (UsageGroup::Agent, vec![("lead".to_owned(), 4)]),
+        (
+            UsageGroup::Model,
+            vec![("one".into(), 3), ("two".into(), 1)],
+        ),
+        (
+            UsageGroup::Day,
+            vec![("2027-01-15".into(), 3), ("2027-01-16".into(), 1)],
+        ),
+        (
+            UsageGroup::Session,
+            vec![(id.to_string(), 3), (other.to_string(), 1)],
+        ),
+    ] {
+        let tenant = Some("default".to_owned());
+        let mut rows = store.usage(UsageFilter { by, tenant }).await.unwrap();
+        rows.sort_by(|one, other| (other.replies, &one.name).cmp(&(one.replies, &other.name)));
+        let found: Vec<(String, u64)> = rows
+            .iter()
+            .map(|row| (row.name.clone(), row.replies))
+            .collect();
+        assert_eq!(found, wanted, "{by:?}, and nothing for {fork}");
+        for row in rows {
+            let sum = (0..row.replies).fold(Usage::none(), |mut sum, _| {
+                sum += used();
+                sum
+            });
+            assert_eq!(row.usage, sum);
+        }
+    }
+    let tenant = Some("another".to_owned());
+    let by = UsageGroup::Model;
+    assert!(
+        store
+            .usage(UsageFilter { by, tenant })
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(store.verify().await.unwrap().violations.is_empty());
 }

@@ -15,7 +15,8 @@ use super::{
     encoded_event::EncodedEvent,
     inbox::{self, EncodedPost},
     inbox_counters::RecipientFilter,
-    inquiries, rules, tasks,
+    inquiries, rules, shared_text, tasks,
+    usage::{self, UsageEntry},
 };
 use crate::{AppendBatch, Error, failpoint, hash_chain};
 
@@ -47,6 +48,8 @@ pub(crate) struct EncodedBatch {
     blobs: Vec<(BlobId, Vec<u8>)>,
     /// What people were asked and the events settle.
     settled: Vec<String>,
+    /// What the events used.
+    used: Vec<UsageEntry>,
 }
 
 impl EncodedBatch {
@@ -72,6 +75,10 @@ impl EncodedBatch {
             .iter()
             .filter_map(|event| settled(event.borrow()))
             .collect();
+        let used = events
+            .iter()
+            .filter_map(|event| UsageEntry::of(event.borrow()))
+            .collect();
         let events = events
             .iter()
             .map(|event| EncodedEvent::new(event.borrow()))
@@ -83,6 +90,7 @@ impl EncodedBatch {
             letters,
             blobs,
             settled,
+            used,
         })
     }
 }
@@ -138,6 +146,9 @@ pub(crate) fn append(
     }
     for letter in &sealed.letters {
         inbox::post(connection, letter, RecipientFilter::Every)?;
+    }
+    for entry in &sealed.used {
+        usage::add(connection, place.number, entry)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;
@@ -278,10 +289,16 @@ fn write(
     let seq = place.head + 1;
     let (name, data) = (event.name, event.data());
     let hash = hash_chain::link(&place.hash, seq, name, data, event.who.as_deref());
+    let found = match &event.repeated {
+        Some(text) => shared_text::last_reply(connection, place.number)?
+            .and_then(|(seq, stored)| shared_text::share_with(data, text, (seq, &stored))),
+        None => None,
+    };
+    let shared = found.as_ref().or(event.shared.as_ref());
     connection
         .prepare_cached(
-            "INSERT INTO journal (session, seq, ts, run, parent_run, fence, type, data, hash, who)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            "INSERT INTO journal (session, seq, ts, run, parent_run, fence, type, data, hash, who, copies)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         )?
         .execute(params![
             place.number,
@@ -291,9 +308,10 @@ fn write(
             event.parent_run.as_ref().map(RunId::as_str),
             column::signed(place.fence),
             name,
-            data,
+            shared.map_or(data, |shared| &shared.data),
             hash,
             event.who,
+            shared.map(|shared| &shared.copies),
         ])?;
     place.head = seq;
     place.hash = hash;

@@ -2,6 +2,7 @@
 
 use rooftree_protocol::{Event, EventBody, RunId, SessionId, Timestamp, message::Part};
 
+use super::shared_text::{self, SharedText};
 use crate::Error;
 
 /// Bytes of an event besides the texts in it, roughly.
@@ -18,6 +19,10 @@ pub(crate) struct EncodedEvent {
     pub(crate) is_durable: bool,
     /// Who sent the command that led to it, as JSON.
     pub(crate) who: Option<String>,
+    /// Its data without the text that it repeats, if it does.
+    pub(crate) shared: Option<SharedText>,
+    /// A text, as it stands in the data, that an earlier event has too.
+    pub(crate) repeated: Option<String>,
     /// `{"type":NAME,"data":DATA}`, of which the row holds DATA.
     body: String,
 }
@@ -29,11 +34,16 @@ impl EncodedEvent {
         serde_json::to_writer(&mut body, &event.body)?;
         let body = String::from_utf8(body)
             .map_err(|error| Error::Failed(format!("spell {name}: {error}")))?;
-        if inner(&body, name).is_none() {
+        let Some(data) = inner(&body, name) else {
             return Err(Error::Failed(format!(
                 "{name} is serialized in a way that cannot be read"
             )));
-        }
+        };
+        let (shared, repeated) = match &event.body {
+            EventBody::MessageCompleted(reply) => (shared_text::share_reply(reply, data), None),
+            EventBody::RunCompleted(end) => (None, shared_text::literal(&end.text)),
+            _ => (None, None),
+        };
         Ok(Self {
             id: event.id,
             session: event.session.clone(),
@@ -43,11 +53,13 @@ impl EncodedEvent {
             name,
             is_durable: event.body.is_durable(),
             who: event.who.as_ref().map(serde_json::to_string).transpose()?,
+            shared,
+            repeated,
             body,
         })
     }
 
-    /// What the row holds.
+    /// Its data, whole.
     pub(crate) fn data(&self) -> &str {
         inner(&self.body, self.name).unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 use rooftree_protocol::{Event, RunId, SessionId, Timestamp, event::VERSION};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::column;
+use super::{column, shared_text};
 use crate::Error;
 
 /// The part of one session's own journal that belongs to a (possibly forked) journal.
@@ -78,7 +78,7 @@ fn read(
     events: &mut Vec<Event>,
 ) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq, ts, run, parent_run, type, data, who FROM journal
+        "SELECT seq, ts, run, parent_run, type, data, who, copies FROM journal
          WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4 + 0",
     )?;
     let mut rows = statement.query(params![
@@ -89,21 +89,23 @@ fn read(
     ])?;
     let mut spelled = String::new();
     while let Some(row) = rows.next()? {
-        events.push(event(row, stretch, &mut spelled)?);
+        let (data, copies) = (text(row, 5)?, row.get_ref(7)?.as_str_or_null());
+        let copies = copies.map_err(|error| Error::Failed(format!("read copies: {error}")))?;
+        let data = shared_text::whole_data(connection, stretch.number, data, copies)?;
+        events.push(event(row, stretch, &data, &mut spelled)?);
     }
     Ok(())
 }
 
 /// `spelled` only lends its memory: a long journal is read row after row.
-fn event(row: &Row<'_>, stretch: &JournalSegment, spelled: &mut String) -> Result<Event, Error> {
+fn event(
+    row: &Row<'_>,
+    stretch: &JournalSegment,
+    data: &str,
+    spelled: &mut String,
+) -> Result<Event, Error> {
     spelled.clear();
-    for piece in [
-        r#"{"type":""#,
-        text(row, 4)?,
-        r#"","data":"#,
-        text(row, 5)?,
-        "}",
-    ] {
+    for piece in [r#"{"type":""#, text(row, 4)?, r#"","data":"#, data, "}"] {
         spelled.push_str(piece);
     }
     Ok(Event {

@@ -3,7 +3,7 @@
 use rooftree_protocol::{Event, RunId, SessionId, Timestamp, event::VERSION};
 use rusqlite::{Connection, Row, named_params};
 
-use super::column;
+use super::{column, shared_text};
 use crate::{Error, RunFilter, RunRow};
 
 /// Runs, the latest first.
@@ -36,7 +36,7 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
     })?;
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
-        let started = read(row)?;
+        let started = read(connection, row)?;
         let ended = end_of(connection, &started)?;
         runs.push(RunRow { started, ended });
     }
@@ -51,11 +51,13 @@ fn end_of(connection: &Connection, started: &Event) -> Result<Option<Event>, Err
     let run = started.run.as_ref().map(RunId::as_str);
     let mut rows =
         statement.query(named_params! { ":run": run, ":session": started.session.as_str() })?;
-    rows.next()?.map(read).transpose()
+    rows.next()?.map(|row| read(connection, row)).transpose()
 }
 
-fn read(row: &Row<'_>) -> Result<Event, Error> {
+fn read(connection: &Connection, row: &Row<'_>) -> Result<Event, Error> {
     let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+    let copies: Option<String> = row.get("copies")?;
+    let data = shared_text::whole_data(connection, row.get("session")?, &data, copies.as_deref())?;
     Ok(Event {
         v: VERSION,
         id: Some(column::count(row, "seq")?),

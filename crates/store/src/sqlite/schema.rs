@@ -15,6 +15,8 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/006_mailbox.sql")),
     M::up(include_str!("schema/007_log_needed.sql")),
     M::up(include_str!("schema/008_audit.sql")),
+    M::up(include_str!("schema/009_shared_text.sql")),
+    M::up(include_str!("schema/010_usage.sql")),
 ];
 
 /// The version a current database has.

@@ -14,15 +14,16 @@ use super::{
     claims::ClaimRequest,
     commands, foreground, inbox,
     inbox_counters::RecipientFilter,
-    inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, verify,
+    inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, usage,
+    verify,
     writer::{Durability, Writer},
 };
 use crate::{
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, hash_chain,
-    verify::VerifyReport,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    UsageRow, hash_chain, verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -130,6 +131,10 @@ impl SessionStore for SqliteStore {
 
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
         self.read(move |connection| runs::list(connection, &filter))
+    }
+
+    fn usage(&self, filter: UsageFilter) -> Pending<Vec<UsageRow>> {
+        self.read(move |connection| usage::sums(connection, &filter))
     }
 }
 

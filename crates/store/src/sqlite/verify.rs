@@ -10,7 +10,7 @@ mod runs;
 use rooftree_protocol::SessionId;
 use rusqlite::{Connection, Row};
 
-use super::column;
+use super::{column, usage};
 use crate::{Error, hash_chain, verify::VerifyReport};
 
 /// Maximum number of findings: with a thousand of them the user needs a backup, not a list.
@@ -64,6 +64,9 @@ pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<Veri
         }
     }
     inboxes::keys(&moment, &mut report)?;
+    for (session, sums) in usage::differing(&moment)? {
+        report.violated("I14", session, format!("{sums} sums of usage differ"));
+    }
     tasks(&moment, &mut report)?;
     let blobs = blobs(&moment, &mut report)?;
     let counted = [

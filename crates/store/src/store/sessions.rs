@@ -6,7 +6,7 @@ use rooftree_protocol::{Event, Session, SessionId, Timestamp};
 
 use crate::{
     AppendBatch, Claim, ClaimOutcome, NewSessionRow, Owner, Pending, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch,
+    SessionFilter, SessionPatch, UsageFilter, UsageRow,
 };
 
 /// Sessions, claims and journals.
@@ -78,4 +78,8 @@ pub trait SessionStore: Send + Sync {
 
     /// Runs by their begin and end, the latest first. Reads no other events.
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>>;
+
+    /// What all sessions used, deleted ones included. Never reads journals. What a fork inherited counts in the
+    /// session it happened in.
+    fn usage(&self, filter: UsageFilter) -> Pending<Vec<UsageRow>>;
 }

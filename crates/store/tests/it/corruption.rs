@@ -95,6 +95,8 @@ async fn every_invariant_is_missed_when_it_is_broken() {
         ),
         ("I12", "UPDATE blob SET bytes = x'00'"),
         ("I13", "DELETE FROM blob"),
+        ("I14", "UPDATE usage SET output = output + 1"),
+        ("I14", "DELETE FROM usage"),
     ];
     for (invariant, sql) in table {
         let sql = if invariant == "I4" {

@@ -169,3 +169,28 @@ async fn a_database_on_a_read_only_disk_can_be_verified() {
     let store = SqliteStore::open_read_only(&path).unwrap();
     assert_sound(&store).await;
 }
+
+#[tokio::test]
+async fn p_4d_an_answer_is_on_disk_little_more_than_once() {
+    const ANSWERS: u64 = 60;
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("rooftree.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let id = open(&store, 1).await;
+    let claim = scene::claim(&store, &id).await;
+    let mut said = 0;
+    for number in 0..ANSWERS {
+        let text = format!("Line {number} of an answer, \"quoted\".\n").repeat(300);
+        said += u64::try_from(text.len()).unwrap();
+        scene::answer(&store, &claim, number * 3, &text).await;
+    }
+    assert_sound(&store).await;
+    store.release(claim).await.unwrap();
+    drop(store);
+    let size = fs::metadata(&path).unwrap().len();
+    let empty = 300 * 1024;
+    assert!(
+        size - empty.min(size) <= said * 3 / 2,
+        "{size} bytes for {said} said"
+    );
+}

@@ -193,6 +193,47 @@ pub async fn conversation(store: &SqliteStore, claim: &Claim, place: u64, head: 
     store.append(claim, settle).await.unwrap();
 }
 
+/// A run that only answers with this text: three events from `head` on.
+pub async fn answer(store: &SqliteStore, claim: &Claim, head: u64, text: &str) {
+    let run = RunId::from_entropy(u128::from(head) + 1);
+    let bodies = [
+        EventBody::RunStarted {
+            mode: RunMode::Main,
+            message: MessageId::from_entropy(u128::from(head) + 1),
+            model: "scripted".into(),
+            title: "answer".into(),
+            depth: 0,
+            parent: None,
+            policy: None,
+            bounds: None,
+            surroundings: None,
+        },
+        EventBody::MessageCompleted(ReplyRecord {
+            text: text.into(),
+            parts: vec![ReplyPart::Text { text: text.into() }],
+            model: "scripted".into(),
+            stop: StopReason::End,
+            usage: Usage::default(),
+            request: None,
+        }),
+        EventBody::RunCompleted(RunEnd {
+            text: text.into(),
+            ..RunEnd::new(RunStatus::Completed)
+        }),
+    ];
+    let events = bodies
+        .into_iter()
+        .zip(head + 1..)
+        .map(|(body, id)| event(&claim.session, id, &run, body))
+        .collect();
+    let batch = AppendBatch {
+        events,
+        lease: MINUTE,
+        ..AppendBatch::default()
+    };
+    store.append(claim, batch).await.unwrap();
+}
+
 fn reply(call: &CallId) -> ReplyRecord {
     let call = ToolCall {
         id: call.clone(),

@@ -1,6 +1,9 @@
 //! Hints for users and models about a command's sandbox: a weaker backend, a refused access, a change that was undone.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use rooftree_process::{
     Sandbox,
@@ -24,21 +27,19 @@ const REFUSALS: [&str; 3] = [
 #[derive(Debug, Default)]
 pub(super) struct SandboxHint {
     directory: Option<PathBuf>,
-    is_landlock: bool,
-    is_closed: bool,
+    /// The sandbox, if Landlock enforces it.
+    landlock: Option<Arc<Sandbox>>,
 }
 
 impl SandboxHint {
-    pub(super) async fn about(sandbox: Option<&Sandbox>, cwd: &Path) -> Self {
+    pub(super) async fn about(sandbox: Option<&Arc<Sandbox>>, cwd: &Path) -> Self {
         let Some(sandbox) = sandbox else {
             return Self::default();
         };
         let is_landlock = available_backend().await == Ok(SandboxBackend::Landlock);
-        let is_closed = is_landlock && sandbox.is_closed_to_landlock();
         Self {
             directory: Some(cwd.to_owned()),
-            is_landlock,
-            is_closed,
+            landlock: is_landlock.then(|| sandbox.clone()),
         }
     }
 
@@ -49,14 +50,15 @@ impl SandboxHint {
         if output.failure.is_none() || !REFUSALS.iter().any(|words| text.contains(words)) {
             return None;
         }
-        if self.is_closed {
+        let landlock = self.landlock.as_ref();
+        if landlock.is_some_and(|sandbox| sandbox.is_closed_to_landlock()) {
             return Some(format!(
                 "[sandbox: {} holds keys that are hidden, and without bubblewrap nothing can be listed or made in it. \
                  Work in a directory below it, or {INSTALL}]",
                 directory.display()
             ));
         }
-        let landlock = if self.is_landlock {
+        let landlock = if landlock.is_some() {
             "; /tmp is $TMPDIR here, and `/` cannot be listed"
         } else {
             ""

@@ -46,7 +46,6 @@ pub(super) async fn start(
         None => None,
     };
     let mut sandbox = confined.map(|confined| confined.sandbox);
-    let told = SandboxHint::about(sandbox.as_ref(), &context.cwd).await;
     let refused = ProxyRefusals::default();
     let network = confining.map(|confining| &confining.confinement.network);
     if let (Some(sandbox), Some(Network::Hosts(hosts))) = (&mut sandbox, network) {
@@ -68,6 +67,7 @@ pub(super) async fn start(
         input: ProcessInput::Nothing,
         sandbox: sandbox.map(Into::into),
     };
+    let told = SandboxHint::about(request.sandbox.as_ref(), &context.cwd).await;
     match shell(&mut request).await {
         Ok(process) => Ok(StartedCommand {
             process,

@@ -15,10 +15,10 @@ use super::BenchWire;
 use crate::program_dir::ProgramDir;
 
 /// The vendor's side: a separate process, as it is a separate machine in reality.
-pub(super) struct ModelServerProcess {
+pub(in crate::rows) struct ModelServerProcess {
     program: Child,
     said: BufReader<ChildStdout>,
-    pub(super) url: String,
+    pub(in crate::rows) url: String,
 }
 
 impl ModelServerProcess {
@@ -32,7 +32,7 @@ impl ModelServerProcess {
         Self::start_in(place, wire, work, answers, &[])
     }
 
-    pub(super) fn start_in(
+    pub(in crate::rows) fn start_in(
         place: &ProgramDir,
         wire: &BenchWire,
         work: &Path,

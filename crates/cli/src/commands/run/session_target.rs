@@ -6,9 +6,9 @@ use rooftree_store::SessionFilter;
 
 use super::{Arguments, usage};
 use crate::{
-    commands::sessions::find::{self, LookupScope},
     control::send_for_session,
     environment::Environment,
+    session_lookup::{self as find, LookupScope},
 };
 
 /// The session a message goes to.

@@ -7,11 +7,10 @@ use rooftree_protocol::{
 };
 
 use super::{
-    control,
+    ContinuedSession, SessionsOutcome, control,
     find::{self, LookupScope},
 };
 use crate::{
-    commands::run,
     control::{owner, send},
     environment::Environment,
     exit::Exit,
@@ -45,7 +44,10 @@ enum Summary {
 
 /// Leaves the summary in the first session, to be read when it goes on, and prints that one's id. A model's summary is
 /// printed as it is written.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
     let handle = control(environment)?;
     let queries = handle.queries(&owner());
     let switched = find::session(&queries, &arguments.session, LookupScope::Live).await?;
@@ -57,17 +59,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         },
     };
     let reply = send(&handle, command).await?;
-    let mut exit = Exit::DONE;
-    if arguments.summary == Summary::Model && matches!(reply, CommandReply::Accepted { .. }) {
-        let model = arguments.model.as_deref();
-        // If it fails, the extract is told in its place.
-        exit = run::go_on(&switched.id, &[], model, environment).await?;
-    }
     let origin = switched.forked_from.map(|origin| origin.session);
     let Some(origin) = origin else {
-        return Ok(Exit::DONE);
+        return Ok(SessionsOutcome::Done(Exit::DONE));
     };
     output::print(&format!("{origin}\n"))?;
+    let is_told = matches!(reply, CommandReply::Accepted { .. });
     let said = match reply {
         CommandReply::Accepted { .. } => format!(
             "what {} did is told when you go on: {}",
@@ -77,5 +74,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         _ => "nothing was said there; there is nothing to tell".to_owned(),
     };
     output::print_note(environment, &said);
-    Ok(exit)
+    if arguments.summary == Summary::Model && is_told {
+        return Ok(SessionsOutcome::GoOn(ContinuedSession {
+            session: switched.id,
+            words: Vec::new(),
+            model: arguments.model,
+        }));
+    }
+    Ok(SessionsOutcome::Done(Exit::DONE))
 }

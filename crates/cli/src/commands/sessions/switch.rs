@@ -6,12 +6,11 @@ use clap::Args;
 use rooftree_protocol::{Command, Problem};
 
 use super::{
-    control,
+    ContinuedSession, SessionsOutcome, control,
     find::{self, LookupScope},
     name,
 };
 use crate::{
-    commands::run,
     configured_models::ConfiguredModels,
     control::{owner, send_for_session},
     environment::Environment,
@@ -44,7 +43,10 @@ pub struct Arguments {
 
 /// Prints the new session's id, or what the agent answers to a first message. The other agent brings its own prompt,
 /// tools and model.
-pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(
+    arguments: Arguments,
+    environment: &Environment,
+) -> Result<SessionsOutcome, Problem> {
     let name = arguments
         .name
         .as_deref()
@@ -69,20 +71,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         from.id,
         how_to_continue(id)
     );
+    output::print_note(environment, &next);
     if !arguments.message.is_empty() {
-        output::print_note(environment, &next);
         // It is said the way `run` says it: with attachments, shown as it comes, answered by people.
-        return run::go_on(
-            id,
-            &arguments.message,
-            arguments.model.as_deref(),
-            environment,
-        )
-        .await;
+        return Ok(SessionsOutcome::GoOn(ContinuedSession {
+            session: switched.id,
+            words: arguments.message,
+            model: arguments.model,
+        }));
     }
     output::print(&format!("{id}\n"))?;
-    output::print_note(environment, &next);
-    Ok(Exit::DONE)
+    Ok(SessionsOutcome::Done(Exit::DONE))
 }
 
 /// The agent's own name.

@@ -156,7 +156,7 @@ fn r2_d17_a_file_with_many_agents_is_validated_and_one_wrong_entry_hides_no_othe
     assert!(done.code == 8 && done.err.contains("E0315"), "{done:?}");
     let done = run("seed.json", "reading-list");
     assert!(
-        done.err.contains("seed.json:4: ") && done.err.contains("W0103"),
+        done.err.contains("seed.json:3: ") && done.err.contains("W0103"),
         "{done:?}"
     );
     done.well();

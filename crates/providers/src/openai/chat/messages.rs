@@ -1,6 +1,8 @@
 //! Encodes a conversation for Chat Completions: a list of messages with roles.
 
-use rooftree_protocol::{CallId, ToolCall, ToolResult, event::ReplyPart};
+use rooftree_protocol::{
+    CallId, ToolCall, ToolResult, event::ReplyPart, reserved_tags::SURROUNDINGS,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -89,6 +91,27 @@ pub(super) struct ChatMessageEncoder<'a> {
     pub(super) dropped: DroppedContent,
 }
 
+/// A user's content, with the message about the day in front if that came just before: many chat templates refuse two
+/// user messages in a row. What follows that message is always in the same request, so earlier bytes stay the same.
+fn after_note(messages: &mut Vec<ChatMessage<'_>>, content: ChatContent) -> ChatContent {
+    let note = messages.pop_if(|last| {
+        matches!(last, ChatMessage::User { content: ChatContent::Words(text) } if text.starts_with(SURROUNDINGS))
+    });
+    let Some(ChatMessage::User {
+        content: ChatContent::Words(note),
+    }) = note
+    else {
+        return content;
+    };
+    match content {
+        ChatContent::Words(text) => ChatContent::Words(format!("{note}\n\n{text}")),
+        ChatContent::Mixed(mut parts) => {
+            parts.insert(0, ChatContentPart::Text { text: note });
+            ChatContent::Mixed(parts)
+        }
+    }
+}
+
 impl ChatMessageEncoder<'_> {
     /// Encodes the messages of a request. Earlier messages are encoded independently of later ones (prompt cache).
     pub(super) fn encode_messages<'r>(
@@ -100,9 +123,8 @@ impl ChatMessageEncoder<'_> {
             match message.as_ref() {
                 ModelMessage::User(parts) => {
                     let pieces = content_parts(parts, &request.media, &self.takes());
-                    messages.push(ChatMessage::User {
-                        content: content(pieces),
-                    });
+                    let content = after_note(&mut messages, content(pieces));
+                    messages.push(ChatMessage::User { content });
                 }
                 ModelMessage::Assistant { model, parts } => {
                     messages.extend(self.assistant(model, parts))
@@ -264,5 +286,31 @@ impl From<OpenAiContent<'_>> for ChatContentPart {
                 },
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(text: &str) -> ChatMessage<'static> {
+        ChatMessage::User {
+            content: ChatContent::Words(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn the_message_about_the_day_is_no_second_user_message_in_a_row() {
+        let note = format!("{SURROUNDINGS}>Today</system_message>");
+        let mut messages = vec![user("before"), user(&note)];
+        let content = after_note(&mut messages, ChatContent::Words("hello".into()));
+        assert_eq!(
+            serde_json::to_value(&content).unwrap(),
+            format!("{note}\n\nhello")
+        );
+        assert_eq!(messages.len(), 1);
+        let content = after_note(&mut messages, ChatContent::Words("hello".into()));
+        assert_eq!(serde_json::to_value(&content).unwrap(), "hello");
+        assert_eq!(messages.len(), 1, "what a person said stays apart");
     }
 }

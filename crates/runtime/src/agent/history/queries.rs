@@ -75,7 +75,8 @@ impl History {
 
     /// Whether there is anything besides the last request that could be left out.
     pub fn is_shrinkable(&self) -> bool {
-        self.conversation.messages.len() > 1
+        let told = usize::from(self.conversation.surroundings.is_some());
+        self.conversation.messages.len() > 1 + told
     }
 
     /// Whether the run has used up its turns and has one more, to report how far it got: the delegating agent reads

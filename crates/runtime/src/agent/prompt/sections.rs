@@ -24,9 +24,8 @@ const LISTED: usize = 100;
 const ABOUT: usize = 300;
 
 const TODO: &str = "## Todo list\n\n\
-    Keep a list with TodoWrite when work has several steps or touches several files. Mark an item in_progress \
-    before you begin with it, one at a time, and completed as soon as it is. Do not stop while items are open: \
-    finish them, or say why they cannot be.";
+    Keep a list with TodoWrite when work has several steps. Mark an item in_progress before you begin with it, and \
+    completed as soon as it is. Do not stop while items are open: finish them, or say why they cannot be.";
 
 /// Inputs of a system prompt.
 pub struct PromptSections<'a> {

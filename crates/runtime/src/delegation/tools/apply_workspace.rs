@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::{caller, in_trouble, workspace_of};
 use crate::caller::Caller;
 
-const DESCRIPTION: &str = "Bring what a task changed in its own working copy into your working directory, merged with \
-what is there.";
+const DESCRIPTION: &str =
+    "Merge what a task changed in its own working copy into your working directory.";
 
 const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("task_id", ArgumentKind::Text, "")
@@ -25,7 +25,7 @@ const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new(
         "strategy",
         ArgumentKind::Choice(&["refuse", "markers"]),
-        "On a conflict: change nothing (refuse, the default), or write conflict markers.",
+        "On a conflict: change nothing (default) or write conflict markers",
     ),
 ];
 

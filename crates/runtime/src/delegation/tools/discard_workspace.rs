@@ -12,18 +12,14 @@ use serde_json::Value;
 
 use super::{caller, in_trouble, workspace_of};
 
-const DESCRIPTION: &str = "Drop the working copy of a task. Refused while it holds work that was not applied, unless \
-forced; then the work stays on its branch.";
+const DESCRIPTION: &str = "Drop the working copy of a task. Work that was not applied needs force, and stays on its \
+branch.";
 
 const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("task_id", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["id"]),
-    ToolArgument::new(
-        "force",
-        ArgumentKind::Flag,
-        "Also with work that was not applied.",
-    ),
+    ToolArgument::new("force", ArgumentKind::Flag, ""),
 ];
 
 /// The DiscardWorkspace tool.

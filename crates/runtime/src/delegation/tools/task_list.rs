@@ -14,7 +14,7 @@ use super::caller;
 use crate::delegation::dialect;
 
 const DESCRIPTION: &str =
-    "List the background tasks of this session: agents and processes, running and ended.";
+    "List this session's background tasks: agents and processes, running and ended.";
 
 const ARGUMENTS: [ToolArgument; 0] = [];
 

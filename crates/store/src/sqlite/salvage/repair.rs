@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::SalvageReport;
 use crate::{
     Error, hash_chain,
-    sqlite::{column, journal},
+    sqlite::{column, journal, shared_text, usage},
 };
 
 /// A saved session.
@@ -71,6 +71,7 @@ pub(super) fn repair(new: &Connection, salvaged: &mut SalvageReport) -> Result<(
         count(new, session.number)?;
     }
     drop_orphans(new)?;
+    usage::recompute(new)?;
     for (kind, table) in [
         ("sessions", "session"),
         ("events", "journal"),
@@ -99,12 +100,15 @@ fn prove(new: &Connection, session: &SalvagedSession) -> Result<ProvenJournal, E
         ..ProvenJournal::default()
     };
     let mut statement = new.prepare_cached(
-        "SELECT seq, run, fence, type, data, who, hash FROM journal WHERE session = ?1 ORDER BY seq",
+        "SELECT seq, run, fence, type, data, who, hash, copies FROM journal WHERE session = ?1 ORDER BY seq",
     )?;
     let mut rows = statement.query([session.number])?;
     while let Some(row) = rows.next()? {
         let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
-        let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+        let (name, stored): (String, String) = (row.get("type")?, row.get("data")?);
+        let copies: Option<String> = row.get("copies")?;
+        let data = shared_text::whole_data(new, session.number, &stored, copies.as_deref())
+            .unwrap_or_default();
         let hash: Vec<u8> = row.get("hash")?;
         let who: Option<String> = row.get("who")?;
         let link = hash_chain::link(&proven.hash, seq, &name, &data, who.as_deref());

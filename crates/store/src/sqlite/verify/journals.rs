@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{VerifiedSession, runs::RunPairing};
 use crate::{
     Error, hash_chain,
-    sqlite::{column, inbox, journal},
+    sqlite::{column, inbox, journal, shared_text},
     verify::VerifyReport,
 };
 
@@ -55,7 +55,7 @@ pub(super) fn check(
     let mut reading = begin(connection, session, report);
     let mut count = 0;
     let mut statement = connection.prepare_cached(
-        "SELECT seq, run, fence, type, data, who, hash FROM journal WHERE session = ?1 ORDER BY seq",
+        "SELECT seq, run, fence, type, data, who, hash, copies FROM journal WHERE session = ?1 ORDER BY seq",
     )?;
     let mut rows = statement.query(params![session.number])?;
     while let Some(row) = rows.next()? {
@@ -103,7 +103,12 @@ impl JournalVerifier<'_> {
         report: &mut VerifyReport,
     ) -> Result<(), Error> {
         let (seq, fence) = (column::count(row, "seq")?, column::count(row, "fence")?);
-        let (name, data): (String, String) = (row.get("type")?, row.get("data")?);
+        let (name, stored): (String, String) = (row.get("type")?, row.get("data")?);
+        let copies: Option<String> = row.get("copies")?;
+        // If text is missing that it refers to, its hash is wrong, and that is told.
+        let data =
+            shared_text::whole_data(connection, self.session.number, &stored, copies.as_deref())
+                .unwrap_or_default();
         let place = format!("{} event {seq}", self.session.id);
         if seq != self.seq + 1 {
             report.violated("I10", &place, format!("follows event {}", self.seq));

@@ -4,7 +4,6 @@ use rooftree_protocol::{ErrorCode, Problem, RunId, Session};
 use rooftree_runtime::Queries;
 use rooftree_store::{RunFilter, SessionFilter};
 
-use super::in_words;
 use crate::id_lookup::{self, IdKind, SHORTEST_SUFFIX};
 
 const SESSION: IdKind = IdKind {
@@ -54,10 +53,15 @@ async fn of_run(
         limit: 1,
         ..RunFilter::default()
     };
-    match store.runs(filter).await.map_err(in_words)?.first() {
+    match store
+        .runs(filter)
+        .await
+        .map_err(|error| error.problem())?
+        .first()
+    {
         Some(row) => {
             let found = store.session(&row.started.session).await;
-            let found = found.map_err(in_words)?;
+            let found = found.map_err(|error| error.problem())?;
             Ok(found.filter(|session| session.deleted_at.is_none()))
         }
         None => Ok(None),
@@ -71,7 +75,10 @@ async fn called(store: &Queries, typed: &str, among: LookupScope) -> Result<Vec<
         deleted: among == LookupScope::Deleted,
         ..SessionFilter::default()
     };
-    let found = store.sessions(filter).await.map_err(in_words)?;
+    let found = store
+        .sessions(filter)
+        .await
+        .map_err(|error| error.problem())?;
     let exactly = |session: &&Session| is_whole(session, typed);
     let whole: Vec<Session> = found.iter().filter(exactly).cloned().collect();
     Ok(match (whole.is_empty(), typed.len() >= SHORTEST_SUFFIX) {

@@ -1,0 +1,167 @@
+//! `rooftree serve` under load: requests per second, and memory that does not grow with them.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result};
+use futures::future::try_join_all;
+use reqwest::{Client, StatusCode};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::{
+    compare::{MedianPair, median},
+    machine,
+    options::BenchOptions,
+    program_dir::ProgramDir,
+    row::{BenchRow, FigureTarget},
+};
+
+const SCRIPT: &str = "[[reply]]\ntext = \"Hello.\"\ntimes = 1000\n";
+const TOKEN: &str = "a-token-for-the-benchmark-of-the-server";
+
+/// How long a client that was refused waits: none of them is patient.
+const PAUSE: Duration = Duration::from_millis(5);
+
+pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRow>> {
+    let Ok(rooftree) = place.rooftree(&["version"]) else {
+        let why = "the program is not built";
+        return Ok(vec![BenchRow::skipped("`serve` under load", why)]);
+    };
+    let work = TempDir::new()?;
+    let server = RunningServer::start(&rooftree, work.path())?;
+    let waiting = machine::multi_thread_runtime()?;
+    let client = Client::builder().tcp_nodelay(true).build()?;
+    let seconds = options.amount(5, 2) as u64;
+    let load = |clients: usize| {
+        let during = Duration::from_secs(seconds);
+        waiting.block_on(load(&client, &server.url, clients, during))
+    };
+    let mut rates = Vec::new();
+    load(1)?;
+    let early = server.memory()?;
+    for clients in [1, 60, 500] {
+        let rounds: Result<Vec<f64>> = (0..options.amount(3, 1)).map(|_| load(clients)).collect();
+        rates.push((clients, median(rounds?)));
+    }
+    let late = server.memory()?;
+    let of = |wanted: usize| {
+        let found = rates.iter().find(|(clients, _)| *clients == wanted);
+        found.map_or(f64::NAN, |(_, rate)| *rate)
+    };
+    let row = |clients: usize, bare: Option<f64>, target, note: &str| {
+        let pair = MedianPair {
+            ours: of(clients),
+            bare,
+        };
+        let name = format!("`serve`: requests answered, {clients} clients");
+        BenchRow::rate(name, pair, target, note)
+    };
+    let pair = MedianPair {
+        ours: late,
+        bare: Some(early),
+    };
+    Ok(vec![
+        row(1, None, FigureTarget::Watched, ""),
+        row(
+            60,
+            Some(4_000.0),
+            FigureTarget::Share(1.0),
+            "4,000 per second",
+        ),
+        row(
+            500,
+            Some(of(60)),
+            FigureTarget::Share(0.9),
+            "60 clients; those that are refused come again at once",
+        ),
+        BenchRow::size(
+            "`serve`: memory after the load",
+            pair,
+            FigureTarget::Times(1.2),
+            "after the first requests",
+        ),
+    ])
+}
+
+/// A server of ours, with an agent that answers from a script.
+struct RunningServer {
+    program: Child,
+    url: String,
+}
+
+impl RunningServer {
+    fn start(rooftree: &Path, work: &Path) -> Result<Self> {
+        let home = work.join("home");
+        std::fs::create_dir_all(home.join("agents"))?;
+        let script = work.join("script.toml");
+        std::fs::write(&script, SCRIPT)?;
+        let agent = format!(
+            "---\ndescription: Answers\napi_exposed: true\ntools: [Read, Grep, Glob]\nmodel: scripted/{}\n---\nAnswer.\n",
+            script.display()
+        );
+        std::fs::write(home.join("agents/guide.md"), agent)?;
+        let mut program = Command::new(rooftree)
+            .args(["serve", "--port", "0"])
+            .current_dir(work)
+            .env("ROOFTREE_HOME", &home)
+            .env("ROOFTREE_SERVER_TOKEN", TOKEN)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("start the server")?;
+        let said = BufReader::new(program.stdout.take().context("hear the server")?);
+        let mut lines = said.lines();
+        let url = lines.by_ref().find_map(|line| {
+            let line = line.ok()?;
+            let at = line.find("http://")?;
+            Some(line.get(at..)?.split_whitespace().next()?.to_owned())
+        });
+        // What it says later must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        Ok(Self {
+            program,
+            url: url.context("the server does not say where it is")?,
+        })
+    }
+
+    /// Bytes it holds now.
+    fn memory(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.program.id()))?;
+        machine::kilobytes(&status, "VmRSS:").context("no VmRSS")
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+/// Requests answered per second by so many clients, each of which asks again as soon as it has its answer.
+async fn load(client: &Client, url: &str, clients: usize, during: Duration) -> Result<f64> {
+    let url = format!("{}/v1/chat/completions", url.trim_end_matches('/'));
+    let body = json!({"model": "agent:guide", "messages": [{"role": "user", "content": "hi"}]});
+    let since = Instant::now();
+    let asking = (0..clients).map(|_| async {
+        let mut answered = 0_usize;
+        while since.elapsed() < during {
+            let request = client.post(&url).bearer_auth(TOKEN).json(&body);
+            let response = request.send().await?;
+            match response.status() {
+                StatusCode::OK => answered += usize::from(response.bytes().await.is_ok()),
+                StatusCode::TOO_MANY_REQUESTS => tokio::time::sleep(PAUSE).await,
+                other => anyhow::bail!("the server answers {other}"),
+            }
+        }
+        Ok(answered)
+    });
+    let answered: usize = try_join_all(asking).await?.into_iter().sum();
+    Ok(answered as f64 / since.elapsed().as_secs_f64())
+}
