@@ -237,6 +237,7 @@ impl LineMode<'_> {
             at: None,
             name: None,
             agent: Some(agent.clone()),
+            message: None,
         };
         let switched = send_for_session(&self.handle, command).await?;
         self.state.enter(switched);
