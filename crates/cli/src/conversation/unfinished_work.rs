@@ -1,5 +1,7 @@
 //! Background work of a conversation: follows it on demand, and asks what becomes of it when the person leaves.
 
+use std::time::Duration;
+
 use rooftree_protocol::{Command, Event, Problem, event::VERSION};
 use rooftree_store::{TaskFilter, TaskRow, TaskStatus};
 
@@ -10,6 +12,10 @@ use crate::{
     exit::Exit,
     terminal::{self, confirm, wrap},
 };
+
+/// How often, and after what pause, agents that were stopped are looked at.
+const SETTLING: u32 = 120;
+const PAUSE: Duration = Duration::from_millis(25);
 
 impl LineMode<'_> {
     /// Follows what works in background until it ends, and asks what is open there.
@@ -54,6 +60,23 @@ impl LineMode<'_> {
         Ok(tasks)
     }
 
+    /// Stops the agents in background, and waits a moment until they have ended.
+    async fn stop_agents(&self) -> Result<(), Problem> {
+        for _ in 0..SETTLING {
+            let agents = self.tasks().await?.into_iter();
+            let mut is_done = true;
+            for session in agents.filter_map(|task| task.child) {
+                is_done = false;
+                send(&self.handle, Command::Cancel { session, run: None }).await?;
+            }
+            if is_done {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
     /// Leaves; asks first what is to become of what works in background.
     pub(super) async fn quit(&mut self) -> ConversationStep {
         let tasks = self.tasks().await.unwrap_or_default();
@@ -75,11 +98,8 @@ impl LineMode<'_> {
                 waited.unwrap_or_else(|problem| self.report(&problem))
             }
             Ok("s") => {
-                for session in tasks.into_iter().filter_map(|task| task.child) {
-                    let stop = Command::Cancel { session, run: None };
-                    if let Err(problem) = send(&self.handle, stop).await {
-                        self.report(&problem);
-                    }
+                if let Err(problem) = self.stop_agents().await {
+                    self.report(&problem);
                 }
                 ConversationStep::Leave(Exit::DONE)
             }

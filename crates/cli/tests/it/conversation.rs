@@ -335,9 +335,8 @@ fn an_agent_in_background_goes_on_while_the_prompt_is_shown_and_its_end_is_told(
         };
         let mut seat = opened(&desk, arguments);
         seat.types(&format!("go{enter}"));
-        seat.sees("It digs.");
         seat.sees("1 agent in background at work");
-        seat.sees("lead");
+        seat.sees("lead (auto) ›");
         desk.write("open", "");
         desk.waits_for("dug");
         // A plain terminal is told when the line is read.

@@ -39,7 +39,8 @@ impl Seat {
     /// `rooftree …` on a terminal with colours and a cursor that moves.
     pub fn coloured(desk: &Desk, arguments: &str) -> Self {
         let program = env!("CARGO_BIN_EXE_rooftree");
-        let mut command = Self::command(desk, &format!("stty cols 100; {program} {arguments}"));
+        let mut command =
+            Self::command(desk, &format!("stty cols 100; exec {program} {arguments}"));
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
         Self::begin(command)
     }
