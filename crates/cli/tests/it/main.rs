@@ -10,9 +10,11 @@
 mod agents;
 mod auth;
 mod calls;
+mod completing;
 mod config;
 mod demo;
 mod doctor;
+mod documented;
 mod hooks;
 mod init;
 mod machine;

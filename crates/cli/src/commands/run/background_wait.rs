@@ -119,10 +119,9 @@ impl BackgroundWait {
                 _ => BackgroundWaitStep::Wait,
             },
             (_, false) => match self.policy {
-                BackgroundPolicy::Leave => BackgroundWaitStep::Leave(format!(
-                    "{} left at work; they go on with",
-                    counted()
-                )),
+                BackgroundPolicy::Leave => {
+                    BackgroundWaitStep::Leave(format!("still at work: {}; resume with", counted()))
+                }
                 BackgroundPolicy::Wait(most) | BackgroundPolicy::WaitForAll(most) => {
                     self.stage = BackgroundWaitStage::Waiting(now);
                     let (who, most) = (names.join(", "), spelled(most));
