@@ -204,6 +204,7 @@ fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
             .map(in_whole_seconds),
         max_cost_usd: overrides.max_cost.or(settings.limits.max_cost),
         depth: None,
+        identical_calls: settings.limits.identical_calls,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     credentials::Credentials,
     demo_models,
     environment::{Environment, variable},
-    external_agents,
+    external_agents, local_models,
     providers::{self, KeyNeed, ProviderProfile, SharedHttpClient},
     secrets,
     settings::Settings,
@@ -83,6 +83,18 @@ impl ConfiguredModels {
             catalog.with(name, opener)
         });
         let catalog = catalog.with_known(known);
+        // A replay asks no server.
+        let asking: &[ProviderProfile] = match tape {
+            RecordingMode::Playing(_) => &[],
+            RecordingMode::Off | RecordingMode::Recording(_) => &profiles,
+        };
+        let catalog = asking.iter().fold(catalog, |catalog, profile| {
+            let key = providers::secret(profile, &credentials);
+            match local_models::probe(profile, key, connections.clone()) {
+                Some(probe) => catalog.with_probe(&profile.name, probe),
+                None => catalog,
+            }
+        });
         let (aliases, cwd) = (settings.models.aliases.clone(), environment.cwd.clone());
         let external = settings.external.clone();
         Ok(Self {

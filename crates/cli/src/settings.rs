@@ -214,6 +214,8 @@ impl Settings {
         self.models.aliases.extend(aliases);
         self.limits.max_turns = smaller(self.limits.max_turns, project.limits.max_turns);
         self.limits.timeout = smaller(self.limits.timeout, project.limits.timeout);
+        self.limits.identical_calls =
+            smaller(self.limits.identical_calls, project.limits.identical_calls);
         self.limits.max_cost = [self.limits.max_cost, project.limits.max_cost]
             .into_iter()
             .flatten()

@@ -309,7 +309,11 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             lane: _,
             position: _,
         }
-        | EventBody::ContextUsage { used: _, limit: _ } => {}
+        | EventBody::ContextUsage {
+            used: _,
+            limit: _,
+            reading: _,
+        } => {}
     }
 }
 

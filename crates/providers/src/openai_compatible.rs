@@ -2,6 +2,7 @@
 //!
 //! Any other server is reached by a base URL from the configuration, with [`ChatDialect::PLAIN`].
 
+mod describe_model;
 mod local_servers;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::{
     },
 };
 
+pub use describe_model::{LocalModel, describe_local, local_probe};
 pub use local_servers::{LocalEndpoint, LocalServer, find_local, local_endpoints};
 
 /// One vendor.
@@ -208,6 +210,25 @@ pub const VENDORS: &[CompatibleVendor] = &[
     },
 ];
 
+/// How to start the server of a local vendor, and how to name its address if it runs elsewhere.
+pub fn start_hint(vendor: &str) -> Option<&'static str> {
+    Some(match vendor {
+        "ollama" => {
+            "start it: ollama serve\nor name its address: OLLAMA_HOST=HOST:PORT, or base_url below [providers.ollama] in config.toml"
+        }
+        "lmstudio" => {
+            "start it: lms server start\nor name its address: LMSTUDIO_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.lmstudio] in config.toml"
+        }
+        "llamacpp" => {
+            "start it: llama-server -m MODEL.gguf --port 8080\nor name its address: LLAMACPP_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.llamacpp] in config.toml"
+        }
+        "vllm" => {
+            "start it: vllm serve MODEL\nor name its address: VLLM_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.vllm] in config.toml"
+        }
+        _ => return None,
+    })
+}
+
 /// The vendor of this name.
 pub fn vendor(name: &str) -> Option<&'static CompatibleVendor> {
     VENDORS.iter().find(|vendor| vendor.name == name)
@@ -233,6 +254,7 @@ impl CompatibleVendor {
                 ServerSite::Remote => model,
                 ServerSite::Local => Model {
                     price: Some(ModelPrice::FREE),
+                    is_local: true,
                     ..model
                 },
             })

@@ -139,6 +139,7 @@ impl RuntimeConfig {
                 run_timeout: self.limits.timeout,
                 max_cost_usd: self.limits.cost,
                 depth: self.limits.depth,
+                identical_calls: None,
             },
             services: Vec::new(),
         };

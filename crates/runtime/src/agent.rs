@@ -24,6 +24,7 @@ mod nested_calls;
 mod permission;
 pub(crate) mod prompt;
 mod recovery;
+mod reply_check;
 mod result;
 mod retry;
 mod rights;

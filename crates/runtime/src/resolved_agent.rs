@@ -10,6 +10,7 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec,
     definition::ToolExposure, event::RunMode,
 };
+use rooftree_providers::catalog::ModelProfile;
 use rooftree_tools::{Toolset, declarations, mcp::Notice, tool_info::ToolOffer};
 
 use crate::{
@@ -55,6 +56,8 @@ pub(crate) struct PromptInputs {
     pub(crate) agents: u64,
     pub(crate) memory: Option<Arc<str>>,
     pub(crate) cwd: PathBuf,
+    /// How the model that reads it is prompted.
+    pub(crate) profile: ModelProfile,
 }
 
 impl PromptInputs {
@@ -62,8 +65,8 @@ impl PromptInputs {
     fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
         definition.preloaded_skills.is_empty()
             && Arc::ptr_eq(&self.project_context, &others.project_context)
-            && (self.agents, &self.memory, &self.cwd)
-                == (others.agents, &others.memory, &others.cwd)
+            && (self.agents, self.profile, &self.memory, &self.cwd)
+                == (others.agents, others.profile, &others.memory, &others.cwd)
     }
 }
 

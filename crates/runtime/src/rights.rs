@@ -281,6 +281,10 @@ impl RuntimeContext {
             .iter()
             .fold(limits, |limits, hidden| limits_of_both(&limits, hidden));
         limits.depth = options.limits.depth.unwrap_or(limits.depth);
+        limits.identical_calls = options
+            .limits
+            .identical_calls
+            .unwrap_or(limits.identical_calls);
         limits
     }
 }

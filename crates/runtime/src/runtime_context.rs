@@ -7,8 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, ErrorCode, Event, EventBody, Mandate, Problem, RunId, Session, SessionId,
-    Timestamp, event,
+    AgentDefinition, ErrorCode, Event, EventBody, Mandate, ModelChoice, Problem, RunId, Session,
+    SessionId, Timestamp, event,
 };
 use rooftree_providers::Model;
 use rooftree_store::{Owner, Store};
@@ -166,6 +166,28 @@ impl RuntimeContext {
         definition: &AgentDefinition,
         mandate: Option<&Mandate>,
     ) -> Result<Model, Problem> {
+        let choice = self.model_choice(session, definition, mandate)?;
+        self.options.models.catalog.open(&choice)
+    }
+
+    /// Has the server of the session's model asked for what is not known about it, before the model is opened.
+    pub(crate) async fn prepare_model(
+        &self,
+        session: &Session,
+        definition: &AgentDefinition,
+        mandate: Option<&Mandate>,
+    ) {
+        if let Ok(choice) = self.model_choice(session, definition, mandate) {
+            self.options.models.catalog.prepare(&choice).await;
+        }
+    }
+
+    fn model_choice(
+        &self,
+        session: &Session,
+        definition: &AgentDefinition,
+        mandate: Option<&Mandate>,
+    ) -> Result<ModelChoice, Problem> {
         let own = session.model.as_deref().map(str::parse).transpose()?;
         let mandated = mandate.and_then(|mandate| mandate.model.clone());
         let choice = match mandated {
@@ -174,17 +196,17 @@ impl RuntimeContext {
                 .or_else(|| definition.model.clone())
                 .or_else(|| self.options.models.default.clone()),
         };
-        let choice = choice.ok_or_else(|| {
+        choice.ok_or_else(|| {
             Problem::new(
                 ErrorCode::Unauthorized,
                 format!("no usable model for agent `{}`", session.agent),
             )
             .cause("none was named, and there is no default")
             .fix(
-                "rooftree run -m provider/model …, or set ROOFTREE_MODEL; rooftree demo needs none",
+                "rooftree init finds keys and model servers; rooftree auth login PROVIDER stores a key; rooftree run -m \
+                 PROVIDER/MODEL names a model",
             )
-        })?;
-        self.options.models.catalog.open(&choice)
+        })
     }
 
     /// Tells watchers something that is not kept.

@@ -147,4 +147,6 @@ pub struct LimitOverrides {
     pub max_cost_usd: Option<f64>,
     /// How deep delegation goes.
     pub depth: Option<u32>,
+    /// How often the same calls may be repeated in a row.
+    pub identical_calls: Option<u32>,
 }

@@ -191,8 +191,9 @@ async fn attempt(
     let handle = Handle::without_agents(store.clone(), Arc::new(SystemClock));
     let queries = handle.queries(&owner());
     let target = session_target::find(arguments, environment, &definitions, &queries).await?;
-    let chosen = select_model::choose(arguments, &settings, &models, &tape)?;
+    let chosen = select_model::choose(arguments, &settings, &models, &tape).await?;
     let model = target.model(&definitions, chosen.named.as_ref(), chosen.default.as_ref())?;
+    models.catalog.prepare(&model).await;
     let unpriced = select_model::unpriced(
         &models.catalog.open(&model)?,
         overrides.max_cost.or(settings.limits.max_cost),

@@ -7,7 +7,7 @@ use rooftree_providers::{
     Model,
     anthropic::KeyScheme,
     catalog::{KnownModels, ModelOpener, ModelPrice},
-    http::{HttpClient, HttpTimeouts, Secret},
+    http::{HttpClient, HttpTimeouts, Secret, is_on_this_machine},
     vendor_opener::{self, VendorAccess},
     vendors::key_scheme,
 };
@@ -73,12 +73,14 @@ pub fn opener(
         };
         let open = vendor_opener::opener(access, client, known.clone());
         let model = open(choice)?;
+        let is_local = profile.need != KeyNeed::Key && is_on_this_machine(&profile.base_url);
         Ok(match profile.need {
             KeyNeed::Nothing => Model {
                 price: Some(ModelPrice::FREE),
+                is_local,
                 ..model
             },
-            KeyNeed::Key | KeyNeed::Perhaps => model,
+            KeyNeed::Key | KeyNeed::Perhaps => Model { is_local, ..model },
         })
     })
 }

@@ -17,6 +17,7 @@ pub fn default_value(key: &str) -> Option<Value> {
             seconds => json!(format!("{seconds}s")),
         },
         "limits.max_cost" => json!(limits.max_cost_usd),
+        "limits.identical_calls" => json!(limits.identical_calls),
         "environment.inherit" => json!("safe"),
         "hooks.confined" => json!("project"),
         "fallbacks" | "environment.keep" => json!([]),

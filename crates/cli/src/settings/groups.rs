@@ -57,4 +57,6 @@ pub struct LimitSettings {
     pub timeout: Option<Duration>,
     /// US dollars per run.
     pub max_cost: Option<f64>,
+    /// How often the same calls may be repeated in a row.
+    pub identical_calls: Option<u32>,
 }

@@ -106,6 +106,7 @@ impl LimitSettings {
             max_turns: self.max_turns.or(weaker.max_turns),
             timeout: self.timeout.or(weaker.timeout),
             max_cost: self.max_cost.or(weaker.max_cost),
+            identical_calls: self.identical_calls.or(weaker.identical_calls),
         }
     }
 }

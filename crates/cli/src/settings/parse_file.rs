@@ -35,7 +35,7 @@ const TOP: &[&str] = &[
     "environment",
 ];
 const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
-const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost"];
+const LIMITS: &[&str] = &["max_turns", "timeout", "max_cost", "identical_calls"];
 const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
 const ENVIRONMENT: &[&str] = &["keep", "inherit"];
@@ -94,6 +94,7 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
             max_turns: reader.value::<u32>(&limits, "max_turns")?,
             timeout: reader.duration(&limits, "timeout")?,
             max_cost: reader.dollars(&limits, "max_cost")?,
+            identical_calls: reader.value::<u32>(&limits, "identical_calls")?,
         },
         sandbox: SandboxSettings {
             mode: reader.value::<SandboxMode>(&sandbox, "mode")?,

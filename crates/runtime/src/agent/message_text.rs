@@ -83,6 +83,10 @@ pub(crate) fn verdict(verdict: &Verdict, mark: &MessageMark) -> String {
 
 /// Formats a hook's output for the model.
 pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
+    if note.point == HookNote::REPLY {
+        // Words of the runtime for a small model, which a tag would only confuse.
+        return plain(&note.text, mark);
+    }
     let about: Vec<(&str, &str)> = note
         .about
         .iter()

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Mandate, RunId, event::RunMode};
+use rooftree_protocol::{Mandate, Problem, RunId, event::RunMode};
+use rooftree_providers::{Model, catalog::ModelProfile};
 use rooftree_store::ClaimedSession;
 
 use super::{
@@ -27,8 +28,9 @@ impl AgentActor {
         let session = claimed.session;
         let resolved = context.resolved(&session.agent, None)?;
         let project_context = context.options.agents.project_context.current();
-        let prompt = prompt::system(&context, &resolved, &project_context, &session.cwd);
         let model = context.model(&session, &resolved.definition, None);
+        let around = (&project_context, profile(&model));
+        let prompt = prompt::system(&context, &resolved, around, &session.cwd);
         let journal = Journal::open(
             context.clone(),
             session.clone(),
@@ -107,16 +109,31 @@ impl AgentActor {
             rights::first(&self.context, &self.rights.definitions, mandate.as_deref());
         // Whatever people have said is added before the first call.
         self.rights.basis = None;
-        self.model.change(
-            self.context
-                .model(&self.session, &resolved.definition, mandate.as_deref()),
-            prompt::system(&self.context, &resolved, &around, &directory),
-            resolved.limits.context_window,
+        self.context
+            .prepare_model(&self.session, &resolved.definition, mandate.as_deref())
+            .await;
+        let model = self
+            .context
+            .model(&self.session, &resolved.definition, mandate.as_deref());
+        let prompt = prompt::system(
+            &self.context,
+            &resolved,
+            (&around, profile(&model)),
+            &directory,
         );
+        self.model
+            .change(model, prompt, resolved.limits.context_window);
         self.journal.works_for(delegating_run(mandate.as_deref()));
         (self.resolved, self.mandate, self.project_context) = (resolved, mandate, around);
         Ok(())
     }
+}
+
+/// The profile of the chosen model.
+fn profile(model: &Result<Model, Problem>) -> ModelProfile {
+    model
+        .as_ref()
+        .map_or_else(|_| ModelProfile::default(), |model| model.profile)
 }
 
 /// The run that a run belongs to in the tree of runs. One that was woken begins a tree of its own.

@@ -17,6 +17,7 @@ use rooftree_protocol::{
     Mandate,
     event::{RunEnd, RunMode, TaskNote},
 };
+use rooftree_providers::catalog::ModelProfile;
 use rooftree_tools::declared;
 
 use super::{
@@ -66,7 +67,8 @@ impl CacheableQuestion {
         let prompt = crate::agent::prompt::system(
             &caller.context,
             &resolved,
-            &project_context,
+            // The key of a cache: the model is part of it below.
+            (&project_context, ModelProfile::Full),
             &caller.session.cwd,
         );
         let Mandate {
