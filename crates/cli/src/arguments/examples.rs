@@ -11,6 +11,16 @@ const MOST_OF_A_GROUP: usize = 5;
 /// Examples of every command. `k3v9x2ab` stands for the end of an id.
 pub const EXAMPLES: &[CommandExamples] = &[
     (
+        "chat",
+        &[
+            ("rooftree chat -a explore", "with another agent"),
+            (
+                "rooftree chat --continue",
+                "the latest session of this directory",
+            ),
+        ],
+    ),
+    (
         "run",
         &[
             ("rooftree run \"What does this project do?\"", ""),

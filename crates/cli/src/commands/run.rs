@@ -245,7 +245,7 @@ async fn attempt(
     )?;
     let said = mcp_prompt::expand_prompt(said, &prepared.gathered, environment).await?;
     let said = slash_prompt::expand_typed(said, arguments, &prepared, environment)?;
-    let handle = prepared.control();
+    let handle = prepared.control(environment)?;
     let queries = handle.queries(&owner());
     let target = session_target::find(arguments, environment, &definitions, &queries)
         .await

@@ -135,7 +135,7 @@ fn commands(kind: &str, lines: &[&str]) -> String {
 
 /// A line with real ids, and with the exit code it names.
 fn runnable(line: &str) -> String {
-    let id = match line.trim_start().split_whitespace().nth(1) {
+    let id = match line.split_whitespace().nth(1) {
         Some("runs") => "$(run_id)",
         Some("tasks") => "$(task_id)",
         Some("why") => "$(call_id)",
