@@ -101,7 +101,13 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
 fn worded(spec: &ToolSpec) -> Option<&'static str> {
     let (_, argument, line) = WORDED.iter().find(|(name, _, _)| *name == spec.name)?;
     let properties = spec.input_schema.get("properties")?;
-    properties.get(argument).map(|_| *line)
+    let told = line.trim_start_matches('{').split('}').next()?.split(',');
+    let names = told.filter_map(|field| field.split([':', '?']).next());
+    // A tool of another server may have the same name and other arguments.
+    let has_all = names
+        .map(str::trim)
+        .all(|name| properties.get(name).is_some());
+    (has_all && properties.get(argument).is_some()).then_some(*line)
 }
 
 /// An example of a call, its result and the answer. Without role names: a small model would copy them.
