@@ -8,26 +8,26 @@ use serde_json::{Map, Value, json};
 /// The tools kept if there are too many: enough to look around, change files and run commands.
 const KEPT: [&str; 6] = ["Read", "Grep", "List", "Edit", "Write", "Bash"];
 
-/// Our tools with an argument by which they are recognised, and how a small model is told of them.
-const WORDED: [(&str, &str, &str); 6] = [
-    ("Read", "file_path", "{file_path}: Read a file."),
+/// Our tools with arguments by which they are recognised, and how a small model is told of them.
+const WORDED: [(&str, &[&str], &str); 6] = [
+    ("Read", &["file_path"], "{file_path}: Read a file."),
     (
         "Write",
-        "append",
+        &["file_path", "content", "append"],
         "{file_path, content, append?: true|false}: Write a whole file; with append, add to its end.",
     ),
     (
         "Edit",
-        "edits",
+        &["file_path", "edits"],
         "{file_path, old_string, new_string}: Replace old_string, which occurs once in the file, with new_string.",
     ),
-    ("List", "path", "{path?}: List the files of a directory."),
+    ("List", &["path"], "{path?}: List the files of a directory."),
     (
         "Grep",
-        "pattern",
+        &["pattern", "path"],
         "{pattern, path?}: Search files with a regular expression.",
     ),
-    ("Bash", "command", "{command}: Run a shell command."),
+    ("Bash", &["command"], "{command}: Run a shell command."),
 ];
 
 /// Maximum characters of a description.
@@ -97,17 +97,13 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
 }
 
 /// The line of a tool of ours in words chosen for small models: of Edit only the form with one replacement, of Write
-/// not the flag that lets it replace what was not read.
+/// not the flag that lets it replace what was not read. A tool of another server may have the same name and other
+/// arguments.
 fn worded(spec: &ToolSpec) -> Option<&'static str> {
-    let (_, argument, line) = WORDED.iter().find(|(name, _, _)| *name == spec.name)?;
+    let (_, arguments, line) = WORDED.iter().find(|(name, _, _)| *name == spec.name)?;
     let properties = spec.input_schema.get("properties")?;
-    let told = line.trim_start_matches('{').split('}').next()?.split(',');
-    let names = told.filter_map(|field| field.split([':', '?']).next());
-    // A tool of another server may have the same name and other arguments.
-    let has_all = names
-        .map(str::trim)
-        .all(|name| properties.get(name).is_some());
-    (has_all && properties.get(argument).is_some()).then_some(*line)
+    let has_all = arguments.iter().all(|name| properties.get(name).is_some());
+    has_all.then_some(*line)
 }
 
 /// An example of a call, its result and the answer. Without role names: a small model would copy them.

@@ -60,11 +60,10 @@ fn places(
         .filter(is_place)
         .collect();
     match (found.len(), matches) {
-        (0, _) if !new.trim().is_empty() && text.contains(new.as_str()) => Err(
-            "this change is already there: the file has the new text, and no longer the old one. Nothing is left to \
-             do."
-                .to_owned(),
-        ),
+        (0, _) if !new.trim().is_empty() && text.contains(new.as_str()) => Err(format!(
+            "{} The new text is in the file: perhaps this change is already made.",
+            not_found(text, old)
+        )),
         (0, _) => Err(not_found(text, old)),
         (1, _) | (_, MatchMode::All) => Ok(found),
         (count, _) => Err(format!(
@@ -158,15 +157,15 @@ mod tests {
     }
 
     #[test]
-    fn n_16_a_change_that_is_made_already_is_said_to_be_there() {
+    fn n_16_the_error_says_that_a_change_may_be_made_already() {
         let again = replaced("a new b", &[("old", "new", MatchMode::One)]);
         assert!(
             again
                 .unwrap_err()
-                .starts_with("this change is already there")
+                .contains("perhaps this change is already made")
         );
         let other = replaced("a b", &[("old", "new", MatchMode::One)]);
-        assert!(other.unwrap_err().contains("was not found"));
+        assert!(!other.unwrap_err().contains("already made"));
     }
 
     #[test]
