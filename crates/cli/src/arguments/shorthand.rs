@@ -93,7 +93,7 @@ fn is_global(option: &str) -> bool {
     let is_repeated = option.len() > 1
         && !option.starts_with("--")
         && option.chars().skip(1).all(|letter| "qv".contains(letter));
-    ALONE.contains(&option) || is_repeated || WITH_VALUE.iter().any(|name| is_joined(name))
+    ALONE.contains(&option) || is_repeated || WITH_VALUE.iter().any(is_joined)
 }
 
 /// Whether a word is a subcommand, an alias of one, or near enough to be a misspelt one.

@@ -237,6 +237,8 @@ impl LineMode<'_> {
             at: None,
             name: None,
             agent: Some(agent.clone()),
+            // The message is posted where its run is followed.
+            message: None,
         };
         let switched = send_for_session(&self.handle, command).await?;
         self.state.enter(switched);
