@@ -1,5 +1,6 @@
 //! The clap command tree: every subcommand and its arguments.
 
+mod examples;
 mod lazy;
 mod shorthand;
 
@@ -9,7 +10,7 @@ pub use self::{lazy::LazyArguments, shorthand::parse};
 
 use crate::{commands, environment::GlobalFlags};
 
-/// Agents that keep what they did: run them, watch them, go on where they stopped.
+/// Durable agents: run them, watch them, resume them where they stopped.
 #[derive(Debug, Parser)]
 #[command(
     name = "rooftree",
@@ -81,8 +82,13 @@ pub enum CliCommand {
     /// Show the hooks there are, and try them out
     #[command(visible_alias = "hook")]
     Hooks(LazyArguments<commands::hooks::Arguments>),
-    /// Print a script that completes commands in your shell
+    /// Print a script that completes commands, agents, sessions and models in your shell
     Completions(LazyArguments<commands::completions::Arguments>),
+    /// Print the manual page, or write one per command
+    Man(LazyArguments<commands::man::Arguments>),
+    /// Print completions of a command line; the scripts of `completions` call it
+    #[command(name = "__complete", hide = true)]
+    Complete(LazyArguments<commands::complete::Arguments>),
     /// Print the version
     Version(LazyArguments<commands::version::Arguments>),
 }
@@ -96,5 +102,164 @@ mod tests {
     #[test]
     fn the_tree_of_commands_is_well_formed() {
         CliInvocation::command().debug_assert();
+    }
+
+    /// Calls `visit` for every command that people can type, with its path.
+    fn walk(command: &clap::Command, path: &str, visit: &mut dyn FnMut(&str, &clap::Command)) {
+        for sub in command.get_subcommands() {
+            if sub.is_hide_set() || sub.get_name() == "help" {
+                continue;
+            }
+            let below = format!("{path} {}", sub.get_name());
+            visit(below.trim_start(), sub);
+            walk(sub, &below, visit);
+        }
+    }
+
+    /// Splits like a shell does: single and double quotes, nothing else. Redirections are left out.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for letter in line.chars() {
+            match (letter, quote) {
+                ('"' | '\'', None) => {
+                    quote = Some(letter);
+                    word.get_or_insert_default();
+                }
+                (letter, Some(open)) if letter == open => quote = None,
+                (' ', None) => words.extend(word.take()),
+                ('<' | '>' | '|', None) => break,
+                (letter, _) => word.get_or_insert_default().push(letter),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    #[test]
+    fn n_23_every_command_has_an_example_and_every_example_can_be_parsed() {
+        let mut tree = CliInvocation::command();
+        tree.build();
+        let mut paths = Vec::new();
+        walk(&tree, "", &mut |path, command| {
+            let shown = command.get_after_help().map(ToString::to_string);
+            let shown = shown.unwrap_or_default();
+            assert!(
+                shown.contains(&format!("rooftree {}", path.split(' ').next().unwrap())),
+                "{path}: {shown}"
+            );
+            paths.push(path.to_owned());
+        });
+        for (path, examples) in examples::EXAMPLES {
+            assert!(
+                paths.iter().any(|known| known == path),
+                "no command `{path}`"
+            );
+            for (example, _) in *examples {
+                let typed = words(example);
+                let parsed = CliInvocation::try_parse_from(&typed);
+                assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+                assert!(
+                    example.starts_with(&format!("rooftree {path}")),
+                    "{example}"
+                );
+            }
+        }
+        let leaves = paths.iter().filter(|path| {
+            !paths
+                .iter()
+                .any(|other| other.starts_with(&format!("{path} ")))
+        });
+        for leaf in leaves {
+            assert!(
+                examples::EXAMPLES.iter().any(|(path, _)| path == leaf),
+                "`{leaf}` has no example"
+            );
+        }
+    }
+
+    #[test]
+    fn n_23_an_option_with_a_few_values_names_them_and_global_ones_stand_apart() {
+        let mut tree = CliInvocation::command();
+        tree.build();
+        let run = tree.find_subcommand_mut("run").unwrap();
+        let help = run.render_long_help().to_string();
+        for value in ["accept-edits", "bypass", "required", "stream-json"] {
+            assert!(help.contains(&format!("- {value}:")), "{value}: {help}");
+        }
+        for heading in [
+            "Global options:",
+            "Model:",
+            "Permissions and sandbox:",
+            "Limits:",
+            "Input and output:",
+        ] {
+            assert!(help.contains(heading), "{heading}: {help}");
+        }
+        assert!(
+            help.contains("answer"),
+            "--input-format names all its lines: {help}"
+        );
+        assert!(help.contains("rooftree -p"), "{help}");
+    }
+
+    #[test]
+    fn n_23_every_command_that_prints_something_prints_json_with_the_same_option() {
+        let mut tree = CliInvocation::command();
+        tree.build();
+        let reading = [
+            "agents list",
+            "agents show",
+            "agents validate",
+            "permissions list",
+            "permissions show",
+            "permissions rules",
+            "can",
+            "why",
+            "sessions list",
+            "sessions show",
+            "sessions events",
+            "sessions search",
+            "runs list",
+            "runs show",
+            "runs trace",
+            "tasks list",
+            "doctor",
+            "doctor verify",
+            "config show",
+            "config get",
+            "config path",
+            "models list",
+            "models show",
+            "mcp list",
+            "mcp test",
+            "mcp tools",
+            "mcp prompts",
+            "auth list",
+            "audit",
+            "usage",
+            "tools list",
+            "tools show",
+            "hooks list",
+            "hooks test",
+            "version",
+            "trust",
+        ];
+        let mut found = 0;
+        walk(&tree, "", &mut |path, command| {
+            if reading.contains(&path) {
+                found += 1;
+                let format = command
+                    .get_arguments()
+                    .find(|option| option.get_short() == Some('o'));
+                let values = format
+                    .map(clap::Arg::get_possible_values)
+                    .unwrap_or_default();
+                assert!(
+                    values.iter().any(|value| value.matches("json", false)),
+                    "{path}"
+                );
+            }
+        });
+        assert_eq!(found, reading.len());
     }
 }

@@ -14,14 +14,15 @@ const SYSTEM: &str = "/etc/rooftree";
 
 /// Options every command takes.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
 pub struct GlobalFlags {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// Say only the result
+    /// Print only the result, and why it failed
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more; twice for all
+    /// Print more: all notices, tool arguments
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// When to use colours
@@ -50,7 +51,9 @@ pub enum ColorChoice {
     /// On a terminal, unless NO_COLOR says otherwise
     #[default]
     Auto,
+    /// Also into a pipe or a file
     Always,
+    /// Nowhere
     Never,
 }
 
@@ -97,6 +100,15 @@ impl Environment {
             search_cache: below("XDG_CACHE_HOME", ".cache")?.join("search"),
             everywhere: everywhere.clone(),
         })
+    }
+
+    /// The same around another directory, if that can be entered.
+    pub fn moved(&self, directory: Option<&Path>) -> Self {
+        let mut moved = self.clone();
+        if let Ok(cwd) = working_directory(directory.or(self.everywhere.cwd.as_deref())) {
+            moved.cwd = cwd;
+        }
+        moved
     }
 
     /// Where agents remember what does not belong to a project.

@@ -1,4 +1,4 @@
-//! Prints a list in one of four formats: table, JSON, JSON lines, ids.
+//! Output formats: a list as table, JSON, JSON lines or ids; one thing as text or JSON.
 
 use std::io::{self, IsTerminal};
 
@@ -38,6 +38,41 @@ pub struct ListOutput {
         value_name = "FORMAT"
     )]
     pub format: ListFormat,
+}
+
+/// How one thing is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TextOrJson {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON value
+    Json,
+}
+
+/// The option of every command that prints one thing.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct PageOutput {
+    /// How to print it
+    #[arg(
+        short = 'o',
+        long = "output-format",
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        global = true
+    )]
+    format: TextOrJson,
+    /// The same as -o json
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+impl PageOutput {
+    /// Whether JSON is wanted.
+    pub fn is_json(self) -> bool {
+        self.json || self.format == TextOrJson::Json
+    }
 }
 
 /// Something that can be listed.

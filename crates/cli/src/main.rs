@@ -20,6 +20,7 @@ mod failure;
 mod hooks;
 mod human_format;
 mod id_lookup;
+mod json_schema;
 mod listing;
 mod mcp_servers;
 mod output;
@@ -45,9 +46,9 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, call, can, completions, config, demo, doctor, hooks as hooking, init,
-        mcp, models, permissions, run, runs, serve, sessions, sessions::SessionsOutcome, tasks,
-        tools, trust as trusting, usage, version, why,
+        agents, audit, auth, call, can, complete, completions, config, demo, doctor,
+        hooks as hooking, init, man, mcp, models, permissions, run, runs, serve, sessions,
+        sessions::SessionsOutcome, tasks, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -155,6 +156,12 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         }
         CliCommand::Completions(LazyArguments(arguments)) => {
             completions::execute(&arguments, CliInvocation::command())
+        }
+        CliCommand::Man(LazyArguments(arguments)) => {
+            man::execute(&arguments, CliInvocation::command(), environment)
+        }
+        CliCommand::Complete(LazyArguments(arguments)) => {
+            complete::execute(arguments, CliInvocation::command(), environment).await
         }
         CliCommand::Version(LazyArguments(arguments)) => {
             version::execute(arguments, environment).await

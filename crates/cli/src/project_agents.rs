@@ -273,7 +273,9 @@ fn typed_diagnostics(definitions: &Definitions, path: &Path) -> Result<Vec<Diagn
     if has_errors && !is_used {
         let wrong: Vec<String> = found.iter().map(ToString::to_string).collect();
         let message = format!("{} cannot be used", path.display());
-        return Err(Problem::new(ErrorCode::InvalidConfig, message).cause(wrong.join("\n")));
+        return Err(Problem::new(ErrorCode::InvalidConfig, message)
+            .cause(wrong.join("\n"))
+            .fix("write {\"NAME\": {\"description\": \"…\", \"prompt\": \"…\"}}; rooftree agents validate FILE checks a file"));
     }
     Ok(found)
 }

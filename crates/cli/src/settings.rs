@@ -30,6 +30,7 @@ use rooftree_runtime::{definitions::DefinitionDocument, hooks::HookConfinement};
 pub use self::parse_file::text;
 pub use self::{
     groups::{LimitSettings, ModelSettings, PermissionSettings, SandboxSettings},
+    parse_file::known_keys,
     providers::{ProviderSettings, ProviderTimeouts, WireName},
     web::WebSettings,
 };

@@ -27,9 +27,19 @@ pub fn expand_tool(tool: &ToolFn) -> TokenStream {
         .filter(|parameter| parameter.role == ParameterRole::Argument)
         .map(field);
     let given = parameters.iter().map(call_argument);
+    let state: Vec<&ToolParameter> = parameters
+        .iter()
+        .filter(|parameter| parameter.role == ParameterRole::State)
+        .collect();
+    let made_with = state
+        .iter()
+        .map(|ToolParameter { name, ty, .. }| quote!(#name: #ty));
+    let cloned = state
+        .iter()
+        .map(|ToolParameter { name, .. }| quote!(let #name = ::core::clone::Clone::clone(&#name);));
     quote! {
         #(#attributes)*
-        #visibility fn #ident() -> impl ::rooftree::Tool + 'static {
+        #visibility fn #ident(#(#made_with),*) -> impl ::rooftree::Tool + 'static {
             #inner
 
             #[derive(::rooftree::__private::serde::Deserialize, ::rooftree::__private::schemars::JsonSchema)]
@@ -43,16 +53,19 @@ pub fn expand_tool(tool: &ToolFn) -> TokenStream {
                 #name,
                 #description,
                 ::rooftree::Effect::#effect,
-                |arguments: Arguments, context: ::rooftree::ToolContext| async move {
-                    #[allow(unused_imports, reason = "which of them is used depends on what the tool returns")]
-                    use ::rooftree::__private::{AsJson as _, AsText as _};
-                    let _ = (&arguments, &context);
-                    match #ident(#(#given),*).await {
-                        ::core::result::Result::Ok(value) => {
-                            (&::rooftree::__private::ToolReturnValue(&value)).output()
-                        }
-                        ::core::result::Result::Err(error) => {
-                            ::rooftree::__private::failed(&error)
+                move |arguments: Arguments, context: ::rooftree::ToolContext| {
+                    #(#cloned)*
+                    async move {
+                        #[allow(unused_imports, reason = "which of them is used depends on what the tool returns")]
+                        use ::rooftree::__private::{AsJson as _, AsText as _};
+                        let _ = (&arguments, &context);
+                        match #ident(#(#given),*).await {
+                            ::core::result::Result::Ok(value) => {
+                                (&::rooftree::__private::ToolReturnValue(&value)).output()
+                            }
+                            ::core::result::Result::Err(error) => {
+                                ::rooftree::__private::failed(&error)
+                            }
                         }
                     }
                 },
@@ -74,5 +87,6 @@ fn call_argument(ToolParameter { name, role, .. }: &ToolParameter) -> TokenStrea
     match role {
         ParameterRole::Argument => quote!(arguments.#name),
         ParameterRole::Context => quote!(context.clone()),
+        ParameterRole::State => quote!(#name),
     }
 }

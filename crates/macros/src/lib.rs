@@ -16,6 +16,8 @@ use syn::{ItemFn, parse_macro_input};
 /// tool. Its doc comment is the tool's description for the model, a doc comment on a parameter describes
 /// that argument. A parameter of type `Option<T>` is optional. A parameter of type `ToolContext` is not
 /// an argument: it is the working directory, the cancel token and the rest of the call's context.
+/// A parameter marked `#[state]` is no argument either: the program gives its value when it makes the tool,
+/// `ticket(database)`, and every call gets a clone of it (use an `Arc` for what is shared).
 /// The function returns a `Result`: the `Ok` value is written as text if it implements `Display`,
 /// else as JSON; `Err` is reported to the model with its `Display` text.
 ///

@@ -34,6 +34,8 @@ pub enum ParameterRole {
     Argument,
     /// The context from the runtime.
     Context,
+    /// A value that the program gives when it makes the tool.
+    State,
 }
 
 /// Parses the function; errors point at the offending place.
@@ -104,15 +106,17 @@ fn parameter(argument: &mut FnArg) -> Result<ToolParameter> {
         return Err(Error::new(ty.span(), words));
     }
     let is_context = last_name(ty).is_some_and(|name| name == "ToolContext");
-    let (docs, others) = std::mem::take(attrs)
+    let (docs, mut others): (Vec<Attribute>, Vec<Attribute>) = std::mem::take(attrs)
         .into_iter()
         .partition(|attribute| attribute.path().is_ident("doc"));
-    *attrs = others;
-    let role = if is_context {
-        ParameterRole::Context
-    } else {
-        ParameterRole::Argument
+    let count = others.len();
+    others.retain(|attribute| !attribute.path().is_ident("state"));
+    let role = match (is_context, others.len() < count) {
+        (true, _) => ParameterRole::Context,
+        (false, true) => ParameterRole::State,
+        (false, false) => ParameterRole::Argument,
     };
+    *attrs = others;
     Ok(ToolParameter {
         name: name.ident.clone(),
         ty: (**ty).clone(),
@@ -200,6 +204,21 @@ mod tests {
             let words = refusal(text);
             assert!(words.contains(expected), "{text}: {words}");
         }
+    }
+
+    #[test]
+    fn state_is_no_argument_and_its_mark_leaves_the_function() {
+        let text = "/// Looks up.\nasync fn look(#[state] db: Arc<Db>, id: u64) -> Result<u64, String> { Ok(id) }";
+        let tool = parse_tool(ToolAttribute::default(), syn::parse_str(text).unwrap()).unwrap();
+        let roles: Vec<ParameterRole> = tool
+            .parameters
+            .iter()
+            .map(|parameter| parameter.role)
+            .collect();
+        assert_eq!(roles, [ParameterRole::State, ParameterRole::Argument]);
+        let is_left =
+            |argument: &FnArg| matches!(argument, FnArg::Typed(typed) if !typed.attrs.is_empty());
+        assert!(!tool.function.sig.inputs.iter().any(is_left));
     }
 
     #[test]

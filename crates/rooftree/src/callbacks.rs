@@ -6,13 +6,15 @@
 use std::{
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
 use rooftree_protocol::{
-    Command, Event, EventBody, ParentCall, Question as AgentQuestion, QuestionId, QuestionReply,
-    RunId, SessionId,
+    CallId, Command, Event, EventBody, Outcome, ParentCall, Question as AgentQuestion, QuestionId,
+    QuestionReply, RunId, RunStatus, SessionId,
     event::{RunEnd, ToolRecord},
+    message::text_of,
 };
 use rooftree_runtime::{
     Handle, Hooks,
@@ -34,8 +36,42 @@ pub struct ToolUsed {
     pub run: Option<RunId>,
     /// The definition at work.
     pub agent: String,
-    /// What became of it.
+    /// Which call.
+    pub call: CallId,
+    /// Canonical tool name.
+    pub tool: String,
+    /// What it did, in a few words: a path, a command.
+    pub title: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What the model reads of it.
+    pub text: String,
+    /// How long it took.
+    pub duration: Duration,
+    /// All that the journal keeps of it.
     pub record: ToolRecord,
+}
+
+impl ToolUsed {
+    fn new(event: &Event, record: &ToolRecord) -> Self {
+        Self {
+            session: event.session.clone(),
+            run: event.run.clone(),
+            agent: event.agent.clone(),
+            call: record.call.clone(),
+            tool: record.tool.clone(),
+            title: record.title.clone(),
+            outcome: record.outcome,
+            text: text_of(&record.content),
+            duration: Duration::from_millis(record.duration_ms),
+            record: record.clone(),
+        }
+    }
+
+    /// Whether it did what was asked.
+    pub fn is_done(&self) -> bool {
+        self.outcome.is_done()
+    }
 }
 
 /// A sub-agent that begins to work.
@@ -66,7 +102,11 @@ pub struct SubagentStop {
     pub run: RunId,
     /// Its definition.
     pub agent: String,
-    /// How it ended, what it said, what it cost.
+    /// How it ended.
+    pub status: RunStatus,
+    /// Its answer.
+    pub text: String,
+    /// What it cost itself, and all else that is known about its end.
     pub end: RunEnd,
 }
 
@@ -156,17 +196,8 @@ impl CallbackSet {
             event.run.clone(),
         );
         match (&event.body, run) {
-            (EventBody::ToolCompleted(record), run) => {
-                tell(
-                    &self.after_tool,
-                    ToolUsed {
-                        session,
-                        run,
-                        agent,
-                        record: record.clone(),
-                    },
-                )
-                .await;
+            (EventBody::ToolCompleted(record), _) => {
+                tell(&self.after_tool, ToolUsed::new(event, record)).await;
             }
             (
                 EventBody::RunStarted {
@@ -198,6 +229,8 @@ impl CallbackSet {
                         session,
                         run,
                         agent,
+                        status: end.status,
+                        text: end.text.clone(),
                         end: end.clone(),
                     },
                 )

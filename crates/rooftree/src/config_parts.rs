@@ -76,4 +76,6 @@ pub(crate) struct MainAgent {
     pub(crate) name: String,
     pub(crate) tools: Scope,
     pub(crate) verifiers: Vec<String>,
+    /// Its system prompt, instead of that of its definition.
+    pub(crate) system: Option<String>,
 }

@@ -20,7 +20,7 @@ use crate::callbacks::{SubagentStart, SubagentStop, ToolUsed};
 ///     }
 ///
 ///     async fn after_tool(&self, news: ToolUsed) {
-///         eprintln!("{} used {}", news.agent, news.record.tool);
+///         eprintln!("{} used {} in {:?}", news.agent, news.tool, news.duration);
 ///     }
 /// }
 ///

@@ -4,6 +4,7 @@
 
 mod agent;
 mod agent_files;
+mod attachment;
 mod builder_methods;
 mod callbacks;
 mod components;
@@ -32,6 +33,7 @@ mod storage;
 pub mod testing;
 
 pub use agent::Agent;
+pub use attachment::FileAttachment;
 pub use callbacks::{SubagentStart, SubagentStop, ToolUsed};
 pub use endpoint::Endpoint;
 pub use error::{Error, Result};

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use futures::{future::BoxFuture, stream};
 use rooftree_protocol::{
-    Origin, Scope, SessionId,
+    Origin, Part, Scope, SessionId,
     command::{Address, NewSession},
 };
 
 use crate::{
+    attachment::{self, FileAttachment},
     builder_methods::settings,
     config_parts::MainAgent,
     error::Result,
@@ -36,9 +37,11 @@ pub fn query(prompt: impl Into<String>) -> Query {
         name: "lead".into(),
         tools: Scope::default(),
         verifiers: Vec::new(),
+        system: None,
     };
     Query {
         prompt: prompt.into(),
+        attachments: Vec::new(),
         main,
         setup: RuntimeConfig::default(),
     }
@@ -48,6 +51,7 @@ pub fn query(prompt: impl Into<String>) -> Query {
 #[must_use = "a query does nothing until it is awaited or streamed"]
 pub struct Query {
     pub(crate) prompt: String,
+    attachments: Vec<FileAttachment>,
     main: MainAgent,
     pub(crate) setup: RuntimeConfig,
 }
@@ -58,6 +62,18 @@ impl Query {
     /// The agent that answers, by its name: one of this query's, or one that is built in.
     pub fn main_agent(mut self, name: impl Into<String>) -> Self {
         self.main.name = name.into();
+        self
+    }
+
+    /// The system prompt of the main agent, instead of its own. What it may use and where it works is still told.
+    pub fn system(mut self, prompt: impl Into<String>) -> Self {
+        self.main.system = Some(prompt.into());
+        self
+    }
+
+    /// Sends a file, a picture or bytes with the question: a path, or an [`FileAttachment`].
+    pub fn attach(mut self, attachment: impl Into<FileAttachment>) -> Self {
+        self.attachments.push(attachment.into());
         self
     }
 
@@ -114,6 +130,7 @@ impl Query {
     pub(crate) async fn begin(self) -> Result<Box<RunningQuery>> {
         let Self {
             prompt,
+            attachments,
             main,
             mut setup,
         } = self;
@@ -126,9 +143,10 @@ impl Query {
             name: None,
             model: None,
         };
+        let parts = attachment::parts(started.runtime.handle(), &prompt, attachments).await?;
         let posted = started
             .runtime
-            .post(Address::Create(new), &prompt, Origin::User)
+            .post(Address::Create(new), parts, Origin::User)
             .await?;
         let watch = SessionTreeWatcher::new(
             started.runtime.handle().clone(),
@@ -185,7 +203,9 @@ impl RunningQuery {
             let to = Address::Id {
                 id: self.session.clone(),
             };
-            self.runtime.post(to, text, Origin::User).await?;
+            self.runtime
+                .post(to, vec![Part::text(text)], Origin::User)
+                .await?;
             self.watch = SessionTreeWatcher::new(
                 self.runtime.handle().clone(),
                 self.session.clone(),

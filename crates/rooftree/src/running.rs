@@ -80,10 +80,9 @@ impl RunningRuntime {
     pub(crate) async fn post(
         &self,
         to: Address,
-        text: &str,
+        parts: Vec<Part>,
         origin: Origin,
     ) -> Result<AcceptedMessage> {
-        let parts = vec![Part::text(text)];
         self.queue(Command::Post {
             to,
             parts,

@@ -248,6 +248,7 @@ impl RuntimeConfig {
             name,
             tools: scope,
             verifiers,
+            system,
         }) = &self.agents.main
         {
             let mut main = (*definitions.find(name)?).clone();
@@ -256,6 +257,9 @@ impl RuntimeConfig {
             }
             main.tools.deny.extend(scope.deny.iter().cloned());
             main.verifiers.extend(verifiers.iter().cloned());
+            if let Some(system) = system {
+                main.prompt.clone_from(system);
+            }
             put(Agent::from(main).into_definition(models, tools)?);
         }
         Ok(definitions)

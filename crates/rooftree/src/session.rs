@@ -15,6 +15,7 @@ use rooftree_store::SessionFilter;
 use serde_json::{Map, Value};
 
 use crate::{
+    attachment::{self, FileAttachment},
     error::{Error, Result},
     models::ModelRegistry,
     principal::owner,
@@ -178,7 +179,17 @@ impl AgentSession {
 
     /// Says something. It waits for its turn and starts a run of its own.
     pub async fn send(&self, text: impl AsRef<str>) -> Result<Run> {
-        self.post(text.as_ref(), Origin::User).await
+        self.post(text.as_ref(), Vec::new()).await
+    }
+
+    /// The same with files, pictures or bytes.
+    pub async fn send_with<A: Into<FileAttachment>>(
+        &self,
+        text: impl AsRef<str>,
+        attachments: impl IntoIterator<Item = A>,
+    ) -> Result<Run> {
+        let attachments = attachments.into_iter().map(Into::into).collect();
+        self.post(text.as_ref(), attachments).await
     }
 
     /// Says something to a run that is at work: it enters before the next request to the model.
@@ -209,16 +220,17 @@ impl AgentSession {
         Delegation::new(self.clone(), agent.into(), prompt.into())
     }
 
-    async fn post(&self, text: &str, origin: Origin) -> Result<Run> {
+    async fn post(&self, text: &str, attachments: Vec<FileAttachment>) -> Result<Run> {
         let runtime = &self.factory.runtime;
+        let parts = attachment::parts(runtime.handle(), text, attachments).await?;
         let head = self.head().await?;
         let posted = runtime
             .post(
                 Address::Id {
                     id: self.row.id.clone(),
                 },
-                text,
-                origin,
+                parts,
+                Origin::User,
             )
             .await?;
         Ok(Run::new(runtime.clone(), posted, head))

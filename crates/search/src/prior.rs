@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Weight of a test, if the query is not about tests.
-const TEST: f32 = 0.65;
+const TEST: f32 = 0.5;
 
 /// Weight of vendored or generated code, and of data.
 const FOREIGN: f32 = 0.6;

@@ -9,7 +9,7 @@ use super::{
 const MOST_WORDS: usize = 24;
 
 /// Weight of a synonym, relative to the word itself.
-const SYNONYM: f32 = 0.4;
+const SYNONYM: f32 = 0.55;
 
 /// Weight of words that occur in most questions about code.
 const USUAL: f32 = 0.2;

@@ -7,8 +7,13 @@
 use std::path::Path;
 
 use super::{
-    definition::ChunkKind, index::SearchIndex, indexed_file::IndexedFile, postings::Postings,
-    prior::ChunkPrior, query::SearchQuery,
+    definition::ChunkKind,
+    index::SearchIndex,
+    indexed_file::IndexedFile,
+    postings::Postings,
+    prior::ChunkPrior,
+    query::SearchQuery,
+    tokenizer::{Term, WordSplitter},
 };
 
 /// The usual constants of BM25: how soon repetition stops to count, how much length matters.
@@ -20,6 +25,9 @@ const SHORTEST: f32 = 0.5;
 
 /// Weight of a word in a path, relative to one in the text.
 const PATH: f32 = 0.5;
+
+/// How much more a word counts that is in the name of the file itself, not of a directory above it.
+const FILE_NAME: f32 = 2.5;
 
 /// Share of the score that remains for a chunk with hardly any of the words.
 const UNCOVERED: f32 = 0.35;
@@ -143,15 +151,24 @@ fn matches<'a>(index: &'a SearchIndex, query: &SearchQuery) -> Vec<TermMatch<'a>
 /// The words of a question that are in a file's path, with how much the name counts that is there.
 fn on_path(entry: &IndexedFile, query: &SearchQuery) -> impl Iterator<Item = (usize, f32)> {
     query.words.iter().enumerate().filter_map(|(at, word)| {
-        let found = word
+        let found: Vec<&(Term, f32)> = word
             .terms
             .iter()
-            .filter(|(term, _)| entry.path_terms.binary_search(term).is_ok());
-        found
-            .map(|(_, weight)| *weight)
-            .reduce(f32::max)
-            .map(|weight| (at, weight))
+            .filter(|(term, _)| entry.path_terms.binary_search(term).is_ok())
+            .collect();
+        let weight = found.iter().map(|(_, weight)| *weight).reduce(f32::max)?;
+        let name = file_name_terms(entry);
+        let is_in_name = found.iter().any(|(term, _)| name.contains(term));
+        let factor = if is_in_name { FILE_NAME } else { 1.0 };
+        Some((at, weight * factor))
     })
+}
+
+fn file_name_terms(entry: &IndexedFile) -> Vec<Term> {
+    let mut terms = Vec::new();
+    let name = entry.path.file_stem().unwrap_or_default().to_string_lossy();
+    WordSplitter::default().each(&name, |term, _| terms.push(term));
+    terms
 }
 
 fn is_on_any_path(index: &SearchIndex, query: &SearchQuery, word: usize) -> bool {

@@ -23,6 +23,9 @@ const NEAR: usize = 3;
 const ADJACENT: f32 = 0.35;
 const NAMED: f32 = 0.6;
 
+/// What remains of the score of a chunk for each better chunk of the same file: the first results show several files.
+const SAME_FILE: f32 = 0.85;
+
 /// Lines shown of a piece, and characters of a line.
 const SHOWN_LINES: usize = 5;
 const SHOWN_CHARS: usize = 160;
@@ -80,6 +83,9 @@ pub(super) fn look(
     if order == RerankMode::ByLook {
         found.sort_by(|one, other| other.hit.score.total_cmp(&one.hit.score));
     }
+    if order == RerankMode::ByLook {
+        spread_over_files(&mut found);
+    }
     let mut kept: Vec<SearchResult> = Vec::new();
     for candidate in found {
         let overlaps = |other: &SearchResult| {
@@ -93,6 +99,17 @@ pub(super) fn look(
         }
     }
     kept
+}
+
+/// Lowers the scores of further chunks of a file. The chunks come sorted, and are sorted again.
+fn spread_over_files(found: &mut [SearchResult]) {
+    let mut factors: HashMap<usize, f32> = HashMap::new();
+    for result in found.iter_mut() {
+        let factor = factors.entry(result.hit.file).or_insert(1.0);
+        result.hit.score *= *factor;
+        *factor *= SAME_FILE;
+    }
+    found.sort_by(|one, other| other.hit.score.total_cmp(&one.hit.score));
 }
 
 /// The words of a question, found by any of their names.

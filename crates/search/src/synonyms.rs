@@ -3,7 +3,7 @@
 use super::tokenizer::{Term, term};
 
 /// Each line is one thing under its names. A word may be on several lines.
-const SAME: [&str; 54] = [
+const SAME: [&str; 59] = [
     "delete remove erase drop purge unlink",
     "create new make build construct",
     "add insert append push register",
@@ -58,6 +58,11 @@ const SAME: [&str; 54] = [
     "listen subscribe watch observe",
     "shorten truncate trim cut abbreviate",
     "email mail",
+    "resume recover recovery continue restart",
+    "crash kill die panic",
+    "shrink compact compaction reduce smaller summarize",
+    "redact mask censor remove hide scrub sanitize",
+    "translate convert encode format",
 ];
 
 /// The other names of a word, as terms.

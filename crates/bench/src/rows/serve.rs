@@ -14,6 +14,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
+    baseline::baseline_client::loopback_client,
     compare::{MedianPair, median},
     machine,
     options::BenchOptions,
@@ -35,7 +36,7 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
     let work = TempDir::new()?;
     let server = RunningServer::start(&rooftree, work.path())?;
     let waiting = machine::multi_thread_runtime()?;
-    let client = Client::builder().tcp_nodelay(true).build()?;
+    let client = loopback_client()?;
     let seconds = options.amount(5, 2) as u64;
     let load = |clients: usize| {
         let during = Duration::from_secs(seconds);

@@ -31,7 +31,7 @@ pub(super) fn measure(_: &ProgramDir, options: &BenchOptions) -> Result<Vec<Benc
 
 /// Bytes of the database for answers of ten thousand characters each.
 fn disk(options: &BenchOptions) -> Result<BenchRow> {
-    let answers = options.amount(200, 50);
+    let answers = options.amount(400, 200);
     let work = TempDir::new()?;
     let path = work.path().join(BenchRuntime::DATABASE);
     let store = SqliteStore::open(&path)?;

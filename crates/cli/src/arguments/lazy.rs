@@ -2,6 +2,8 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, builder::Resettable};
 
+use super::examples::with_examples;
+
 /// The arguments of a command, read like `T` itself.
 #[derive(Debug)]
 pub struct LazyArguments<T>(pub T);
@@ -30,11 +32,12 @@ impl<T: Args> Args for LazyArguments<T> {
     }
 }
 
-/// Keeps the help text of the command's variant instead of that of `T`.
+/// Keeps the help text of the command's variant instead of that of `T`, and adds examples.
 fn keeping_its_words<T: Args>(command: Command) -> Command {
     let about = command.get_about().cloned();
     let long = command.get_long_about().cloned();
-    T::augment_args(command)
+    let command = T::augment_args(command)
         .about(Resettable::from(about))
-        .long_about(Resettable::from(long))
+        .long_about(Resettable::from(long));
+    with_examples(command)
 }

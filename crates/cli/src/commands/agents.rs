@@ -46,7 +46,7 @@ enum Action {
     Test(test_agent::Arguments),
     /// Make agents of what another program has
     Import(import::Arguments),
-    /// Put an agent's file away
+    /// Remove an agent's file; says how to undo it
     #[command(visible_alias = "delete")]
     Rm(remove::Arguments),
 }

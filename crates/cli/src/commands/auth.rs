@@ -161,6 +161,7 @@ fn empty() -> Problem {
         ErrorCode::InvalidArguments,
         "the key is empty; nothing was stored",
     )
+    .fix("pipe it in: rooftree auth set PROVIDER - < key.txt, or type it: rooftree auth login PROVIDER")
 }
 
 fn keep(
@@ -193,7 +194,7 @@ fn keep(
         let ending = found.key.ending();
         output::print_note(
             environment,
-            &format!("but {variable} is set, and goes before it ({ending})"),
+            &format!("but {variable} is set and takes precedence ({ending})"),
         );
     }
     Ok(())

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     assemble::CliOverrides,
     commands::{
-        run::{known, permission_mode},
+        run::{known, permission_mode_parser},
         sessions::find::{self, LookupScope},
     },
     configured_models::ConfiguredModels,
@@ -20,6 +20,7 @@ use crate::{
     explain_policy::{
         self, ConsultedHook, ExplainedCall, ExplainedDecision, KnownTools, PolicyExplanation,
     },
+    listing::PageOutput,
     mcp_servers, output,
     project_agents::{self, ProjectAgents},
     settings,
@@ -39,7 +40,7 @@ pub struct Arguments {
     #[arg(value_name = "ARGUMENTS", allow_hyphen_values = true)]
     arguments: Option<String>,
     /// As if run with this mode
-    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    #[arg(long, value_name = "MODE", value_parser = permission_mode_parser())]
     permission_mode: Option<PermissionMode>,
     /// As if run with this rule; may be repeated
     #[arg(long, value_name = "RULE")]
@@ -53,9 +54,8 @@ pub struct Arguments {
     /// With the rules of this session too
     #[arg(short, long, value_name = "ID|NAME")]
     session: Option<String>,
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Prints the verdict; the exit code is 0 for allowed, 6 for a permission prompt, 1 for denied.
@@ -142,7 +142,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             &call(),
         )?;
     }
-    let text = if arguments.json {
+    let text = if arguments.output.is_json() {
         output::json_page(
             &json!({ "agent": definition.name, "mode": policy.mode, "judgement": judgement }),
         )?

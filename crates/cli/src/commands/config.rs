@@ -12,7 +12,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     human_format::place,
-    listing::{self, ListOutput},
+    listing::{self, ListOutput, PageOutput},
     output,
     settings::{defaults::default_value, layer::SettingsLayer, layers},
     table::{ColumnShrink, TextTable},
@@ -30,7 +30,7 @@ pub struct Arguments {
 enum Action {
     /// Show what is set
     Show {
-        /// With where each value comes from, and what it goes before
+        /// With where each value comes from, and what it overrides
         #[arg(long)]
         origin: bool,
         #[command(flatten)]
@@ -41,11 +41,16 @@ enum Action {
         /// Its whole name, for example limits.max_turns
         #[arg(value_name = "KEY")]
         key: String,
+        #[command(flatten)]
+        output: PageOutput,
     },
     /// Change one value in a file, and nothing else that is written there
     Set(set::Arguments),
     /// Show where settings are looked for, the weakest first
-    Path,
+    Path {
+        #[command(flatten)]
+        output: PageOutput,
+    },
 }
 
 /// Does it.
@@ -72,12 +77,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 output::print_note(environment, "nothing is set; everything is as usual");
             }
         }
-        Action::Get { key } => {
+        Action::Get { key, output } => {
             let mut settings = settings_table::settings(&layers)?;
             settings
                 .retain(|setting| setting.key == key && setting.effect == SettingEffect::Counts);
             if settings.is_empty() {
-                return usually(&key, &layers, environment);
+                return usually(&key, &layers, environment, output);
+            }
+            if output.is_json() {
+                let values: Vec<&toml::Value> =
+                    settings.iter().map(|setting| &setting.value).collect();
+                // A rule list that several files add to has several values.
+                let page = match values.as_slice() {
+                    [one] => output::json_page(one)?,
+                    several => output::json_page(&several)?,
+                };
+                output::print(&page)?;
+                return Ok(Exit::DONE);
             }
             let lines = settings
                 .iter()
@@ -89,7 +105,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let key = &arguments.key;
             environment.change_files("settings.set", key, work).await?;
         }
-        Action::Path => {
+        Action::Path { output } => {
             let places = [
                 environment.system.join("config.toml"),
                 environment.settings.clone(),
@@ -97,6 +113,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 environment.system.join("managed.toml"),
             ];
             let known = |path| layers.iter().any(|layer| layer.path == path);
+            if output.is_json() {
+                let rows = places.map(|path| json!({ "there": known(path.clone()), "path": path }));
+                output::print(&output::json_page(&rows)?)?;
+                return Ok(Exit::DONE);
+            }
             for path in places {
                 let state = if known(path.clone()) {
                     ""
@@ -115,10 +136,15 @@ fn usually(
     key: &str,
     layers: &[SettingsLayer],
     environment: &Environment,
+    output: PageOutput,
 ) -> Result<Exit, Problem> {
     let Some(usual) = default_value(key) else {
         return Err(unset(key, layers));
     };
+    if output.is_json() {
+        output::print(&output::json_page(&usual)?)?;
+        return Ok(Exit::DONE);
+    }
     let (line, what) = match &usual {
         Value::Null => (String::new(), "there is no limit"),
         Value::String(text) => (format!("{text}\n"), "this is the default"),
@@ -131,7 +157,10 @@ fn usually(
 
 /// Tells an unknown key from a known key that is not set.
 fn unset(key: &str, layers: &[SettingsLayer]) -> Problem {
-    let typed = layers::probe_layer(key);
+    let typed = layers::probe_layer(key).map(|layer| SettingsLayer {
+        path: "config get".into(),
+        ..layer
+    });
     match typed.and_then(|typed| typed.settings()) {
         // It is known, and any text was no value for it.
         Err(problem) if !problem.message.contains("unknown key") => not_set(key, layers),

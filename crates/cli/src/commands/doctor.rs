@@ -18,16 +18,20 @@ use rooftree_protocol::Problem;
 
 use self::check::DoctorVerdict;
 pub use self::{machine::on_path, providers::local_servers};
-use crate::{environment::Environment, exit::Exit, listing, output};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, PageOutput},
+    output,
+};
 
 /// Options of `doctor`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
-    /// Print a JSON object
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
     /// Also ask every provider that has a key one short question; costs next to nothing
     #[arg(long)]
     online: bool,
@@ -45,9 +49,11 @@ enum Action {
 /// Looks at everything. What is wrong makes the exit code 1; what is only odd does not.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {
-        Some(Action::Verify) => return verify::execute(environment, arguments.json).await,
+        Some(Action::Verify) => {
+            return verify::execute(environment, arguments.output.is_json()).await;
+        }
         Some(Action::Salvage(salvage)) => {
-            return salvage::execute(salvage, environment, arguments.json);
+            return salvage::execute(salvage, environment, arguments.output.is_json());
         }
         None => {}
     }
@@ -57,7 +63,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     checks.extend(models::checks(environment));
     checks.extend(providers::checks(environment, arguments.online).await);
     checks.extend(agents::checks(environment));
-    let text = if arguments.json {
+    let text = if arguments.output.is_json() {
         output::json_page(&report::DoctorSummary::of(&checks))?
     } else {
         report::text(&checks, listing::look(environment))

@@ -39,7 +39,7 @@ enum Action {
         #[command(flatten)]
         output: ListOutput,
     },
-    /// Run the hooks of one event with a made-up occasion, and show what they say
+    /// Run the hooks of one event with a sample event, and show what they answer
     Test(test_hooks::Arguments),
 }
 

@@ -9,6 +9,7 @@ mod follow;
 mod follower_events;
 mod input_lines;
 mod mcp_prompt;
+mod output_schema;
 mod prepare;
 mod prompt_queue;
 mod report;
@@ -21,9 +22,12 @@ mod user_input;
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, FromArgMatches, ValueEnum};
-use rooftree_protocol::{ErrorCode, PermissionMode, Problem, SessionId};
-use rooftree_runtime::{ApprovalSource, Definitions};
+use clap::{
+    Args, FromArgMatches, ValueEnum,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use rooftree_protocol::{ErrorCode, Part, PermissionMode, Problem, SessionId};
+use rooftree_runtime::{ApprovalSource, Definitions, Handle};
 use rooftree_tools::PermissionRule;
 
 pub use self::{
@@ -38,6 +42,7 @@ pub use self::{
     session_target::{SessionTarget, find as find_session},
     user_input::{UserInput, UserMessage},
 };
+use self::{finish::RunExit, output_schema::OutputSchema};
 use crate::{
     assemble::CliOverrides,
     commands::sandbox_flags::SandboxFlags,
@@ -46,6 +51,7 @@ use crate::{
     exit::Exit,
     rules,
     terminal::{answer_text::AnswerFormat, controlling_tty, select_view, view},
+    told_notices::ToldNotices,
 };
 
 /// How long agents in background are waited for if nothing else is said.
@@ -53,72 +59,117 @@ const AGENTS_WAIT: Duration = Duration::from_secs(600);
 
 /// Options of `rooftree run`.
 #[derive(Args, Debug)]
+#[command(
+    before_long_help = "`rooftree -p …` and `rooftree exec …` are the same as `rooftree run …`."
+)]
 pub struct Arguments {
     /// What to say; `-` reads it from standard input, `@FILE` attaches a file
     #[arg(value_name = "PROMPT|-|@FILE")]
     pub words: Vec<OsString>,
-    /// The model to think with: provider/model[:effort], or a name; also ROOFTREE_MODEL
-    #[arg(short, long, value_name = "PROVIDER/MODEL")]
+    /// The model to use: provider/model[:effort], or a short name; also ROOFTREE_MODEL
+    #[arg(short, long, value_name = "PROVIDER/MODEL", help_heading = "Model")]
     pub model: Option<String>,
     /// The agent to talk to
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", help_heading = "Agent and session")]
     pub agent: Option<String>,
     /// More agents: a TOML or JSON file, or JSON itself
-    #[arg(long, value_name = "FILE|JSON")]
+    #[arg(long, value_name = "FILE|JSON", help_heading = "Agent and session")]
     pub agents: Option<String>,
-    /// More servers of tools: a JSON file like .mcp.json, or JSON itself; may be repeated
-    #[arg(long, value_name = "FILE|JSON")]
+    /// More MCP servers: a JSON file like .mcp.json, or JSON itself; may be repeated
+    #[arg(long, value_name = "FILE|JSON", help_heading = "Agent and session")]
     pub mcp_config: Vec<String>,
-    /// Go on with this session: its id, the end of its id, or its name
-    #[arg(short, long, value_name = "ID|NAME", conflicts_with = "latest")]
+    /// Continue this session: its id, the end of its id, or its name
+    #[arg(
+        short,
+        long,
+        value_name = "ID|NAME",
+        conflicts_with = "latest",
+        help_heading = "Agent and session"
+    )]
     pub session: Option<String>,
-    /// Go on with the latest session in this directory
-    #[arg(long = "continue")]
+    /// Continue the latest session of this directory
+    #[arg(long = "continue", help_heading = "Agent and session")]
     pub latest: bool,
-    /// Replies of the model before the run is ended
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// End the run after so many replies of the model
+    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
-    /// Time before the run is ended, e.g. 90s or 10m
-    #[arg(long, value_name = "DURATION", value_parser = some_time)]
+    /// End the run after this time, e.g. 90s or 10m
+    #[arg(long, value_name = "DURATION", help_heading = "Limits", value_parser = some_time)]
     pub timeout: Option<Duration>,
-    /// US dollars the run may cost, as far as prices are known
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    /// End the run when it has cost so many US dollars, as far as prices are known
+    #[arg(long, value_name = "USD", help_heading = "Limits", value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// Write every question to a model and its answer to this file
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    /// Record every request to a model and its reply in this file
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "replay",
+        help_heading = "Model"
+    )]
     pub record: Option<PathBuf>,
-    /// Let models answer from a recording: no network, no key
-    #[arg(long, value_name = "FILE")]
+    /// Replay a recording: no network, no key
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub replay: Option<PathBuf>,
-    /// How much may happen without asking
-    #[arg(long, value_name = "MODE", value_parser = permission_mode)]
+    /// What may happen without asking
+    #[arg(
+        long,
+        value_name = "MODE",
+        help_heading = "Permissions and sandbox",
+        value_parser = permission_mode_parser()
+    )]
     pub permission_mode: Option<PermissionMode>,
     /// Allow without asking, e.g. 'Bash(git log *)'; may be repeated
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", help_heading = "Permissions and sandbox")]
     pub allow: Vec<PermissionRule>,
     /// Never allow; may be repeated
-    #[arg(long, value_name = "RULE")]
+    #[arg(long, value_name = "RULE", help_heading = "Permissions and sandbox")]
     pub deny: Vec<PermissionRule>,
     #[command(flatten)]
     pub confined: SandboxFlags,
     /// What is written to standard output
-    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Input and output"
+    )]
     pub output_format: OutputFormat,
+    /// The answer must be JSON that fits the JSON Schema in this file; it is mended once, else the exit code is 10
+    #[arg(
+        long,
+        visible_alias = "schema",
+        value_name = "FILE",
+        help_heading = "Input and output"
+    )]
+    pub output_schema: Option<PathBuf>,
     /// What is read from standard input
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        help_heading = "Input and output"
+    )]
     pub input_format: InputFormat,
     /// With stream-json: also write text as it comes
-    #[arg(long)]
+    #[arg(long, help_heading = "Input and output")]
     pub include_deltas: bool,
     /// Time to wait for agents and programs in background after the answer, e.g. 90s; then they are stopped.
     /// Without it agents are waited for 10 minutes, and programs end with the run
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        help_heading = "Limits",
+        value_parser = humantime::parse_duration
+    )]
     pub wait: Option<Duration>,
     /// Do not wait for agents in background: they go on when the session does
-    #[arg(long, conflicts_with = "wait")]
+    #[arg(long, conflicts_with = "wait", help_heading = "Limits")]
     pub no_wait: bool,
     /// Also write the answer to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input and output")]
     pub last_message: Option<PathBuf>,
 }
 
@@ -140,7 +191,7 @@ pub enum InputFormat {
     /// The prompt, or what belongs below it
     #[default]
     Text,
-    /// One wish per line: user, steer, permission, cancel
+    /// One request per line: user, steer, permission, answer, cancel
     StreamJson,
 }
 
@@ -184,6 +235,8 @@ async fn attempt(
 ) -> Result<Exit, Problem> {
     // Everything that can be wrong with what was typed is found before anything is stored.
     let prepared = PreparedRun::load(arguments, environment).await?;
+    let schema = OutputSchema::read(arguments, environment)?;
+    let schema_remark = schema.as_ref().and_then(OutputSchema::remark);
     let definitions = prepared.project.definitions.clone();
     let said = user_input::read_user_input(
         arguments,
@@ -192,11 +245,12 @@ async fn attempt(
     )?;
     let said = mcp_prompt::expand_prompt(said, &prepared.gathered, environment).await?;
     let said = slash_prompt::expand_typed(said, arguments, &prepared, environment)?;
-    let handle = prepared.control();
+    let handle = prepared.control(environment)?;
     let queries = handle.queries(&owner());
     let target = session_target::find(arguments, environment, &definitions, &queries)
         .await
         .map_err(|problem| prepared.project.explain_unknown(problem))?;
+    let elsewhere = target.elsewhere(environment);
     let chosen = prepared.choose(arguments)?;
     let (target, model) = prepared.with_model(target, &chosen, &handle).await?;
     let request = match said {
@@ -204,8 +258,17 @@ async fn attempt(
             CliRequest::Lines
         }
         UserInput::Nothing => CliRequest::Resume,
-        UserInput::Message(message) => CliRequest::Post(message.parts(&handle).await?),
+        UserInput::Message(message) => {
+            let mut parts = message.parts(&handle).await?;
+            parts.extend(
+                schema
+                    .as_ref()
+                    .map(|schema| Part::text(schema.instruction())),
+            );
+            CliRequest::Post(parts)
+        }
     };
+    report.expect(schema);
     let (answerer, tape) = (prepared.answerer, prepared.tape.clone());
     let started = prepared.start(chosen, &model, environment)?;
     let PreparedRuntime {
@@ -214,6 +277,11 @@ async fn attempt(
         told,
         ..
     } = started;
+    let remarks = remarks
+        .into_iter()
+        .chain(schema_remark)
+        .chain(elsewhere)
+        .collect();
     let policy = match arguments.wait {
         _ if arguments.no_wait => BackgroundPolicy::Leave,
         Some(most) => BackgroundPolicy::WaitForAll(most),
@@ -226,14 +294,8 @@ async fn attempt(
         input: arguments.input_format,
         ..RunJob::new(request, target, answerer)
     };
-    match follow(
-        &runtime.handle(),
-        job,
-        view_for(arguments, environment),
-        report,
-    )
-    .await
-    {
+    let view = || view_for(arguments, environment);
+    match follow_to_fit(&runtime.handle(), job, report, view).await {
         Ok(left) => {
             let exit = left.leave(runtime).await;
             select_model::warn_unplayed(&tape, environment);
@@ -258,6 +320,35 @@ pub fn first_message(
     let words = words.collect::<Result<Vec<_>, _>>()?.join(" ");
     let typed = Some(words).filter(|words| !words.trim().is_empty());
     Ok(typed.or_else(|| initial_prompt(arguments, definitions)))
+}
+
+/// Follows the run; if its answer does not fit the schema, asks once more in the same session.
+async fn follow_to_fit(
+    handle: &Handle,
+    job: RunJob,
+    report: &mut StdoutReport,
+    view: impl Fn() -> Box<dyn view::TerminalView>,
+) -> Result<RunExit, Problem> {
+    let (answerer, input) = (job.answerer, job.input);
+    let left = follow(handle, job, view(), report).await?;
+    let Some(mend) = report.take_mend() else {
+        return Ok(left);
+    };
+    let queries = handle.queries(&owner());
+    let session = queries.session(&left.session).await;
+    let Some(session) = session.map_err(|error| error.problem())? else {
+        return Ok(left);
+    };
+    let request = CliRequest::Post(vec![Part::text(mend)]);
+    let target = SessionTarget::Known(Box::new(session));
+    let again = RunJob {
+        linger: BackgroundWait::new(BackgroundPolicy::Wait(AGENTS_WAIT)),
+        remarks: vec!["the answer does not fit the schema; asking once more".into()],
+        told: ToldNotices::default(),
+        input,
+        ..RunJob::new(request, target, answerer)
+    };
+    follow(handle, again, view(), report).await
 }
 
 /// The first message of a new session of an agent if the user gives none.
@@ -333,10 +424,28 @@ pub fn known(typed: &[PermissionRule]) -> Result<Vec<PermissionRule>, Problem> {
     })
 }
 
+/// Parses a mode that was typed; help and completions show what each means.
+pub fn permission_mode_parser() -> impl TypedValueParser<Value = PermissionMode> {
+    let values = MODES.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|text| serde_json::from_value(text.into()))
+}
+
+/// The permission modes, and what each lets agents do without asking.
+const MODES: [(&str, &str); 5] = [
+    ("plan", "only look"),
+    (
+        "ask",
+        "ask before anything that changes something (default)",
+    ),
+    ("accept-edits", "also change files below the directory"),
+    ("auto", "also run programs and delete"),
+    ("bypass", "never ask; deny rules still hold"),
+];
+
 /// A mode that was typed.
 pub fn permission_mode(text: &str) -> Result<PermissionMode, String> {
-    let modes = ["plan", "ask", "accept-edits", "auto", "bypass"];
-    serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", modes.join(", ")))
+    let names = MODES.map(|(name, _)| name);
+    serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", names.join(", ")))
 }
 
 fn some_time(text: &str) -> Result<Duration, String> {

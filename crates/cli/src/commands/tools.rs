@@ -14,7 +14,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     human_format::wrapped,
-    listing::{self, ListFormat, ListItem, ListOutput},
+    listing::{self, ListFormat, ListItem, ListOutput, PageOutput},
     output,
     project_agents::ProjectAgents,
     settings,
@@ -45,9 +45,8 @@ enum Action {
         /// Its name, or another name it answers to
         #[arg(value_name = "NAME")]
         name: String,
-        /// Print a JSON object
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: PageOutput,
     },
 }
 
@@ -92,10 +91,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::List { agent, output } => {
             list(&tools, agent.as_deref(), output.format, environment)?
         }
-        Action::Show { name, json: true } => {
+        Action::Show { name, output } if output.is_json() => {
             output::print(&output::json_page(&named(&tools, &name)?)?)?
         }
-        Action::Show { name, json: false } => {
+        Action::Show { name, .. } => {
             output::print(&page(&named(&tools, &name)?, listing::look(environment))?)?;
         }
     }

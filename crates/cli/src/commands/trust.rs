@@ -1,20 +1,31 @@
 //! Trusts what the project around the working directory brings: agents, skills, hooks, servers, rules.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::definitions::SearchDirs;
+use rooftree_runtime::{
+    Definitions, SystemClock,
+    definitions::{SearchDirs, Severity},
+};
 use serde_json::json;
 
 use crate::{
+    configured_models::ConfiguredModels,
     environment::Environment,
     exit::Exit,
     human_format::place,
+    listing::PageOutput,
     output, project_agents,
-    settings::other_programs::{self, FILES},
+    settings::{
+        self,
+        other_programs::{self, FILES},
+    },
     terminal::sanitize::clean_line,
-    trust::{self, TrustStatus, content::ProjectContent},
+    trust::{
+        self, TrustStatus,
+        content::{ProjectContent, from},
+    },
 };
 
 /// Digits of a SHA-256 that are shown.
@@ -26,9 +37,8 @@ pub struct Arguments {
     /// Only show what it brings, and what changed since it was trusted
     #[arg(long, conflicts_with_all = ["list", "remove"])]
     show: bool,
-    /// With --show: print a JSON object
-    #[arg(long, requires = "show")]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
     /// Trust it no longer
     #[arg(long, conflicts_with = "list")]
     remove: bool,
@@ -41,12 +51,15 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     if arguments.list {
         let folders = trust::folders(environment);
-        output::print(
-            &folders
+        let text = if arguments.output.is_json() {
+            output::json_page(&folders)?
+        } else {
+            folders
                 .iter()
                 .map(|folder| format!("{}\n", folder.display()))
-                .collect::<String>(),
-        )?;
+                .collect()
+        };
+        output::print(&text)?;
         return Ok(Exit::DONE);
     }
     let places = project_agents::places(environment);
@@ -58,7 +71,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .fix("choose a project with -C DIR")
     })?;
     if arguments.show {
-        return show(&places, environment, arguments.json);
+        return show(&places, environment, arguments.output.is_json());
     }
     if arguments.remove {
         trust::withdraw(environment, root).await?;
@@ -74,11 +87,18 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         environment,
         &format!("{} is trusted as it is now", place(root)),
     );
+    if arguments.output.is_json() {
+        return show(&places, environment, true);
+    }
+    let broken = broken(root, environment);
     for path in content.acting.keys().chain(&content.text) {
-        output::print_note(
-            environment,
-            &format!("  from now on used: {}", clean_line(path)),
-        );
+        let path = clean_line(path);
+        let words = if broken.contains(&path) {
+            format!("  cannot be used: {path}; rooftree agents validate says why")
+        } else {
+            format!("  from now on used: {path}")
+        };
+        output::print_note(environment, &words);
     }
     for file in FILES
         .iter()
@@ -88,6 +108,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         tell_unused(&file, environment);
     }
     Ok(Exit::DONE)
+}
+
+/// Files with agents of this folder that hold errors, as they are listed. What cannot be looked at is not broken here.
+fn broken(root: &Path, environment: &Environment) -> Vec<String> {
+    let look = || {
+        let settings = settings::load(environment)?;
+        let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+        let library = project_agents::library(environment, &settings, &models);
+        Ok::<_, Problem>(Definitions::reading(library, Arc::new(SystemClock)))
+    };
+    let diagnostics = look().map(|definitions| definitions.diagnostics());
+    diagnostics
+        .unwrap_or_default()
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .map(|found| clean_line(&from(root, &found.path)))
+        .collect()
 }
 
 /// Of another program's settings, only hooks and the rules that deny or ask are used.

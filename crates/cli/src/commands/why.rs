@@ -19,6 +19,7 @@ use crate::{
     exit::Exit,
     explain_policy::{self, ExplainedCall, KnownTools, PolicyExplanation},
     human_format::ago,
+    listing::PageOutput,
     mcp_servers, output,
     project_agents::{self, ProjectAgents},
     settings,
@@ -37,9 +38,8 @@ pub struct Arguments {
     /// Look only in this session
     #[arg(short, long, value_name = "ID|NAME")]
     session: Option<String>,
-    /// Print a JSON array
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// One decision, told.
@@ -72,7 +72,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .iter()
         .map(|past| here.account(&found.session, past));
     let accounts = told.collect::<Result<Vec<DecisionReport>, Problem>>()?;
-    let text = if arguments.json {
+    let text = if arguments.output.is_json() {
         output::json_page(&accounts)?
     } else {
         accounts.iter().map(in_words).collect::<Vec<_>>().join("\n")

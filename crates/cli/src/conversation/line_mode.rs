@@ -94,7 +94,7 @@ pub async fn converse(
     runner: CommandRunner,
 ) -> Result<Exit, Problem> {
     let prepared = PreparedRun::load(arguments, environment).await?;
-    let control = prepared.control();
+    let control = prepared.control(environment)?;
     let queries = control.queries(&owner());
     let definitions = prepared.project.definitions.clone();
     let target = find_session(arguments, environment, &definitions, &queries).await?;

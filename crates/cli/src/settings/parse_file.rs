@@ -50,6 +50,24 @@ const SEARCH: &[&str] = &["embeddings", "backend", "url", "model"];
 const SANDBOX: &[&str] = &["mode", "network", "writable", "readable"];
 const ENVIRONMENT: &[&str] = &["keep", "inherit"];
 
+/// The keys that have one name each, as `config get` and `config set` take them. Tables with names of the user's own
+/// (aliases, providers, servers) are left out.
+pub fn known_keys() -> Vec<String> {
+    let tables = [
+        ("permission", PERMISSION),
+        ("limits", LIMITS),
+        ("sandbox", SANDBOX),
+        ("search", SEARCH),
+        ("web", web::WEB),
+        ("environment", ENVIRONMENT),
+    ];
+    let top = ["model", "fallbacks"].map(str::to_owned).into_iter();
+    let below = tables
+        .iter()
+        .flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}")));
+    top.chain(below).collect()
+}
+
 /// Reads a file, as text and as a table; none if there is none.
 pub fn file(path: &Path) -> Result<Option<(String, Table)>, Problem> {
     match std::fs::read_to_string(path) {
@@ -57,7 +75,9 @@ pub fn file(path: &Path) -> Result<Option<(String, Table)>, Problem> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }
-        Err(error) => Err(wrong(path, "cannot read the settings".into()).cause(error.to_string())),
+        Err(error) => Err(wrong(path, "cannot read the settings".into())
+            .cause(error.to_string())
+            .fix("make it readable for you and UTF-8 text, or remove it; rooftree init writes a new one")),
     }
 }
 
@@ -74,6 +94,7 @@ fn parsed(content: &str, path: &Path) -> Result<Table, Problem> {
             path,
             format!("line {line} is not TOML: {}", error.message()),
         )
+        .fix("write key = value, text in quotes, and tables as [name]; rooftree config path names the files")
     })
 }
 
@@ -81,7 +102,7 @@ fn parsed(content: &str, path: &Path) -> Result<Table, Problem> {
 pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Problem> {
     refuse_misplaced(table, path)?;
     refuse_all_but(TOP, table, "", path)?;
-    let reader = SettingsReader { path };
+    let reader = SettingsReader { path, content };
     let permission = reader.table(table, "permission", PERMISSION)?;
     let limits = reader.table(table, "limits", LIMITS)?;
     let search = reader.table(table, "search", SEARCH)?;
@@ -317,9 +338,11 @@ mod tests {
             broken.message
         );
         let mode = text("permission.mode = 'yolo'", Path::new("c.toml")).unwrap_err();
+        let fix = mode.fix.unwrap_or_default();
         assert!(
-            mode.message.contains("yolo") && mode.message.contains("accept-edits"),
-            "{}",
+            mode.message.contains("c.toml:1: `mode` cannot be \"yolo\"")
+                && fix.contains("accept-edits"),
+            "{}: {fix}",
             mode.message
         );
     }

@@ -17,6 +17,8 @@ use crate::rules;
 /// Reads values of one file.
 pub(super) struct SettingsReader<'a> {
     pub(super) path: &'a Path,
+    /// As the file is written, to say where in it something is wrong.
+    pub(super) content: &'a str,
 }
 
 impl SettingsReader<'_> {
@@ -36,8 +38,27 @@ impl SettingsReader<'_> {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
-            wrong(self.path, format!("`{key}` cannot be {value}: {reason}"))
+            let place = self.line(key, value);
+            match expected_in_words(&reason) {
+                Some(fix) => wrong(&place, format!("`{key}` cannot be {value}")).fix(fix),
+                None => wrong(&place, format!("`{key}` cannot be {value}: {reason}")),
+            }
         })
+    }
+
+    /// The file with the line in which a key has this value; the file alone if it stands on several lines, or if
+    /// the settings were typed.
+    fn line(&self, key: &str, value: &Value) -> PathBuf {
+        let is_file = self.path.extension().is_some_and(|end| end == "toml");
+        let has = |line: &str| {
+            line.parse::<Table>()
+                .is_ok_and(|table| holds(&table, key, value))
+        };
+        let mut lines = self.content.lines();
+        match lines.position(has).filter(|_| is_file) {
+            Some(at) => format!("{}:{}", self.path.display(), at + 1).into(),
+            None => self.path.to_owned(),
+        }
     }
 
     /// A table, which has no other keys than these; an empty one if it is not there.
@@ -109,6 +130,38 @@ impl SettingsReader<'_> {
     }
 }
 
+/// Whether a table, or one in it, has this value under this key: a line may have a dotted key.
+fn holds(table: &Table, key: &str, value: &Value) -> bool {
+    let mut inner = table.values().filter_map(Value::as_table);
+    table.get(key) == Some(value) || inner.any(|table| holds(table, key, value))
+}
+
+/// What to write instead, by what the parser expected.
+fn expected_in_words(reason: &str) -> Option<String> {
+    let (found, expected) = reason.split_once(", expected ")?;
+    if let Some(variant) = found.strip_prefix("unknown variant ") {
+        let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        let near = suggestion(variant.trim_matches('`'), &known);
+        let near = near.map(|near| format!("did you mean `{near}`? "));
+        return Some(format!(
+            "{}choose one of {}",
+            near.unwrap_or_default(),
+            known.join(", ")
+        ));
+    }
+    let words = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "write a whole number, for example 20",
+        "i8" | "i16" | "i32" | "i64" => "write a whole number, for example -1 or 20",
+        "f32" | "f64" => "write a number, for example 0.5",
+        "a boolean" => "write true or false",
+        "a string" => "write text in quotes",
+        "a sequence" => "write a list, for example [\"one\", \"two\"]",
+        "a map" => "write a table: its keys below its name in brackets",
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
 /// Refuses a key that is not among the known ones.
 pub(super) fn refuse_all_but(
     known: &[&str],
@@ -148,6 +201,58 @@ fn suggestion<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn n_35_what_is_expected_is_said_in_words_of_the_file() {
+        let table = [
+            (
+                "invalid type: string \"abc\", expected u32",
+                "write a whole number, for example 20",
+            ),
+            (
+                "invalid type: integer `1`, expected a boolean",
+                "write true or false",
+            ),
+            (
+                "unknown variant `yolo`, expected one of `plan`, `ask`, `auto`",
+                "choose one of plan, ask, auto",
+            ),
+            (
+                "unknown variant `atuo`, expected one of `plan`, `ask`, `auto`",
+                "did you mean `auto`? choose one of plan, ask, auto",
+            ),
+        ];
+        for (reason, words) in table {
+            assert_eq!(expected_in_words(reason).as_deref(), Some(words));
+        }
+        assert_eq!(
+            expected_in_words("`x y` is no host"),
+            None,
+            "our own words stay"
+        );
+    }
+
+    #[test]
+    fn n_35_a_wrong_value_is_told_with_its_line_if_it_is_in_a_file() {
+        let content = "model = 'a/b'\n[limits]\nmax_turns = \"many\"\n";
+        let table: Table = content.parse().unwrap();
+        let limits = table["limits"].as_table().unwrap();
+        for (path, told) in [("/etc/config.toml", "/etc/config.toml:3: "), ("-c", "-c: ")] {
+            let reader = SettingsReader {
+                path: Path::new(path),
+                content,
+            };
+            let problem = reader.value::<u32>(limits, "max_turns").unwrap_err();
+            assert_eq!(
+                problem.message,
+                format!("{told}`max_turns` cannot be \"many\"")
+            );
+            assert_eq!(
+                problem.fix.as_deref(),
+                Some("write a whole number, for example 20")
+            );
+        }
+    }
 
     #[test]
     fn a_slip_of_the_finger_is_understood_and_a_different_word_is_not() {

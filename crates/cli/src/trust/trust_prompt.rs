@@ -30,9 +30,12 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
         return Ok(());
     };
     let heading = match &status {
-        TrustStatus::Changed(_) => format!("{} has changed what it brings along", place(root)),
+        TrustStatus::Changed(_) => format!(
+            "{} has changed files that run programs or change agents",
+            place(root)
+        ),
         _ => format!(
-            "{} brings along what can act or change how agents work",
+            "{} contains files that run programs or change agents",
             place(root)
         ),
     };
@@ -40,7 +43,7 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
     lines.extend(listed(&status, &content));
     lines.push(StyledLine::of(
         TextStyle::Dim,
-        "  Look at it first if others wrote it. Without it everything works, only without these.",
+        "  Look at it first if others wrote it. If you decline, everything else works without it.",
     ));
     let colours = environment.colours(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     if confirm::ask(&lines, "  use it? y/N › ", colours).await? {

@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::run::fixture::{Desk, finished};
+use crate::{
+    run::fixture::{Desk, finished},
+    sessions::fixture::House,
+};
 
 fn config(desk: &Desk, arguments: &[&str]) -> crate::sessions::fixture::Done {
     let mut command = desk.house.command(&["config"]);
@@ -175,6 +178,47 @@ fn r2_d9_the_emergency_limit_is_a_setting_under_the_name_of_the_seed_too() {
     let done = desk.run(&["-c", "limits.emergency_context=-1", "hello"]);
     assert!(
         done.code != 0 && done.err.contains("emergency_context"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn n_35_a_wrong_key_or_value_says_where_it_is_and_what_to_write() {
+    let house = House::new();
+    let done = house.rooftree(&["config", "get", "limits.max_trns"]);
+    assert_eq!(done.code, 2, "{done:?}");
+    assert!(!done.err.contains("-c:"), "{done:?}");
+    assert!(
+        done.err.contains("did you mean `limits.max_turns`?"),
+        "{done:?}"
+    );
+    let done = house.rooftree(&["config", "set", "limits.max_turns", "abc"]);
+    assert!(
+        done.err.contains("write a whole number") && !done.err.contains("u32"),
+        "{done:?}"
+    );
+    let done = house.rooftree(&["config", "set", "permission.mode", "yolo"]);
+    assert!(
+        done.err
+            .contains("choose one of plan, ask, accept-edits, auto, bypass"),
+        "{done:?}"
+    );
+    house
+        .rooftree(&["config", "set", "limits.max_turns", "7"])
+        .well();
+    assert_eq!(
+        house
+            .rooftree(&["config", "get", "limits.max_turns", "-o", "json"])
+            .json(),
+        7
+    );
+    let path = house.path().join("config.toml");
+    fs::write(&path, "# mine\n[limits]\nmax_turns = \"many\"\n").unwrap();
+    let done = house.rooftree(&["config", "show"]);
+    assert_eq!(done.code, 3, "{done:?}");
+    assert!(
+        done.err
+            .contains("config.toml:3: `max_turns` cannot be \"many\""),
         "{done:?}"
     );
 }

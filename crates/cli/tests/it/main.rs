@@ -10,10 +10,12 @@
 mod agents;
 mod auth;
 mod calls;
+mod completing;
 mod config;
 mod conversation;
 mod demo;
 mod doctor;
+mod documented;
 mod hooks;
 mod init;
 mod machine;

@@ -11,6 +11,7 @@ mod outcomes;
 mod recording;
 pub mod sandbox;
 mod sandbox_words;
+mod schemas;
 mod search;
 mod sessions;
 mod settings;

@@ -309,3 +309,28 @@ fn n_10_where_a_changed_folder_switches_its_guard_off_nothing_goes_beyond_ask() 
         "{after:?}"
     );
 }
+
+#[test]
+fn n_40_a_file_that_cannot_be_used_is_not_listed_as_used() {
+    let desk = Desk::with_echo();
+    desk.write(".rooftree/agents/reviewer.md", REVIEWER);
+    desk.write(
+        ".rooftree/agents/broken.md",
+        "---\ntols: [Read]\n---\nYou are broken.\n",
+    );
+    let said = here(&desk, &["trust"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.err
+            .contains("from now on used: .rooftree/agents/reviewer.md"),
+        "{said:?}"
+    );
+    assert!(
+        said.err.contains(
+            "cannot be used: .rooftree/agents/broken.md; rooftree agents validate says why"
+        ),
+        "{said:?}"
+    );
+    let list = here(&desk, &["trust", "--list", "-o", "json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 1);
+}

@@ -69,7 +69,10 @@ async fn the_example_of_small_talk_answers_again_and_again() {
             .go_on(&model)
             .await
             .results(&["a\nb"]);
-        assert_eq!(talk.hear(&model).await, "2 files.");
+        assert_eq!(
+            talk.hear(&model).await,
+            "2 files, not counting those in subdirectories."
+        );
         talk = talk.go_on(&model).await.user("And the weather?");
         assert!(
             talk.hear(&model)

@@ -143,3 +143,57 @@ async fn futures_and_streams_can_move_between_threads() {
     assert_eq!(answer.await.unwrap().unwrap().text, "Hello.");
     assert_eq!(streamed.await.unwrap().unwrap().text, "Hello.");
 }
+
+#[tokio::test]
+async fn n_25_a_query_takes_a_system_prompt_and_attachments() {
+    let model = script([say("Seen.")]);
+    let picture = [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0];
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("app.log");
+    std::fs::write(&log, "error 17").unwrap();
+    let answer = rooftree::query("What is wrong?")
+        .provider("scripted", model.clone())
+        .system("You read logs.")
+        .attach(log)
+        .attach(rooftree::FileAttachment::bytes("chart.png", picture))
+        .await
+        .unwrap();
+    assert_eq!(answer.text, "Seen.");
+    let request = model.requests().pop().unwrap();
+    let all = format!("{request:?}");
+    assert!(
+        all.contains("You read logs.") && all.contains("error 17"),
+        "{all}"
+    );
+    assert!(all.contains("image/png"), "{all}");
+    let missing = rooftree::query("What is wrong?")
+        .provider("scripted", script([say("Seen.")]))
+        .attach("no/such/file")
+        .await
+        .unwrap_err();
+    assert_eq!(missing.code(), ErrorCode::InvalidArguments);
+    assert!(
+        missing.to_string().contains("cannot attach no/such/file"),
+        "{missing}"
+    );
+}
+
+#[tokio::test]
+async fn n_25_what_hooks_are_given_is_flat() {
+    let notes = crate::fixture::Notes::default();
+    let taken = notes.clone();
+    scripted(
+        "Look",
+        [
+            say("").calls([call("Glob", json!({"pattern": "*.none"}))]),
+            say("Nothing."),
+        ],
+    )
+    .after_tool(move |used| {
+        let taken = taken.clone();
+        async move { taken.take(format!("{} {} {}", used.tool, used.title, used.is_done())) }
+    })
+    .await
+    .unwrap();
+    assert_eq!(notes.read(), ["Glob *.none true"]);
+}

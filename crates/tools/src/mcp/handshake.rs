@@ -105,7 +105,8 @@ mod tests {
             .local_addr()
             .unwrap()
             .port();
-        let refused = reqwest::Client::new()
+        let refused = super::super::https_client::client()
+            .unwrap()
             .get(format!("http://127.0.0.1:{port}/mcp"))
             .send()
             .await

@@ -90,7 +90,7 @@ pub fn file(name: &str, environment: &Environment) -> Result<PathBuf, Problem> {
                 format!("`{}` comes with the program and has no file", known.name),
             )
             .fix(format!(
-                "rooftree agents new {name} --from {name}   makes one that goes before it"
+                "rooftree agents new {name} --from {name}   makes one that takes precedence over it"
             )))
         }
     }

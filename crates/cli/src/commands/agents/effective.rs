@@ -5,10 +5,7 @@ use std::{fmt::Write, sync::Arc};
 use rooftree_protocol::{AgentDefinition, Limits, Scope};
 use rooftree_providers::{CallRules, Model, Workplace};
 use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
-use rooftree_tools::{
-    PermissionRule, Tool, Toolset, declared, session_tools::REQUEST_PERMISSION,
-    tool_info::ToolOffer,
-};
+use rooftree_tools::{PermissionRule, Tool, Toolset, session_tools::REQUEST_PERMISSION};
 use serde::Serialize;
 
 use super::AgentsContext;
@@ -205,14 +202,6 @@ fn judged(tool: &Arc<dyn Tool>, definition: &AgentDefinition) -> ToolAvailabilit
             tool: name,
             has: false,
             because: "it has no `memory`".to_owned(),
-        };
-    }
-    let own = effective_rights::tools(&Toolset::new([tool.clone()]), definition);
-    if declared(&name).offer == ToolOffer::WhenNamed && own.names().is_empty() {
-        return ToolAvailability {
-            tool: name,
-            has: false,
-            because: "only agents that name it have it".to_owned(),
         };
     }
     if Toolset::new([tool.clone()])

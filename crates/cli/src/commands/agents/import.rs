@@ -1,19 +1,21 @@
 //! Imports agents of another program: converts them and writes new files.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{AgentDialect, ErrorCode, Problem};
+use rooftree_protocol::{AgentDefinition, AgentDialect, ErrorCode, Problem};
 use rooftree_runtime::definitions::{
     DefinitionLibrary, LoadedDefinitions, LoaderContext, Severity, written,
 };
+use serde_json::Value;
 
 use super::location::{AgentFileLocation, write_new};
 use crate::{
-    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, failure, output,
     project_agents, settings, terminal::run_text::counted, trust,
 };
 
@@ -49,12 +51,14 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         return Err(Problem::new(
             ErrorCode::InvalidArguments,
             format!("there is no {}", path.display()),
-        ));
+        )
+        .fix("name a project, a directory of agent files, or one file"));
     }
-    let loaded = read(arguments.program, &path, environment)?;
+    let mut loaded = read(arguments.program, &path, environment)?;
     for found in &loaded.diagnostics {
         output::print_note(environment, &found.to_string());
     }
+    let library = library(environment)?;
     let directory = arguments.place.directory(environment);
     let mut made = 0;
     let mut failed = loaded
@@ -62,10 +66,15 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
         .iter()
         .filter(|found| found.severity == Severity::Error)
         .count();
+    loaded
+        .definitions
+        .iter_mut()
+        .for_each(without_unsupported_hooks);
     for definition in &loaded.definitions {
         let made_file =
             trust::with_own_file(environment, &project_agents::places(environment), || {
                 let path = write_new(&directory, &definition.name, &written(definition))?;
+                validated(&library, &path)?;
                 Ok((path.clone(), path))
             });
         match made_file {
@@ -77,7 +86,10 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
                 failed += 1;
                 output::print_note(
                     environment,
-                    &format!("{}: {}", definition.name, problem.message),
+                    &failure::in_words(&Problem {
+                        message: format!("{}: {}", definition.name, problem.message),
+                        ..problem
+                    }),
                 );
             }
         }
@@ -97,14 +109,60 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     })
 }
 
+/// Leaves out hooks of types that are not run here; reading them has warned of each. The others stay as they are.
+fn without_unsupported_hooks(definition: &mut AgentDefinition) {
+    let Some(Value::Object(events)) = &mut definition.hooks else {
+        return;
+    };
+    let is_supported = |hook: &Value| {
+        let kind = hook.get("type").and_then(Value::as_str);
+        matches!(kind, None | Some("command" | "http"))
+    };
+    for groups in events.values_mut().filter_map(Value::as_array_mut) {
+        for group in groups.iter_mut() {
+            if let Some(Value::Array(hooks)) = group.get_mut("hooks") {
+                hooks.retain(is_supported);
+            }
+        }
+        groups.retain(|group| group.get("hooks") != Some(&Value::Array(Vec::new())));
+    }
+    events.retain(|_, groups| *groups != Value::Array(Vec::new()));
+    if events.is_empty() {
+        definition.hooks = None;
+    }
+}
+
+fn library(environment: &Environment) -> Result<DefinitionLibrary, Problem> {
+    let settings = settings::load(environment)?;
+    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
+    Ok(project_agents::library(environment, &settings, &models))
+}
+
+/// Reads a file that was just written as `agents validate` does, and removes it if it holds an error.
+fn validated(library: &DefinitionLibrary, path: &PathBuf) -> Result<(), Problem> {
+    let loaded = library.load_files(std::slice::from_ref(path), None);
+    let mut errors = loaded
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error);
+    let Some(error) = errors.next() else {
+        return Ok(());
+    };
+    let _ = fs::remove_file(path);
+    Err(Problem::new(
+        ErrorCode::InvalidConfig,
+        "it cannot be written so that it is valid here",
+    )
+    .cause(error.message.clone())
+    .fix("change that in the original, or leave it out, and import it again"))
+}
+
 fn read(
     program: AgentImportSource,
     path: &Path,
     environment: &Environment,
 ) -> Result<LoadedDefinitions, Problem> {
-    let settings = settings::load(environment)?;
-    let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
-    let library = project_agents::library(environment, &settings, &models);
+    let library = library(environment)?;
     // Keys stay where they are: what is written names the variable, not what is in it.
     let variables = Arc::new(|name: &str| Some(format!("${{{name}}}")));
     // A model that cannot be had here is still the one that was meant.

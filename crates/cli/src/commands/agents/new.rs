@@ -15,8 +15,8 @@ use crate::{
 
 const TEXT: &str = "---\n\
     description: What it is for, and when to ask it\n\
-    # model: provider/model        left out: the one of whoever asks\n\
-    # tools: [Read, Glob, Grep]    left out: those of whoever asks; []: none\n\
+    # model: provider/model        left out: that of the caller\n\
+    # tools: [Read, Glob, Grep]    left out: those of the caller; []: none\n\
     # max_turns: 30\n\
     ---\n\
     You are …\n\n\

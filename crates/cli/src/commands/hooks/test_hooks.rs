@@ -1,4 +1,4 @@
-//! Runs hooks for real with a made-up payload, to test them.
+//! Runs hooks for real with a sample payload, to test them.
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
@@ -11,7 +11,7 @@ use rooftree_tools::toolset::ToolLookup;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{environment::Environment, exit::Exit, output};
+use crate::{environment::Environment, exit::Exit, listing::PageOutput, output};
 
 /// Options of `hooks test`.
 #[derive(Args, Debug)]
@@ -25,9 +25,8 @@ pub struct Arguments {
     /// Its arguments
     #[arg(long, value_name = "JSON")]
     input: Option<String>,
-    /// Print a JSON object per hook
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// What one hook said.
@@ -63,7 +62,7 @@ pub async fn execute(
         .iter()
         .filter(|hook| hook.is_for(&payload))
         .collect();
-    if !arguments.json {
+    if !arguments.output.is_json() {
         output::print(&format!("input\n{}", output::json_page(&payload.input())?))?;
     }
     if meant.is_empty() {
@@ -79,7 +78,7 @@ pub async fn execute(
             exit = Exit::FAILED;
         }
         let said = said(hook.name(), asked);
-        let text = if arguments.json {
+        let text = if arguments.output.is_json() {
             output::json_line(&said)?
         } else {
             format!("\n{}", output::json_page(&said)?)

@@ -7,6 +7,7 @@ use super::{gathered, inspect::unusable};
 use crate::{
     environment::Environment,
     exit::Exit,
+    listing::PageOutput,
     output,
     terminal::{run_text::counted, sanitize::clean},
 };
@@ -17,9 +18,8 @@ pub struct Arguments {
     /// Which server
     #[arg(value_name = "NAME")]
     pub(super) name: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Does it.
@@ -31,7 +31,7 @@ pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result
     let accepted = servers.accept(name, &known.server).await;
     servers.close().await;
     let changes = accepted.map_err(|error| unusable(name, &error))?;
-    if arguments.json {
+    if arguments.output.is_json() {
         output::print(&output::json_page(&changes)?)?;
         return Ok(Exit::DONE);
     }

@@ -10,7 +10,8 @@ use super::gathered;
 use crate::{
     environment::Environment,
     exit::Exit,
-    listing, output,
+    listing::{self, PageOutput},
+    output,
     table::{ColumnShrink, TextTable},
     terminal::{run_text::counted, sanitize::clean_line},
 };
@@ -21,9 +22,8 @@ pub struct Arguments {
     /// Which server
     #[arg(value_name = "NAME")]
     name: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// A tool as it is listed.
@@ -43,7 +43,7 @@ pub async fn test(arguments: &Arguments, environment: &Environment) -> Result<Ex
         .iter()
         .map(|notice| notice.message.as_str())
         .collect();
-    if arguments.json {
+    if arguments.output.is_json() {
         let page = json!({
             "name": arguments.name,
             "status": "ready",
@@ -80,7 +80,7 @@ pub async fn tools(arguments: &Arguments, environment: &Environment) -> Result<E
         }
     };
     let rows: Vec<Row> = found.tools.iter().map(row).collect();
-    if arguments.json {
+    if arguments.output.is_json() {
         output::print(&output::json_page(&rows)?)?;
     } else {
         output::print(&table(&rows).text(listing::look(environment)))?;
@@ -100,7 +100,7 @@ pub async fn prompts(arguments: &Arguments, environment: &Environment) -> Result
     let found = servers.prompts(&arguments.name, &known.server).await;
     servers.close().await;
     let found = found.map_err(|error| unusable(&arguments.name, &error))?;
-    if arguments.json {
+    if arguments.output.is_json() {
         output::print(&output::json_page(&found)?)?;
         return Ok(Exit::DONE);
     }

@@ -5,7 +5,9 @@ use rooftree_protocol::{ErrorCode, Problem};
 use serde::Serialize;
 
 use super::{Row, acting_models, dollars, short};
-use crate::{configured_models::ConfiguredModels, environment::Environment, output};
+use crate::{
+    configured_models::ConfiguredModels, environment::Environment, listing::PageOutput, output,
+};
 
 /// Options of `models show`.
 #[derive(Args, Debug)]
@@ -13,9 +15,8 @@ pub struct Arguments {
     /// provider/model, or a name that means one
     #[arg(value_name = "MODEL")]
     name: String,
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Prints it.
@@ -34,7 +35,7 @@ pub fn execute(
         // Opening an unknown provider gives the best error message.
         models.catalog.open(&choice)?;
     }
-    if let Some(page) = acting_models::page(&choice, models, arguments.json) {
+    if let Some(page) = acting_models::page(&choice, models, arguments.output.is_json()) {
         return output::print(&page?);
     }
     let opened = models.catalog.open(&choice);
@@ -50,7 +51,7 @@ pub fn execute(
         output::print_note(environment, &how);
     }
     let row = Row::of(facts, opened.is_ok());
-    let text = if arguments.json {
+    let text = if arguments.output.is_json() {
         output::json_page(&row)?
     } else {
         page(&row, facts.profile_reason(), opened.err().as_ref())

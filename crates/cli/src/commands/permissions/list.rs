@@ -11,7 +11,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     human_format::ago,
-    listing::{self, ListFormat, ListItem, ListOutput},
+    listing::{self, ListFormat, ListItem, ListOutput, PageOutput},
     output,
     table::{ColumnShrink, TextTable},
     terminal::{
@@ -42,9 +42,8 @@ pub struct PermissionShowArguments {
     /// Which question: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     id: String,
-    /// Print a JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Something asked, for people and programs.
@@ -117,7 +116,7 @@ pub async fn show(
     let inquiry = find::inquiry(&store, &arguments.id).await?;
     let (session, asked) = (inquiry.session.clone(), inquiry.asked.clone());
     let row = row(&store, inquiry).await?;
-    if arguments.json {
+    if arguments.output.is_json() {
         output::print(&output::json_page(
             &serde_json::json!({ "question": row, "asked": asked }),
         )?)?;

@@ -31,7 +31,8 @@ impl Attachment {
                 .fix("name its files, or let the agent look with -C DIR"));
         }
         if !metadata.is_file() {
-            return Err(refused("it is not a regular file".into()));
+            return Err(refused("it is not a regular file".into())
+                .fix("name a file; a device or a pipe can be read on standard input: rooftree run \"…\" < PATH"));
         }
         if metadata.len() > limit {
             let why = format!("it has {} bytes, and {limit} are allowed", metadata.len());

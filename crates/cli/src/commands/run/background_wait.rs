@@ -123,10 +123,9 @@ impl BackgroundWait {
                 _ => BackgroundWaitStep::Wait,
             },
             (_, false) => match self.policy {
-                BackgroundPolicy::Leave => BackgroundWaitStep::Leave(format!(
-                    "{} left at work; they go on with",
-                    counted()
-                )),
+                BackgroundPolicy::Leave => {
+                    BackgroundWaitStep::Leave(format!("still at work: {}; resume with", counted()))
+                }
                 BackgroundPolicy::Detach => BackgroundWaitStep::Detach(format!(
                     "{} at work ({}): you are told when that ends; Enter watches, /tasks lists",
                     counted(),

@@ -97,8 +97,8 @@ impl RunExit {
 /// Says it on both streams.
 pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit, Problem> {
     followed.view.finish();
-    let outcome = outcome(&followed, &ended);
-    if let Some(outcome) = &outcome {
+    let mut outcome = outcome(&followed, &ended);
+    if let Some(outcome) = &mut outcome {
         let shown = followed.view.has_shown_answer();
         followed.report.result(outcome, shown)?;
     }
@@ -208,6 +208,7 @@ fn outcome(followed: &FollowedRun<'_>, ended: &FollowEnd) -> Option<RunResult> {
         end,
         tree: watch.tree.clone(),
         exit,
+        structured: None,
     })
 }
 

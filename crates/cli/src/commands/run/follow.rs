@@ -78,7 +78,7 @@ pub async fn follow(
         remarks,
         nonsense,
     } = begin::begin(handle, (job.target, job.after), job.request, lines.as_mut()).await?;
-    if is_known {
+    if is_known && !report.has_begun() {
         report.event(&begin::opened(&session));
     }
     let mut following = RunFollower {

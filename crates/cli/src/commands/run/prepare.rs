@@ -1,6 +1,6 @@
 //! Loads settings, models, agents and servers for a run or a conversation, and starts the runtime.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
 use rooftree_runtime::{AgentRuntime, ContextWatcher, Definitions, Handle, SystemClock};
@@ -36,7 +36,8 @@ pub struct PreparedRun {
     overrides: CliOverrides,
     search: SemanticSearchTool,
     online: WebAccess,
-    store: Arc<dyn Store>,
+    /// Opened when it is first needed, after all that was typed has been validated.
+    store: OnceLock<Arc<dyn Store>>,
     /// Flags that are ignored because their settings are pinned.
     pinned: Vec<String>,
 }
@@ -79,7 +80,7 @@ impl PreparedRun {
             &arguments.mcp_config,
         )?;
         Ok(Self {
-            store: environment.store()?,
+            store: OnceLock::new(),
             settings,
             models,
             project,
@@ -102,8 +103,17 @@ impl PreparedRun {
     }
 
     /// A handle without agents, for what is stored before the runtime starts.
-    pub fn control(&self) -> Handle {
-        Handle::without_agents(self.store.clone(), Arc::new(SystemClock))
+    pub fn control(&self, environment: &Environment) -> Result<Handle, Problem> {
+        let store = self.store(environment)?;
+        Ok(Handle::without_agents(store, Arc::new(SystemClock)))
+    }
+
+    fn store(&self, environment: &Environment) -> Result<Arc<dyn Store>, Problem> {
+        if let Some(store) = self.store.get() {
+            return Ok(store.clone());
+        }
+        let opened = environment.store()?;
+        Ok(self.store.get_or_init(|| opened).clone())
     }
 
     /// Resolves the models that flags and settings name.
@@ -135,6 +145,7 @@ impl PreparedRun {
         model: &ModelChoice,
         environment: &Environment,
     ) -> Result<PreparedRuntime, Problem> {
+        let store = self.store(environment)?;
         let limit = self.overrides.max_cost.or(self.settings.limits.max_cost);
         let unpriced = select_model::unpriced(&self.models.catalog.open(model)?, limit);
         // What describes the setup is said once in a project; what bounds this very run is said each time.
@@ -161,7 +172,7 @@ impl PreparedRun {
         let context = self.project.project_context.clone();
         let plan = RuntimePlan {
             secrets,
-            store: self.store,
+            store,
             models: self.models,
             project: self.project,
             settings: self.settings,

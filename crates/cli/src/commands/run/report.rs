@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::{
     Arguments, OutputFormat,
+    output_schema::OutputSchema,
     result_json::{self, RunResult},
 };
 use crate::{
@@ -33,6 +34,10 @@ pub struct StdoutReport {
     done: bool,
     /// How an answer is shown if standard output is a terminal.
     on_terminal: AnswerFormat,
+    /// What the answer must fit.
+    schema: Option<OutputSchema>,
+    /// What to say to the model because its answer did not fit.
+    mend: Option<String>,
 }
 
 impl StdoutReport {
@@ -46,6 +51,8 @@ impl StdoutReport {
             failure: None,
             early: Some(Vec::new()),
             done: false,
+            schema: None,
+            mend: None,
             on_terminal: AnswerFormat::Source,
         }
     }
@@ -69,7 +76,24 @@ impl StdoutReport {
             early: Some(Vec::new()),
             done: false,
             on_terminal: AnswerFormat::Source,
+            schema: None,
+            mend: None,
         }
+    }
+
+    /// From now on the answer must fit this.
+    pub fn expect(&mut self, schema: Option<OutputSchema>) {
+        self.schema = schema;
+    }
+
+    /// What to say to the model because its answer does not fit the schema; nothing was written then.
+    pub fn take_mend(&mut self) -> Option<String> {
+        self.mend.take()
+    }
+
+    /// Whether events were written already.
+    pub fn has_begun(&self) -> bool {
+        self.early.is_none()
     }
 
     /// Whether the reader has closed standard output.
@@ -125,7 +149,14 @@ impl StdoutReport {
     }
 
     /// The run is over. The answer is not printed twice on one terminal.
-    pub fn result(&mut self, outcome: &RunResult, has_been_shown: bool) -> Result<(), Problem> {
+    pub fn result(&mut self, outcome: &mut RunResult, has_been_shown: bool) -> Result<(), Problem> {
+        self.mend = self
+            .schema
+            .as_mut()
+            .and_then(|schema| schema.apply(outcome));
+        if self.mend.is_some() {
+            return Ok(());
+        }
         self.done = true;
         if let Some(path) = &self.last_message {
             fs::write(path, &outcome.end.text).map_err(|error| {
@@ -137,6 +168,8 @@ impl StdoutReport {
             })?;
         }
         match self.format {
+            // A program that reads JSON is not given anything else.
+            OutputFormat::Text if self.schema.is_some() && outcome.structured.is_none() => {}
             OutputFormat::Text => self.answer(&outcome.end.text, has_been_shown),
             OutputFormat::Json | OutputFormat::StreamJson => self.object(&outcome.to_json()),
         }
@@ -145,7 +178,7 @@ impl StdoutReport {
 
     /// A run answered, and another one follows: people read both, programs the last one.
     pub fn answered(&mut self, text: &str, has_been_shown: bool) {
-        if self.format == OutputFormat::Text {
+        if self.format == OutputFormat::Text && self.schema.is_none() {
             self.answer(text, has_been_shown);
         }
     }

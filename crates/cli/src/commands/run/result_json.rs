@@ -27,6 +27,8 @@ pub struct RunResult {
     /// It, and those it delegated to.
     pub tree: RunTreeView,
     pub exit: Exit,
+    /// The answer as a value, if a schema was given and it fits.
+    pub structured: Option<Value>,
 }
 
 impl RunResult {
@@ -48,7 +50,7 @@ impl RunResult {
             "verified": end.verified,
             "failed_checks": end.failed_checks.iter().map(check).collect::<Vec<_>>(),
             "text": end.text,
-            "structured": null,
+            "structured": self.structured,
             "session": self.session.id,
             "run": self.run,
             "agent": self.session.agent,

@@ -8,6 +8,7 @@ use super::{Arguments, usage};
 use crate::{
     control::send_for_session,
     environment::Environment,
+    human_format::place,
     session_lookup::{self as find, LookupScope},
 };
 
@@ -56,6 +57,20 @@ pub async fn find(
 }
 
 impl SessionTarget {
+    /// What people should know if they named a directory and the session works in another one.
+    pub fn elsewhere(&self, environment: &Environment) -> Option<String> {
+        let Self::Known(session) = self else {
+            return None;
+        };
+        let is_ignored = environment.everywhere.cwd.is_some() && session.cwd != environment.cwd;
+        is_ignored.then(|| {
+            format!(
+                "-C does not move a session: this one works in {}",
+                place(&session.cwd)
+            )
+        })
+    }
+
     /// The model that will be used: the one named now, the session's, the definition's, the default.
     pub fn model(
         &self,

@@ -82,9 +82,10 @@ pub fn read_user_input(
         } else if let Some(path) = attached(word, &environment.cwd) {
             attachments.push(Attachment::read(&environment.cwd, path)?);
         } else {
-            let word = word
-                .to_str()
-                .ok_or_else(|| usage("the prompt is not valid UTF-8"))?;
+            let word = word.to_str().ok_or_else(|| {
+                usage("the prompt is not valid UTF-8")
+                    .fix("attach the file instead: @FILE, or convert it with iconv")
+            })?;
             words.push(word.to_owned());
         }
     }

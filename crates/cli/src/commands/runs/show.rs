@@ -17,7 +17,9 @@ use super::{
 use crate::{
     environment::Environment,
     exit::Exit,
-    human_format, listing, output,
+    human_format,
+    listing::{self, PageOutput},
+    output,
     terminal::{
         run_text::{counted, duration, ending, model, money, tokens},
         sanitize::clean,
@@ -33,9 +35,8 @@ pub struct Arguments {
     /// Which run: its id, or the last 4 or more characters of it
     #[arg(value_name = "ID")]
     run: String,
-    /// Print it as JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Prints it.
@@ -46,7 +47,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return Ok(Exit::DONE);
     };
     let below = below(&store, &run.run).await?;
-    let text = if arguments.json {
+    let text = if arguments.output.is_json() {
         output::json_page(&object(&run, &row, &below))?
     } else {
         let width = listing::look(environment).width;

@@ -12,7 +12,12 @@ use rooftree_protocol::{ErrorCode, Problem};
 
 use self::text::TraceSymbols;
 use super::find;
-use crate::{environment::Environment, exit::Exit, listing, output};
+use crate::{
+    environment::Environment,
+    exit::Exit,
+    listing::{self, PageOutput},
+    output,
+};
 
 /// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 100;
@@ -29,6 +34,8 @@ pub struct Arguments {
     /// Write a picture to this file; `-` prints it
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    output: PageOutput,
 }
 
 /// Draws it.
@@ -36,6 +43,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let store = find::queries(environment)?;
     let row = find::run(&store, &arguments.run).await?;
     let spans = gather::spans(&store, row).await?;
+    if arguments.output.is_json() {
+        output::print(&output::json_page(&spans)?)?;
+        return Ok(Exit::DONE);
+    }
     let picture = waterfall::lay_out(&spans);
     match &arguments.svg {
         Some(file) if file.as_os_str() == "-" => output::print(&svg::draw(&picture))?,

@@ -1,7 +1,7 @@
 //! Lists sessions, the latest first.
 
 use clap::Args;
-use rooftree_protocol::{Problem, Session};
+use rooftree_protocol::{EventBody, Problem, Session, message::text_of};
 use rooftree_runtime::{Clock, Queries, SystemClock};
 use rooftree_store::{Owner, SessionFilter};
 use serde::Serialize;
@@ -19,6 +19,10 @@ use crate::{
 
 /// How many are listed when not all are asked for.
 const PAGE: usize = 50;
+/// The first message is among so many events of a journal.
+const FIRST_EVENTS: usize = 16;
+/// Columns of a first message that are kept.
+const MOST_COLUMNS: usize = 200;
 
 /// Options of `sessions list`.
 #[derive(Args, Debug)]
@@ -29,6 +33,9 @@ pub struct Arguments {
     /// All of them, also those that agents opened for others
     #[arg(long)]
     all: bool,
+    /// Only sessions of this directory, or of the one that -C names
+    #[arg(long)]
+    here: bool,
     /// The deleted ones, which can be restored
     #[arg(long)]
     deleted: bool,
@@ -55,6 +62,8 @@ struct Row {
     #[serde(flatten)]
     session: Session,
     state: SessionState,
+    /// The first message, on one line.
+    asked: String,
 }
 
 impl ListItem for Row {
@@ -66,7 +75,7 @@ impl ListItem for Row {
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let rows = match environment.queries()? {
-        Some(store) => rows(&store, &arguments).await?,
+        Some(store) => rows(&store, &arguments, environment).await?,
         None => Vec::new(),
     };
     let shown = if arguments.all {
@@ -89,14 +98,22 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 fn nothing(arguments: &Arguments) -> &'static str {
     match (arguments.deleted, arguments.agent.is_some()) {
+        _ if arguments.here => "no sessions in this directory; without --here all are listed",
         (true, _) => "no deleted sessions",
         (false, true) => "no sessions of this agent",
         (false, false) => "no sessions yet: rooftree run \"…\" opens one, rooftree demo shows how",
     }
 }
 
-async fn rows(store: &Queries, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+async fn rows(
+    store: &Queries,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Vec<Row>, Problem> {
+    // A directory that was named has no other meaning here.
+    let is_here = arguments.here || environment.everywhere.cwd.is_some();
     let filter = SessionFilter {
+        cwd: is_here.then(|| environment.cwd.clone()),
         agent: arguments.agent.clone(),
         top_level: (!arguments.all).then_some(true),
         deleted: arguments.deleted,
@@ -112,9 +129,32 @@ async fn rows(store: &Queries, arguments: &Arguments) -> Result<Vec<Row>, Proble
             None if !unfinished.contains(&session.id) => SessionState::Resting,
             None => state(store, &session).await?,
         };
-        rows.push(Row { session, state });
+        let asked = first_message(store, &session).await?;
+        rows.push(Row {
+            session,
+            state,
+            asked,
+        });
     }
     Ok(rows)
+}
+
+/// What the session was first asked, on one line and in short.
+async fn first_message(store: &Queries, session: &Session) -> Result<String, Problem> {
+    let events = store.events(&session.id, 0, FIRST_EVENTS).await;
+    let asked = events
+        .map_err(in_words)?
+        .into_iter()
+        .find_map(|event| match event.body {
+            EventBody::MessageUser { message, .. } => Some(text_of(&message.parts)),
+            _ => None,
+        });
+    let words: Vec<String> = asked
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    Ok(human_format::cut(&words.join(" "), MOST_COLUMNS))
 }
 
 /// How a session is that has something left to do.
@@ -136,10 +176,17 @@ fn table(rows: &[Row]) -> TextTable {
         ("NAME", ColumnShrink::Soft),
         ("STATE", ColumnShrink::Stiff),
         ("UPDATED", ColumnShrink::Stiff),
-        ("EVENTS", ColumnShrink::Spare),
+        ("WHERE", ColumnShrink::Soft),
+        ("ASKED", ColumnShrink::Soft),
         ("LAST", ColumnShrink::Soft),
+        ("EVENTS", ColumnShrink::Spare),
     ]);
-    for Row { session, state } in rows {
+    for Row {
+        session,
+        state,
+        asked,
+    } in rows
+    {
         let state = match state {
             SessionState::Resting if session.pinned_at.is_some() => "pinned",
             SessionState::Resting => "",
@@ -153,8 +200,10 @@ fn table(rows: &[Row]) -> TextTable {
             session.name.clone().unwrap_or_default(),
             state.to_owned(),
             human_format::ago(now, session.updated_at),
-            session.head.to_string(),
+            human_format::place(&session.cwd),
+            asked.clone(),
             session.last_snippet.clone(),
+            session.head.to_string(),
         ]);
     }
     table

@@ -228,3 +228,60 @@ fn n_12_agents_of_opencode_json_keep_what_is_denied_to_them() {
         "{denied}"
     );
 }
+
+#[test]
+fn n_11_what_every_program_has_is_imported_as_files_that_validate() {
+    let claude = "---\nname: fixer\ndescription: Fixes: fast\ntools: Read, MultiEdit, NotebookRead, mcp__github__search\n\
+        model: opus\npermissionMode: acceptEdits\nmaxTurns: 9\nmemory: project\ncolor: cyan\nhooks:\n  Stop:\n    - hooks:\n        - type: prompt\n          prompt: done?\n  PreToolUse:\n    - matcher: Bash\n      hooks:\n        - type: command\n          command: guard.sh\n        - type: prompt\n          prompt: safe?\n\
+        mcpServers:\n  - github\n---\nYou fix.";
+    let opencode = "---\ndescription: Writes docs\nmode: subagent\nmodel: anthropic/claude-sonnet-5-5\ntemperature: 0.1\n\
+        tools:\n  write: true\n  bash: false\npermission:\n  edit: deny\n---\nYou write.";
+    let goose = "version: 1.0.0\ntitle: Release notes\ndescription: Writes release notes\ninstructions: You write notes for {{ version }}.\n\
+        prompt: Write them.\nparameters:\n  - key: version\n    input_type: string\n    requirement: optional\n    default: next\n    description: Which\n\
+        extensions:\n  - type: builtin\n    name: developer\nsettings:\n  goose_provider: openai\n  goose_model: gpt-6-sol\n";
+    let koda = r#"{"name": "helper", "description": "Helps", "system_prompt": "You help.", "allowed_tools": ["Read", "Bash"], "model": "gpt-6-sol", "provider": "openai"}"#;
+    let emdash = "---\nname: scout\ndescription: Scouts\ntools: [grep, read_file]\nmax_turns: 5\n---\nYou scout.";
+    let assistant = r#"{"agents": [{"agentId": "reading-list", "displayName": "Reading list", "description": "Keeps books", "systemPrompt": "You keep a list.",
+        "toolAllowlist": ["reading_list_*", "web_*"], "toolDenylist": ["reading_list_delete"], "uiVisible": true}]}"#;
+    let table = [
+        ("claude", ".claude/agents/fixer.md", claude, "", "fixer"),
+        (
+            "opencode",
+            ".opencode/agent/docs-writer.md",
+            opencode,
+            "",
+            "docs-writer",
+        ),
+        ("goose", "notes.yaml", goose, "notes.yaml", "notes"),
+        (
+            "koda",
+            "agents/helper.json",
+            koda,
+            "agents/helper.json",
+            "helper",
+        ),
+        ("emdash", ".emdash/agents/scout.md", emdash, "", "scout"),
+        (
+            "assistant",
+            "config.json",
+            assistant,
+            "config.json",
+            "reading-list",
+        ),
+    ];
+    for (program, file, text, path, name) in table {
+        let shop = Shop::new().with(&format!("theirs/{file}"), text);
+        let path = format!("../theirs/{path}");
+        let done = shop.rooftree(&["agents", "import", program, &path, "--user"]);
+        assert_eq!(done.code, 0, "{program}: {done:?}");
+        let valid = shop.rooftree(&["agents", "validate"]);
+        assert_eq!(valid.code, 0, "{program}: {valid:?}");
+        let shown = shop.rooftree(&["agents", "show", name, "-o", "json"]);
+        assert_eq!(shown.code, 0, "{program}: {shown:?}");
+        if program == "claude" {
+            let hooks = &shown.json()["hooks"];
+            assert_eq!(hooks["PreToolUse"][0]["hooks"][0]["command"], "guard.sh");
+            assert!(!hooks.to_string().contains("prompt"), "{hooks}");
+        }
+    }
+}

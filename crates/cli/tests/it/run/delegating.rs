@@ -164,11 +164,16 @@ fn agents_in_background_are_waited_for_and_so_is_what_they_wake() {
 }
 
 #[test]
-fn agents_in_background_can_be_left_and_go_on_with_their_session() {
+fn n_39_one_agent_in_background_can_be_left_and_is_told_in_the_singular() {
     let desk = Desk::new(BACKGROUND);
     let done = desk.run(&[&AUTO[..], &["--no-wait", "go"]].concat());
     assert_eq!((done.code, done.out.as_str()), (0, "It digs.\n"));
-    assert!(done.err.contains("left at work"), "{}", done.err);
+    assert!(
+        done.err
+            .contains("still at work: 1 agent in background; resume with"),
+        "{}",
+        done.err
+    );
     let left = desk
         .house
         .rooftree(&["tasks", "list", "--running", "-o", "jsonl"])

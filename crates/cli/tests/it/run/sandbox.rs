@@ -116,7 +116,10 @@ fn link(program: &str, place: &Path) {
 #[test]
 fn a_wish_nobody_understands_is_refused_with_what_there_is() {
     for (arguments, words) in [
-        (["--sandbox", "maybe"], "choose one of auto, required, off"),
+        (
+            ["--sandbox", "maybe"],
+            "[possible values: auto, required, off]",
+        ),
         (
             ["--network", "https://github.com"],
             "choose on, off or hosts",

@@ -49,6 +49,36 @@ fn a_list_has_four_forms() {
 }
 
 #[test]
+fn n_22_a_list_says_where_and_what_was_asked_and_can_be_of_one_directory() {
+    let house = House::new();
+    let first = house.talk(None, "What is\n here?", "Notes.");
+    let table = house.rooftree(&["sessions", "list"]).well();
+    let heading = table.lines().next().unwrap();
+    assert!(
+        heading.contains("WHERE") && heading.contains("ASKED"),
+        "{table}"
+    );
+    assert!(
+        table.contains("/somewhere") && table.contains("What is here?"),
+        "{table}"
+    );
+    let rows = house.rooftree(&["sessions", "list", "-o", "jsonl"]).lines();
+    assert_eq!(rows[0]["asked"], "What is here?");
+    assert_eq!(rows[0]["cwd"], "/somewhere");
+    let here = house.rooftree(&["sessions", "list", "--here", "-o", "ids"]);
+    assert_eq!(here.well(), "", "it is of another directory");
+    let there = tempfile::tempdir().unwrap();
+    let there = there.path().canonicalize().unwrap();
+    let directory = there.to_str().unwrap();
+    let named = house.rooftree(&["-C", directory, "sessions", "list", "-o", "ids"]);
+    assert_eq!(named.well(), "", "-C names the directory");
+    assert_eq!(
+        house.rooftree(&["sessions", "list", "-o", "ids"]).well(),
+        format!("{}\n", first.id)
+    );
+}
+
+#[test]
 fn a_list_can_be_of_one_agent_or_of_deleted_ones() {
     let house = House::new();
     let session = house.talk(None, "Hello", "Hello.");

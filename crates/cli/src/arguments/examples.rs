@@ -1,0 +1,498 @@
+//! Examples below the help of each command. Tests parse every one of them.
+
+use clap::Command;
+
+/// A command by its path, with examples and what each does.
+type CommandExamples = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// How many examples a group of commands shows: one of each of its first commands.
+const MOST_OF_A_GROUP: usize = 5;
+
+/// Examples of every command. `k3v9x2ab` stands for the end of an id.
+pub const EXAMPLES: &[CommandExamples] = &[
+    (
+        "chat",
+        &[
+            ("rooftree chat -a explore", "with another agent"),
+            (
+                "rooftree chat --continue",
+                "the latest session of this directory",
+            ),
+        ],
+    ),
+    (
+        "run",
+        &[
+            ("rooftree run \"What does this project do?\"", ""),
+            (
+                "rooftree run \"Explain this error\" < build.log",
+                "what is piped in goes below the prompt",
+            ),
+            (
+                "rooftree run \"What is wrong here?\" @shot.png",
+                "attach a file",
+            ),
+            (
+                "rooftree run --continue \"And the tests?\"",
+                "the latest session of this directory",
+            ),
+            (
+                "rooftree run -m ollama/qwen3:8b \"Fix the typo\" --permission-mode accept-edits",
+                "",
+            ),
+            (
+                "rooftree run -o json --max-turns 20 --timeout 5m \"Fix the test\"",
+                "for scripts",
+            ),
+            (
+                "rooftree run --output-schema plan.json \"Plan the release\"",
+                "an answer that fits a JSON schema",
+            ),
+        ],
+    ),
+    (
+        "demo",
+        &[("rooftree demo", "no key, no network, nothing is changed")],
+    ),
+    (
+        "serve",
+        &[
+            ("rooftree serve", "on 127.0.0.1:7663"),
+            (
+                "rooftree serve --port 8080 --no-resume",
+                "leave unfinished sessions alone",
+            ),
+        ],
+    ),
+    (
+        "agents list",
+        &[
+            ("rooftree agents list", ""),
+            ("rooftree agents list -o json", ""),
+        ],
+    ),
+    (
+        "agents show",
+        &[
+            ("rooftree agents show explore", ""),
+            (
+                "rooftree agents show explore --effective",
+                "what holds for it here",
+            ),
+            (
+                "rooftree agents show explore --prompt",
+                "what the model reads",
+            ),
+        ],
+    ),
+    (
+        "agents new",
+        &[
+            ("rooftree agents new reviewer", ""),
+            ("rooftree agents new my-lead --from lead", ""),
+        ],
+    ),
+    (
+        "agents edit",
+        &[("rooftree agents edit reviewer", "in $EDITOR, then checked")],
+    ),
+    (
+        "agents validate",
+        &[
+            ("rooftree agents validate", "all that are found here"),
+            ("rooftree agents validate .claude/agents", ""),
+        ],
+    ),
+    (
+        "agents test",
+        &[(
+            "rooftree agents test reviewer \"Review src/main.rs\"",
+            "read-only",
+        )],
+    ),
+    (
+        "agents import",
+        &[
+            ("rooftree agents import claude .", "from .claude/agents"),
+            (
+                "rooftree agents import opencode . --project",
+                "into this project",
+            ),
+        ],
+    ),
+    ("agents rm", &[("rooftree agents rm reviewer", "")]),
+    (
+        "trust",
+        &[
+            ("rooftree trust --show", "what this folder brings"),
+            ("rooftree trust", "use it from now on"),
+            ("rooftree trust --list", "folders that are trusted"),
+        ],
+    ),
+    (
+        "permissions list",
+        &[(
+            "rooftree permissions list",
+            "what agents ask now, in all sessions",
+        )],
+    ),
+    (
+        "permissions show",
+        &[(
+            "rooftree permissions show k3v9x2ab",
+            "with the whole change",
+        )],
+    ),
+    (
+        "permissions allow",
+        &[
+            ("rooftree permissions allow k3v9x2ab", "this call"),
+            (
+                "rooftree permissions allow k3v9x2ab --for session",
+                "and calls like it in this session",
+            ),
+        ],
+    ),
+    (
+        "permissions deny",
+        &[(
+            "rooftree permissions deny k3v9x2ab --because \"not this file\"",
+            "",
+        )],
+    ),
+    (
+        "permissions answer",
+        &[(
+            "rooftree permissions answer k3v9x2ab 2",
+            "the second choice",
+        )],
+    ),
+    (
+        "permissions rules",
+        &[("rooftree permissions rules", "all rules, with numbers")],
+    ),
+    (
+        "permissions rules add",
+        &[("rooftree permissions rules add 'Bash(cargo test *)'", "")],
+    ),
+    (
+        "permissions rules rm",
+        &[("rooftree permissions rules rm 3", "")],
+    ),
+    (
+        "permissions import",
+        &[
+            (
+                "rooftree permissions import",
+                "from .claude/settings.json or opencode.json",
+            ),
+            ("rooftree permissions import opencode.json --yes", ""),
+        ],
+    ),
+    (
+        "can",
+        &[
+            ("rooftree can lead Bash 'cargo test'", ""),
+            (
+                "rooftree can lead Write src/main.rs --permission-mode accept-edits",
+                "",
+            ),
+        ],
+    ),
+    (
+        "why",
+        &[("rooftree why k3v9x2ab", "the end of a call's id")],
+    ),
+    (
+        "sessions list",
+        &[
+            ("rooftree sessions list", ""),
+            ("rooftree sessions list --here", "of this directory"),
+            ("rooftree sessions list -o json", ""),
+        ],
+    ),
+    ("sessions show", &[("rooftree sessions show k3v9x2ab", "")]),
+    (
+        "sessions events",
+        &[("rooftree sessions events k3v9x2ab --since 40 --follow", "")],
+    ),
+    (
+        "sessions search",
+        &[("rooftree sessions search parser bug", "")],
+    ),
+    (
+        "sessions fork",
+        &[("rooftree sessions fork k3v9x2ab --at 40", "")],
+    ),
+    (
+        "sessions switch",
+        &[("rooftree sessions switch k3v9x2ab reviewer", "")],
+    ),
+    ("sessions back", &[("rooftree sessions back k3v9x2ab", "")]),
+    (
+        "sessions export",
+        &[
+            ("rooftree sessions export k3v9x2ab --format md", ""),
+            (
+                "rooftree sessions export k3v9x2ab --out talk.jsonl",
+                "a file that import reads",
+            ),
+        ],
+    ),
+    (
+        "sessions import",
+        &[("rooftree sessions import talk.jsonl", "")],
+    ),
+    (
+        "sessions rename",
+        &[("rooftree sessions rename k3v9x2ab release", "")],
+    ),
+    ("sessions pin", &[("rooftree sessions pin k3v9x2ab", "")]),
+    (
+        "sessions unpin",
+        &[("rooftree sessions unpin k3v9x2ab", "")],
+    ),
+    (
+        "sessions set",
+        &[("rooftree sessions set k3v9x2ab ticket=1234", "")],
+    ),
+    (
+        "sessions undo",
+        &[
+            (
+                "rooftree sessions undo k3v9x2ab --dry-run",
+                "only show what would change",
+            ),
+            ("rooftree sessions undo k3v9x2ab --yes", ""),
+        ],
+    ),
+    (
+        "sessions clear",
+        &[("rooftree sessions clear k3v9x2ab", "")],
+    ),
+    ("sessions rm", &[("rooftree sessions rm k3v9x2ab", "")]),
+    (
+        "sessions restore",
+        &[("rooftree sessions restore k3v9x2ab", "")],
+    ),
+    (
+        "runs list",
+        &[
+            ("rooftree runs list", ""),
+            ("rooftree runs list --all", "also delegated ones"),
+        ],
+    ),
+    ("runs show", &[("rooftree runs show k3v9x2ab", "")]),
+    (
+        "runs trace",
+        &[
+            ("rooftree runs trace k3v9x2ab", ""),
+            ("rooftree runs trace k3v9x2ab --svg trace.svg", ""),
+        ],
+    ),
+    (
+        "runs cancel",
+        &[("rooftree runs cancel k3v9x2ab", "and every agent it asked")],
+    ),
+    ("tasks list", &[("rooftree tasks list", "")]),
+    ("tasks tail", &[("rooftree tasks tail k3v9x2ab", "")]),
+    (
+        "tasks wait",
+        &[("rooftree tasks wait k3v9x2ab --timeout 5m", "")],
+    ),
+    ("tasks stop", &[("rooftree tasks stop k3v9x2ab", "")]),
+    (
+        "tasks send",
+        &[("rooftree tasks send k3v9x2ab \"also the tests\"", "")],
+    ),
+    (
+        "doctor",
+        &[
+            ("rooftree doctor", ""),
+            (
+                "rooftree doctor --online",
+                "also ask each provider one short question",
+            ),
+        ],
+    ),
+    ("doctor verify", &[("rooftree doctor verify", "")]),
+    (
+        "doctor salvage",
+        &[("rooftree doctor salvage --out saved.db", "")],
+    ),
+    (
+        "config show",
+        &[(
+            "rooftree config show --origin",
+            "file and line of each value",
+        )],
+    ),
+    (
+        "config get",
+        &[("rooftree config get limits.max_turns", "")],
+    ),
+    (
+        "config set",
+        &[
+            ("rooftree config set model ollama/qwen3:8b", ""),
+            ("rooftree config set limits.max_turns 20 --project", ""),
+            (
+                "rooftree config set permission.allow '[\"Bash(cargo test *)\"]'",
+                "",
+            ),
+        ],
+    ),
+    ("config path", &[("rooftree config path", "")]),
+    (
+        "init",
+        &[
+            ("rooftree init", ""),
+            ("rooftree init --print", "only show what would be written"),
+        ],
+    ),
+    (
+        "models list",
+        &[
+            ("rooftree models list", ""),
+            ("rooftree models list sonnet", ""),
+        ],
+    ),
+    ("models show", &[("rooftree models show sonnet", "")]),
+    (
+        "mcp list",
+        &[
+            ("rooftree mcp list", ""),
+            ("rooftree mcp list --offline", "start nothing"),
+        ],
+    ),
+    (
+        "mcp add",
+        &[
+            (
+                "rooftree mcp add memory -- npx -y @modelcontextprotocol/server-memory",
+                "",
+            ),
+            (
+                "rooftree mcp add docs --url https://example.com/mcp --project",
+                "",
+            ),
+        ],
+    ),
+    ("mcp rm", &[("rooftree mcp rm memory", "")]),
+    ("mcp test", &[("rooftree mcp test memory", "")]),
+    ("mcp tools", &[("rooftree mcp tools memory", "")]),
+    ("mcp prompts", &[("rooftree mcp prompts memory", "")]),
+    ("mcp accept", &[("rooftree mcp accept memory", "")]),
+    ("mcp login", &[("rooftree mcp login docs", "")]),
+    ("auth list", &[("rooftree auth list", "")]),
+    ("auth set", &[("rooftree auth set openai - < key.txt", "")]),
+    ("auth login", &[("rooftree auth login anthropic", "")]),
+    ("auth logout", &[("rooftree auth logout anthropic", "")]),
+    ("audit", &[("rooftree audit --limit 20", "")]),
+    (
+        "usage",
+        &[
+            ("rooftree usage --by model", ""),
+            ("rooftree usage -o json", ""),
+        ],
+    ),
+    (
+        "call",
+        &[(
+            "rooftree call Read --file_path README.md",
+            "inside a command of an agent",
+        )],
+    ),
+    (
+        "tools list",
+        &[
+            ("rooftree tools list", ""),
+            ("rooftree tools list --agent explore", ""),
+        ],
+    ),
+    ("tools show", &[("rooftree tools show Bash", "")]),
+    ("hooks list", &[("rooftree hooks list", "")]),
+    (
+        "hooks test",
+        &[("rooftree hooks test PreToolUse --tool Bash", "")],
+    ),
+    (
+        "completions",
+        &[
+            (
+                "rooftree completions bash > ~/.local/share/bash-completion/completions/rooftree",
+                "",
+            ),
+            (
+                "rooftree completions zsh > ~/.zfunc/_rooftree",
+                "with fpath+=(~/.zfunc) in .zshrc",
+            ),
+            (
+                "rooftree completions fish > ~/.config/fish/completions/rooftree.fish",
+                "",
+            ),
+        ],
+    ),
+    (
+        "man",
+        &[
+            ("rooftree man | man -l -", ""),
+            (
+                "rooftree man --dir ~/.local/share/man/man1",
+                "one page per command",
+            ),
+        ],
+    ),
+    (
+        "version",
+        &[("rooftree version", ""), ("rooftree version -o json", "")],
+    ),
+];
+
+/// The command and those below it with their examples below the help.
+pub fn with_examples(command: Command) -> Command {
+    let path = command.get_name().to_owned();
+    added(command, &path)
+}
+
+fn added(command: Command, path: &str) -> Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    let mut command = command;
+    for name in &names {
+        let below = format!("{path} {name}");
+        command = command.mut_subcommand(name, |sub| added(sub, &below));
+    }
+    match page(path, &names) {
+        Some(text) if command.get_after_help().is_none() => command.after_help(text),
+        _ => command,
+    }
+}
+
+fn of(path: &str) -> &'static [(&'static str, &'static str)] {
+    let found = EXAMPLES.iter().find(|(known, _)| *known == path);
+    found.map(|(_, examples)| *examples).unwrap_or_default()
+}
+
+/// The examples of a command; of a group, one of each of its commands.
+fn page(path: &str, below: &[String]) -> Option<String> {
+    let mut examples = of(path).to_vec();
+    if examples.is_empty() {
+        let first = |name: &String| of(&format!("{path} {name}")).first().copied();
+        examples = below
+            .iter()
+            .filter_map(first)
+            .take(MOST_OF_A_GROUP)
+            .collect();
+    }
+    let widest = examples.iter().filter(|(_, does)| !does.is_empty());
+    let widest = widest.map(|(typed, _)| typed.len()).max().unwrap_or(0);
+    let line = |(typed, does): &(&str, &str)| match *does {
+        "" => format!("  {typed}"),
+        does => format!("  {typed:<widest$}  # {does}"),
+    };
+    let lines: Vec<String> = examples.iter().map(line).collect();
+    (!lines.is_empty()).then(|| format!("Examples:\n{}", lines.join("\n")))
+}

@@ -1,0 +1,3 @@
+//! Integration tests of the search by topic.
+
+mod questions;
