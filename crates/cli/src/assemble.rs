@@ -209,6 +209,7 @@ fn limits(overrides: &CliOverrides, settings: &Settings) -> LimitOverrides {
         children: settings.limits.children,
         descendants: settings.limits.descendants,
         emergency_context: settings.limits.emergency_context,
+        identical_calls: settings.limits.identical_calls,
     }
 }
 

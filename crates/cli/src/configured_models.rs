@@ -85,6 +85,17 @@ impl ConfiguredModels {
             catalog.with(name, opener)
         });
         let catalog = catalog.with_known(known);
+        // A replay asks no server.
+        let asking: &[ProviderProfile] = match tape {
+            RecordingMode::Playing(_) => &[],
+            RecordingMode::Off | RecordingMode::Recording(_) => &profiles,
+        };
+        let catalog = asking.iter().fold(catalog, |catalog, profile| {
+            match providers::probe(profile, &credentials, connections.clone()) {
+                Some(probe) => catalog.with_probe(&profile.name, probe),
+                None => catalog,
+            }
+        });
         let (aliases, cwd) = (settings.models.aliases.clone(), environment.cwd.clone());
         let external = settings.external.clone();
         Ok(Self {

@@ -6,6 +6,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use nix::unistd::{AccessFlags, access};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_runtime::{WorkspaceConfig, exposure, memory::MemoryDirs};
 
@@ -194,7 +195,9 @@ fn cwd_of_process() -> PathBuf {
 
 fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
     let directory = asked.unwrap_or(Path::new("."));
+    let can_enter = |found: &PathBuf| access(found, AccessFlags::R_OK | AccessFlags::X_OK).is_ok();
     let found = directory.canonicalize().ok().filter(|found| found.is_dir());
+    let found = found.filter(can_enter);
     found.ok_or_else(|| {
         let place = asked.map_or("the current directory".into(), |asked| {
             format!("`{}`", asked.display())
@@ -211,13 +214,23 @@ fn working_directory(asked: Option<&Path>) -> Result<PathBuf, Problem> {
 fn xdg_directory(variable_name: &str, below_home: &str) -> Result<PathBuf, Problem> {
     // The XDG rules say that a relative path there is to be ignored.
     let named = directory_named_by(variable_name).filter(|path| path.is_absolute());
-    let base = named.or_else(|| Some(directory_named_by("HOME")?.join(below_home)));
+    let home = directory_named_by("HOME");
+    // A relative HOME would mean another directory in each working directory.
+    let whole = home.clone().filter(|home| home.is_absolute());
+    let base = named.or_else(|| Some(whole?.join(below_home)));
     base.map(|base| base.join("rooftree")).ok_or_else(|| {
+        let cause = match home {
+            Some(home) => format!(
+                "HOME is `{}`, which is not an absolute path",
+                home.display()
+            ),
+            None => format!("neither HOME nor {variable_name} is set"),
+        };
         Problem::new(
             ErrorCode::InvalidConfig,
             "cannot tell where to keep sessions",
         )
-        .cause(format!("neither HOME nor {variable_name} is set"))
-        .fix("set ROOFTREE_HOME to a directory")
+        .cause(cause)
+        .fix("set HOME or ROOFTREE_HOME to the absolute path of a directory")
     })
 }

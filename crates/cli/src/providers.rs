@@ -13,7 +13,7 @@ pub use rooftree_providers::vendors::VendorWire;
 
 pub use self::{
     built_in::key_page,
-    open::{SharedHttpClient, missing_key, opener, secret},
+    open::{PROBE_TIMEOUT, SharedHttpClient, missing_key, opener, probe, secret},
     resolve::resolve,
 };
 use crate::{

@@ -220,6 +220,8 @@ impl Settings {
         self.limits.max_turns = smaller(self.limits.max_turns, project.limits.max_turns);
         self.limits.timeout = smaller(self.limits.timeout, project.limits.timeout);
         self.narrow_delegation(&project.limits);
+        self.limits.identical_calls =
+            smaller(self.limits.identical_calls, project.limits.identical_calls);
         self.limits.max_cost = [self.limits.max_cost, project.limits.max_cost]
             .into_iter()
             .flatten()

@@ -325,6 +325,9 @@ pub enum EventBody {
         used: u64,
         /// Tokens there are.
         limit: u64,
+        /// Tokens that a model on the user's own machine is reading now, before its first word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reading: Option<u64>,
     },
     /// The context was made smaller. What was left out stays in the journal.
     #[serde(rename = "context.compacted")]

@@ -320,7 +320,11 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             call: _,
             elapsed_ms: _,
         }
-        | EventBody::ContextUsage { used: _, limit: _ } => {}
+        | EventBody::ContextUsage {
+            used: _,
+            limit: _,
+            reading: _,
+        } => {}
     }
 }
 

@@ -4,9 +4,14 @@ mod known_models;
 mod model_info;
 mod resolve;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem, Usage};
+use rooftree_stdx::edit_distance;
 
 use crate::{Provider, lean::LeanProvider};
 
@@ -27,6 +32,10 @@ pub struct Model {
     pub output: Option<u64>,
     /// Its price, if known.
     pub price: Option<ModelPrice>,
+    /// How it is prompted.
+    pub profile: ModelProfile,
+    /// Whether it runs on the user's own machine, where reading a prompt may take minutes.
+    pub is_local: bool,
 }
 
 impl Model {
@@ -38,6 +47,8 @@ impl Model {
             window: None,
             output: None,
             price: None,
+            profile: ModelProfile::Full,
+            is_local: false,
         }
     }
 
@@ -54,6 +65,7 @@ impl Model {
         self.price = self.price.or_else(|| facts.price.clone());
         if facts.effective_profile() == ModelProfile::Lean {
             self.provider = Arc::new(LeanProvider::new(self.provider, self.window));
+            self.profile = ModelProfile::Lean;
         }
         self
     }
@@ -62,10 +74,17 @@ impl Model {
 /// Opens a provider's model by the name behind the slash.
 pub type ModelOpener = Arc<dyn Fn(&ModelChoice) -> Result<Model, Problem> + Send + Sync>;
 
+/// Asks a provider's server what it knows about a model; none if it does not answer.
+pub type ModelProbe =
+    Arc<dyn Fn(&ModelChoice) -> BoxFuture<'static, Option<ModelInfo>> + Send + Sync>;
+
 /// The registered providers, by the name before the slash.
 #[derive(Clone, Default)]
 pub struct ModelCatalog {
     openers: BTreeMap<String, ModelOpener>,
+    probes: BTreeMap<String, ModelProbe>,
+    /// Cache of what servers said, by `provider/model`. Clones share it.
+    learned: Arc<RwLock<BTreeMap<String, Arc<ModelInfo>>>>,
     known: Arc<KnownModels>,
 }
 
@@ -74,6 +93,44 @@ impl ModelCatalog {
     pub fn with(mut self, name: impl Into<String>, opener: ModelOpener) -> Self {
         self.openers.insert(name.into(), opener);
         self
+    }
+
+    /// Registers how a provider's server is asked about its models.
+    pub fn with_probe(mut self, name: impl Into<String>, probe: ModelProbe) -> Self {
+        self.probes.insert(name.into(), probe);
+        self
+    }
+
+    /// Asks the server of a model for its window and capabilities, if they are not known and it can be asked. An answer
+    /// is cached; a server that does not answer is asked again the next time.
+    pub async fn prepare(&self, choice: &ModelChoice) {
+        let Some(probe) = self.probes.get(&choice.provider) else {
+            return;
+        };
+        let entry = self.known.find(&choice.provider, &choice.model);
+        let is_known = entry.is_some_and(|entry| entry.window.is_some() || entry.profile.is_some());
+        if is_known || self.learned(choice).is_some() {
+            return;
+        }
+        if let Some(info) = probe(choice).await {
+            let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+            learned.insert(full_name(choice), Arc::new(info));
+        }
+    }
+
+    /// What the server of a model said about it, if it was asked.
+    fn learned(&self, choice: &ModelChoice) -> Option<Arc<ModelInfo>> {
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        learned.get(&full_name(choice)).cloned()
+    }
+
+    /// What is known about a model: its entry in the table, completed by what its server says.
+    pub fn facts(&self, choice: &ModelChoice) -> Option<Arc<ModelInfo>> {
+        let entry = self.known.find(&choice.provider, &choice.model).cloned();
+        match (entry, self.learned(choice)) {
+            (Some(entry), Some(told)) => Some(Arc::new(entry.completed(&told))),
+            (entry, told) => entry.or(told),
+        }
     }
 
     /// Sets the table of known models.
@@ -85,6 +142,19 @@ impl ModelCatalog {
     /// The names of the registered providers.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.openers.keys().map(String::as_str)
+    }
+
+    /// The providers that people choose from; those of the demo are not among them.
+    fn shown_providers(&self) -> Vec<&str> {
+        self.providers()
+            .filter(|name| !name.starts_with("demo-"))
+            .collect()
+    }
+
+    /// The error for a choice whose provider is not registered; none if it is.
+    pub fn unknown_provider(&self, choice: &ModelChoice) -> Option<Problem> {
+        let is_known = self.openers.contains_key(&choice.provider);
+        (!is_known).then(|| no_provider(choice, &self.shown_providers()))
     }
 
     /// The table of known models.
@@ -100,21 +170,12 @@ impl ModelCatalog {
 
     /// Opens the chosen model.
     pub fn open(&self, choice: &ModelChoice) -> Result<Model, Problem> {
-        let Some(opener) = self.openers.get(&choice.provider) else {
-            let known: Vec<&str> = self.providers().collect();
-            return Err(Problem::new(
-                ErrorCode::InvalidConfig,
-                format!("there is no provider `{}`", choice.provider),
-            )
-            .cause(format!(
-                "model `{choice}` names it; known providers: {}",
-                known.join(", ")
-            ))
-            .fix("rooftree run -m scripted/FILE.toml … works without any key"));
+        let model = match self.openers.get(&choice.provider) {
+            Some(opener) => opener(choice)?,
+            None => return Err(no_provider(choice, &self.shown_providers())),
         };
-        let model = opener(choice)?;
-        let mut model = match self.known.find(&choice.provider, &choice.model) {
-            Some(facts) => model.learn(facts),
+        let mut model = match self.facts(choice) {
+            Some(facts) => model.learn(&facts),
             None => model,
         };
         if let Some(price) = &mut model.price {
@@ -122,4 +183,27 @@ impl ModelCatalog {
         }
         Ok(model)
     }
+}
+
+/// `provider/model`, without an effort.
+fn full_name(choice: &ModelChoice) -> String {
+    format!("{}/{}", choice.provider, choice.model)
+}
+
+/// The error for a provider that does not exist, with the one of the most similar name.
+fn no_provider(choice: &ModelChoice, known: &[&str]) -> Problem {
+    let meant = edit_distance::nearest(&choice.provider, known.iter().copied(), 2);
+    let fix = match meant {
+        Some(name) => format!("did you mean `{name}/{}`?", choice.model),
+        None => "rooftree models list shows models that are known; docs/models.md says how to add a provider".into(),
+    };
+    Problem::new(
+        ErrorCode::InvalidConfig,
+        format!("there is no provider `{}`", choice.provider),
+    )
+    .cause(format!(
+        "model `{choice}` names it; known providers: {}",
+        known.join(", ")
+    ))
+    .fix(fix)
 }

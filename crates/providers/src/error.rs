@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rooftree_protocol::{ErrorCode, Problem};
+use serde::{Deserialize, Serialize};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -34,6 +35,9 @@ pub enum Error {
     /// Retry: connection lost, stream cut, server error.
     #[error("the answer broke off: {0}")]
     Broken(String),
+    /// The server cannot be reached: nothing was sent.
+    #[error("cannot reach {}: {}", .0.address, .0.reason)]
+    Unreachable(Box<UnreachableServer>),
     /// A script has no answer; a retry will not help.
     #[error("{0}")]
     Exhausted(String),
@@ -42,13 +46,27 @@ pub enum Error {
     Unusable(Box<Problem>),
 }
 
+/// A server to which no connection could be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreachableServer {
+    /// Scheme, host and port of its URL.
+    pub address: String,
+    /// Why, in words.
+    pub reason: String,
+    /// Whether a retry cannot help: the machine itself refuses, or the host name does not exist.
+    pub is_final: bool,
+    /// What to do about it.
+    pub fix: String,
+}
+
 impl Error {
     /// Whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_)
-        )
+        match self {
+            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_) => true,
+            Self::Unreachable(server) => !server.is_final,
+            _ => false,
+        }
     }
 
     /// The retry delay that the provider asks for.
@@ -63,19 +81,19 @@ impl Error {
     pub fn problem(&self) -> Problem {
         let code = match self {
             Self::Unusable(problem) => return Problem::clone(problem),
-            Self::RateLimited { .. } | Self::Overloaded { .. } | Self::Broken(_) => {
-                ErrorCode::ProviderUnavailable
-            }
+            Self::RateLimited { .. }
+            | Self::Overloaded { .. }
+            | Self::Broken(_)
+            | Self::Unreachable(_) => ErrorCode::ProviderUnavailable,
             Self::TooLong { .. } => ErrorCode::ContextTooLong,
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
             Self::Refused(_) => ErrorCode::ProviderRefused,
             Self::Exhausted(_) => ErrorCode::ScriptExhausted,
         };
         let problem = Problem::new(code, self.to_string());
-        match code {
-            ErrorCode::Unauthorized => {
-                problem.fix("rooftree auth login PROVIDER stores another key")
-            }
+        match self {
+            Self::Unauthorized(_) => problem.fix("rooftree auth login PROVIDER stores another key"),
+            Self::Unreachable(server) => problem.fix(server.fix.clone()),
             _ => problem,
         }
     }

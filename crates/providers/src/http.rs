@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use rooftree_protocol::{ErrorCode, Problem};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::Error;
 
@@ -101,11 +102,20 @@ impl HttpClient {
     pub(crate) async fn get_json<T: DeserializeOwned>(
         &self,
         url: &str,
+        key: &Secret,
         timeout: Duration,
     ) -> Option<T> {
-        let client = self.pools.of(url).ok()?;
-        let response = client.get(url).timeout(timeout).send().await.ok()?;
-        response.error_for_status().ok()?.json().await.ok()
+        read_json(self.pools.of(url).ok()?.get(url), key, timeout).await
+    }
+
+    /// POSTs a JSON body to a URL and parses the JSON response, as [`HttpClient::get_json`] does.
+    pub(crate) async fn post_json<T: DeserializeOwned>(
+        &self,
+        url: &str,
+        body: &Value,
+        (key, timeout): (&Secret, Duration),
+    ) -> Option<T> {
+        read_json(self.pools.of(url).ok()?.post(url).json(body), key, timeout).await
     }
 
     /// The status of a HEAD request.
@@ -116,6 +126,24 @@ impl HttpClient {
             .map(|response| response.status().as_u16())
             .map_err(|error| errors::network(&error))
     }
+}
+
+async fn read_json<T: DeserializeOwned>(
+    request: reqwest::RequestBuilder,
+    key: &Secret,
+    timeout: Duration,
+) -> Option<T> {
+    let request = match key.reveal() {
+        Some(key) => request.bearer_auth(key),
+        None => request,
+    };
+    let response = request.timeout(timeout).send().await.ok()?;
+    response.error_for_status().ok()?.json().await.ok()
+}
+
+/// Whether a base URL is on this machine.
+pub fn is_on_this_machine(base_url: &str) -> bool {
+    reqwest::Url::parse(base_url.trim()).is_ok_and(|url| errors::is_loopback(&url))
 }
 
 #[cfg(test)]

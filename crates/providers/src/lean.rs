@@ -13,10 +13,25 @@ mod tools;
 
 use std::sync::Arc;
 
+use rooftree_protocol::{PermissionMode, ToolSpec};
+
 use crate::{ModelRequest, Provider, ReplyStream, Workplace};
+
+pub use stream::INVENTED_RESULT;
 
 /// Default limit for the characters of a result, if the model's context window is not known.
 const RESULT_CHARS: usize = 8_000;
+
+/// The names of the tools that a small model is given, of these, in this permission mode.
+pub fn offered_tools(tools: &[ToolSpec], mode: PermissionMode) -> Vec<&str> {
+    let (offered, _) = tools::choose(tools, mode);
+    offered.into_iter().map(|spec| spec.name.as_str()).collect()
+}
+
+/// The system prompt as a small model reads it.
+pub fn system_prompt(system: &str, tools: &[ToolSpec], mode: PermissionMode) -> String {
+    request::system_text(system, &tools::choose(tools, mode).0, mode)
+}
 
 /// Wraps a provider whose model is prompted in plain text.
 pub struct LeanProvider {

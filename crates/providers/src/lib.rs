@@ -13,6 +13,7 @@ pub mod external_agent;
 pub mod gemini;
 pub mod http;
 pub mod lean;
+mod local_start;
 mod media;
 pub mod openai;
 pub mod openai_compatible;

@@ -2,6 +2,8 @@
 //!
 //! Any other server is reached by a base URL from the configuration, with [`ChatDialect::PLAIN`].
 
+mod describe_model;
+mod local_model;
 mod local_servers;
 
 use std::sync::Arc;
@@ -19,6 +21,9 @@ use crate::{
     },
 };
 
+pub use crate::local_start::start_hint;
+pub use describe_model::{describe_local, local_probe};
+pub use local_model::LocalModel;
 pub use local_servers::{LocalEndpoint, LocalServer, find_local, local_endpoints};
 
 /// One vendor.
@@ -233,6 +238,7 @@ impl CompatibleVendor {
                 ServerSite::Remote => model,
                 ServerSite::Local => Model {
                     price: Some(ModelPrice::FREE),
+                    is_local: true,
                     ..model
                 },
             })

@@ -3,20 +3,24 @@
 use std::{
     env,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use rooftree_protocol::Problem;
 use rooftree_providers::{
     Model,
     anthropic::{self, KeyScheme},
-    catalog::{KnownModels, ModelOpener, ModelPrice},
+    catalog::{KnownModels, ModelOpener, ModelPrice, ModelProbe},
     gemini,
     http::{HttpClient, HttpTimeouts, Secret},
     openai::{self, ChatDialect},
-    openai_compatible::ServerSite,
+    openai_compatible::{LocalEndpoint, ServerSite, local_probe},
     vendor_opener::{self, VendorAccess},
     vendors::{self, VendorWire, key_scheme},
 };
+
+/// Timeout for a server on this machine that is asked about a model.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A place that speaks one of the vendors' languages.
 ///
@@ -141,12 +145,24 @@ impl Endpoint {
             Ok(if self.is_free {
                 Model {
                     price: Some(ModelPrice::FREE),
+                    is_local: true,
                     ..model
                 }
             } else {
                 model
             })
         })
+    }
+
+    /// How the catalog asks its server for the window of a model; none for vendors elsewhere.
+    pub(crate) fn probe(&self, provider: &str, connections: LazyHttpClient) -> Option<ModelProbe> {
+        let place = LocalEndpoint {
+            key: self.key.clone(),
+            ..LocalEndpoint::new(provider, &self.base_url)
+        };
+        let client = move || connections.client().ok();
+        self.is_free
+            .then(|| local_probe(place, PROBE_TIMEOUT, client))
     }
 
     fn access(&self, provider: &str) -> VendorAccess {

@@ -61,9 +61,15 @@ impl ModelRegistry {
         let waiting = around.clock.clone();
         let sleeper: scripted::SleepFn = Arc::new(move |pause| waiting.sleep(pause));
         let mut openers = vec![("scripted".to_owned(), scripted::opener(around.cwd, sleeper))];
+        let mut probes = Vec::new();
         for vendor in vendors::all() {
-            let opener =
-                Endpoint::of(&vendor).opener(vendor.name, connections.clone(), known.clone());
+            let endpoint = Endpoint::of(&vendor);
+            probes.extend(
+                endpoint
+                    .probe(vendor.name, connections.clone())
+                    .map(|probe| (vendor.name.to_owned(), probe)),
+            );
+            let opener = endpoint.opener(vendor.name, connections.clone(), known.clone());
             openers.push((vendor.name.to_owned(), opener));
         }
         for other in PROGRAMS {
@@ -80,6 +86,7 @@ impl ModelRegistry {
             return Err(Error::new(ErrorCode::InvalidConfig, message));
         }
         for (name, endpoint) in added.endpoints {
+            probes.retain(|(known, _)| *known != name);
             let opener = endpoint.opener(&name, connections.clone(), known.clone());
             openers.push((name, opener));
         }
@@ -92,6 +99,13 @@ impl ModelRegistry {
         let openers = around.tape.wrap_openers(openers).into_iter();
         let catalog = openers.fold(ModelCatalog::default(), |catalog, (name, opener)| {
             catalog.with(name, opener)
+        });
+        // A replay asks no server.
+        if matches!(around.tape, RecordingMode::Playing(_)) {
+            probes.clear();
+        }
+        let catalog = probes.into_iter().fold(catalog, |catalog, (name, probe)| {
+            catalog.with_probe(name, probe)
         });
         Ok(Self {
             catalog: catalog.with_known(known),

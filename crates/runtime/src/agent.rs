@@ -26,6 +26,7 @@ mod permission;
 mod preimages;
 pub(crate) mod prompt;
 mod recovery;
+mod reply_check;
 mod result;
 mod retry;
 mod rights;

@@ -10,6 +10,7 @@ use rooftree_protocol::{
     AgentDefinition, AgentDialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec,
     definition::ToolExposure, event::RunMode,
 };
+use rooftree_providers::catalog::ModelProfile;
 use rooftree_tools::{Toolset, declarations, mcp::Notice, tool_info::ToolOffer};
 
 use crate::{
@@ -59,6 +60,8 @@ pub(crate) struct PromptInputs {
     pub(crate) cwd: PathBuf,
     /// Whether the model acts with tools of its own.
     pub(crate) own_tools: bool,
+    /// How the model that reads it is prompted.
+    pub(crate) profile: ModelProfile,
 }
 
 impl PromptInputs {
@@ -66,8 +69,9 @@ impl PromptInputs {
     fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
         definition.preloaded_skills.is_empty()
             && Arc::ptr_eq(&self.project_context, &others.project_context)
-            && (self.agents, &self.memory, &self.cwd, self.own_tools)
-                == (others.agents, &others.memory, &others.cwd, others.own_tools)
+            && (self.agents, &self.memory, &self.cwd)
+                == (others.agents, &others.memory, &others.cwd)
+            && (self.own_tools, self.profile) == (others.own_tools, others.profile)
     }
 }
 

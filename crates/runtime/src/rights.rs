@@ -295,6 +295,10 @@ impl RuntimeContext {
         };
         limits.children = options.limits.children.unwrap_or(limits.children);
         limits.descendants = options.limits.descendants.unwrap_or(limits.descendants);
+        limits.identical_calls = options
+            .limits
+            .identical_calls
+            .unwrap_or(limits.identical_calls);
         limits
     }
 }

@@ -169,6 +169,28 @@ impl RuntimeContext {
         definition: &AgentDefinition,
         mandate: Option<&Mandate>,
     ) -> Result<Model, Problem> {
+        let choice = self.model_choice(session, definition, mandate)?;
+        self.options.models.catalog.open(&choice)
+    }
+
+    /// Has the server of the session's model asked for what is not known about it, before the model is opened.
+    pub(crate) async fn prepare_model(
+        &self,
+        session: &Session,
+        definition: &AgentDefinition,
+        mandate: Option<&Mandate>,
+    ) {
+        if let Ok(choice) = self.model_choice(session, definition, mandate) {
+            self.options.models.catalog.prepare(&choice).await;
+        }
+    }
+
+    fn model_choice(
+        &self,
+        session: &Session,
+        definition: &AgentDefinition,
+        mandate: Option<&Mandate>,
+    ) -> Result<ModelChoice, Problem> {
         let own = session.model.as_deref().map(str::parse).transpose()?;
         let mandated = mandate.and_then(|mandate| mandate.model.clone());
         let choice = match mandated {
@@ -184,10 +206,11 @@ impl RuntimeContext {
             )
             .cause("none was named, and there is no default")
             .fix(
-                "rooftree run -m provider/model …, or set ROOFTREE_MODEL; rooftree demo needs none",
+                "rooftree init finds keys and model servers; rooftree auth login PROVIDER stores a key; rooftree run -m \
+                 PROVIDER/MODEL names a model",
             )
         })?;
-        self.options.models.catalog.open(&ModelChoice {
+        Ok(ModelChoice {
             effort: choice.effort.or(definition.effort),
             ..choice
         })

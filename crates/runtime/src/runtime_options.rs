@@ -157,4 +157,6 @@ pub struct LimitOverrides {
     pub descendants: Option<usize>,
     /// Tokens of conversation above which a context is started anew, for definitions that do not say.
     pub emergency_context: Option<u64>,
+    /// How often the same calls may be repeated in a row.
+    pub identical_calls: Option<u32>,
 }

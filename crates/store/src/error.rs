@@ -31,6 +31,9 @@ pub enum Error {
         "the database has version {0}, which an older rooftree wrote; this one reads version {1}"
     )]
     Older(i64, i64),
+    /// The directory or file of the database cannot be written.
+    #[error("cannot write {0}")]
+    Unwritable(String),
     /// The store is broken, busy for too long, or closed.
     #[error("{0}")]
     Failed(String),
@@ -57,6 +60,9 @@ impl Error {
             ),
             Self::Older(..) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .fix("rooftree sessions list brings it up to date, and so does every command that may write"),
+            Self::Unwritable(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
+                .cause("sessions are kept there, and this user may not write there, or the disk is read-only")
+                .fix("set ROOFTREE_HOME to a directory that you may write"),
             Self::OutOfOrder(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .fix("rooftree doctor checks the database"),
         }

@@ -28,7 +28,7 @@ use axum::{
     Router,
     body::{Body, Bytes},
     extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header},
     response::Response,
     serve::ListenerExt,
 };
@@ -84,8 +84,18 @@ impl ReceivedRequest {
 
 type AnswerFn = Box<dyn FnMut(&ReceivedRequest) -> ServerAnswer + Send>;
 
+/// What becomes of GET requests, by which a client learns what a server has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lookups {
+    /// They are answered and recorded like any other.
+    Answered,
+    /// They get status 404 and are not recorded: a script has answers to questions only.
+    Refused,
+}
+
 struct ModelServerState {
     wire: ServerWire,
+    lookups: Lookups,
     answering: Mutex<AnswerFn>,
     asked: Mutex<Vec<ReceivedRequest>>,
     /// Number of bodies that are being sent.
@@ -139,7 +149,8 @@ impl ModelServer {
         let mut answers: Vec<ServerAnswer> = answers.into_iter().map(Into::into).collect();
         answers.reverse();
         let over = || fail(418, "script_over", "the script has no answer left").into();
-        Self::start_with(wire, move |_| answers.pop().unwrap_or_else(over)).await
+        let answer = move |_: &ReceivedRequest| answers.pop().unwrap_or_else(over);
+        Self::start_as(wire, answer, Lookups::Refused).await
     }
 
     /// Answers each request with the result of the closure.
@@ -147,9 +158,18 @@ impl ModelServer {
         wire: ServerWire,
         answer: impl FnMut(&ReceivedRequest) -> ServerAnswer + Send + 'static,
     ) -> Self {
+        Self::start_as(wire, answer, Lookups::Answered).await
+    }
+
+    async fn start_as(
+        wire: ServerWire,
+        answer: impl FnMut(&ReceivedRequest) -> ServerAnswer + Send + 'static,
+        lookups: Lookups,
+    ) -> Self {
         let (asked, sending) = (Mutex::default(), watch::Sender::new(0));
         let script = Arc::new(ModelServerState {
             wire,
+            lookups,
             answering: Mutex::new(Box::new(answer)),
             asked,
             sending,
@@ -208,6 +228,12 @@ impl Drop for ModelServer {
 
 async fn respond(State(script): State<Arc<ModelServerState>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
+    if head.method == Method::GET && script.lookups == Lookups::Refused {
+        let missing = Response::builder().status(StatusCode::NOT_FOUND);
+        return missing
+            .body(Body::empty())
+            .expect("a response of plain parts");
+    }
     let body = axum::body::to_bytes(body, usize::MAX)
         .await
         .unwrap_or_default();

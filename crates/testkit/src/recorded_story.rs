@@ -142,6 +142,7 @@ fn before(body: &EventBody) -> Vec<EventBody> {
                 EventBody::ContextUsage {
                     used: 1_000,
                     limit: 100_000,
+                    reading: None,
                 },
                 delta(first.collect()),
                 delta(second.collect()),

@@ -35,6 +35,7 @@ impl TreeRun {
                 self.activity = RunActivity::Answering;
             }
             EventBody::ThinkingDelta { .. } => self.activity = RunActivity::Thinking,
+            EventBody::ContextUsage { reading, .. } => self.apply_reading(*reading),
             EventBody::RunWaiting { .. } => self.wait(event),
             EventBody::RunResumed { .. } => {
                 self.close_wait(event.ts);
@@ -109,6 +110,15 @@ impl TreeRun {
             .by_model
             .entry(reply.model.clone())
             .or_insert_with(Usage::none) += reply.usage;
+    }
+
+    /// A prompt is being read, or the first word of the reply has come.
+    fn apply_reading(&mut self, reading: Option<u64>) {
+        match (reading, &self.activity) {
+            (Some(tokens), _) => self.activity = RunActivity::Reading { tokens },
+            (None, RunActivity::Reading { .. }) => self.activity = RunActivity::Thinking,
+            (None, _) => {}
+        }
     }
 
     fn wait(&mut self, event: &Event) {

@@ -50,6 +50,11 @@ pub enum RunPhase {
 pub enum RunActivity {
     /// Nothing was heard yet.
     Starting,
+    /// A model on the user's own machine reads its prompt.
+    Reading {
+        /// Estimated tokens that it has not read before.
+        tokens: u64,
+    },
     /// The model thinks.
     Thinking,
     /// The model writes its reply.

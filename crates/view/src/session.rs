@@ -87,7 +87,7 @@ impl TreeSession {
             }
             EventBody::SessionCleared { .. } => self.clears += 1,
             EventBody::ContextCompacted(_) => self.compactions += 1,
-            EventBody::ContextUsage { used, limit } => {
+            EventBody::ContextUsage { used, limit, .. } => {
                 let (used, limit) = (*used, *limit);
                 self.context = Some(ContextFill { used, limit });
             }

@@ -55,7 +55,7 @@ enum Action {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {
         Action::List(arguments) => list::execute(arguments, environment).await,
-        Action::Show(arguments) => show::execute(&arguments, environment),
+        Action::Show(arguments) => show::execute(&arguments, environment).await,
         Action::New(arguments) => {
             let work = async { new::execute(&arguments, environment) };
             let name = &arguments.name;

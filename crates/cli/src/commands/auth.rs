@@ -9,18 +9,20 @@ use std::io::{self, IsTerminal, Read};
 
 use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_providers::catalog::ModelTier;
 
 use self::key_account::KeyAccount;
 use crate::{
-    configured_models::ConfiguredModels,
+    configured_models::{self, ConfiguredModels},
     credentials::{ApiKey, KeySource},
+    default_model,
     environment::Environment,
     exit::Exit,
     human_format::place,
     listing::ListOutput,
     output,
     providers::KeyNeed,
-    settings,
+    settings::{self, Settings},
 };
 
 /// Options of `auth`.
@@ -67,7 +69,8 @@ enum Action {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let models = ConfiguredModels::of(environment, &settings::load(environment)?)?;
+    let settings = settings::load(environment)?;
+    let models = ConfiguredModels::of(environment, &settings)?;
     match arguments.action {
         Action::List { all, output } => list::execute(&models, all, output.format, environment)?,
         Action::Set { provider, from } => {
@@ -81,6 +84,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let work = async { keep(&models, &account, key, environment) };
             let name = &account.stored_as;
             environment.change_files("key.store", name, work).await?;
+            set_model(&models, &account, &settings, environment).await?;
         }
         Action::Login { provider } => {
             let account = key_account::find(&models, &provider)?;
@@ -93,6 +97,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             let work = async { keep(&models, &account, key, environment) };
             let name = &account.stored_as;
             environment.change_files("key.store", name, work).await?;
+            set_model(&models, &account, &settings, environment).await?;
         }
         Action::Logout { provider } => {
             let account = key_account::find(&models, &provider)?;
@@ -196,6 +201,33 @@ fn keep(
             environment,
             &format!("but {variable} is set and takes precedence ({ending})"),
         );
+    }
+    Ok(())
+}
+
+/// A key is enough to run: if no model is set, the usual one of this provider is set.
+async fn set_model(
+    models: &ConfiguredModels,
+    account: &KeyAccount,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<(), Problem> {
+    let usual = models
+        .catalog
+        .known()
+        .of_tier(&account.name, ModelTier::Standard);
+    let (None, Some(usual)) = (configured_models::default_name(settings), usual) else {
+        return Ok(());
+    };
+    let file = place(&environment.settings);
+    let missing = vec![(default_model::model_key(), usual.id.clone())];
+    let work = async { default_model::add_missing(environment, missing) };
+    let added = environment
+        .change_files("settings.write", &file, work)
+        .await?;
+    for line in added {
+        let words = format!("no model was set; {file}: {line}");
+        output::print_note(environment, &words);
     }
     Ok(())
 }

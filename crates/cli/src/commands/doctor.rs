@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::Problem;
 
 use self::check::DoctorVerdict;
-pub use self::{machine::on_path, providers::local_servers};
+pub use self::machine::on_path;
 use crate::{
     environment::Environment,
     exit::Exit,

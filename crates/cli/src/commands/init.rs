@@ -1,4 +1,4 @@
-//! Finds keys and local servers, and writes a first `config.toml`. Asks nothing and overwrites nothing.
+//! Finds keys and local model servers, and writes `config.toml` and `models.toml`. Asks nothing and overwrites nothing.
 
 mod config_template;
 
@@ -6,15 +6,26 @@ use std::{fs, io::Write};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_providers::{catalog::ModelTier, openai_compatible::LocalServer};
+use rooftree_providers::{
+    catalog::ModelProfile,
+    openai_compatible::{LocalModel, LocalServer},
+};
 use rooftree_stdx::atomic_file::AtomicFile;
 
-use super::doctor::local_servers;
 use crate::{
-    configured_models::ConfiguredModels, credentials::KeySource, environment::Environment,
-    exit::Exit, human_format::place, output, providers::ProviderProfile, settings::Settings,
+    configured_models::{self, ConfiguredModels},
+    credentials::KeySource,
+    default_model,
+    environment::Environment,
+    exit::Exit,
+    human_format::place,
+    local_models, output,
+    settings::{self, Settings},
     terminal::run_text::counted,
 };
+
+/// Models of one server that are shown, at most.
+const SHOWN: usize = 8;
 
 /// Options of `init`.
 #[derive(Args, Debug)]
@@ -29,14 +40,18 @@ pub struct Arguments {
 
 /// Looks, says what it found, and writes the file if there is none.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    // Whatever the settings say, this is about a machine without any.
-    let models = ConfiguredModels::of(environment, &Settings::default())?;
+    let settings = if environment.settings.exists() {
+        settings::load(environment)?
+    } else {
+        Settings::default()
+    };
+    let models = ConfiguredModels::of(environment, &settings)?;
     models.credentials.stored()?;
-    let local = local_servers(&models).await.unwrap_or_default();
+    let local = local_models::described_servers(&models).await;
     tell(&models, &local, environment);
-    let model = match arguments.model {
-        Some(name) => Some(models.resolve(&name)?.choice.to_string()),
-        None => first_choice(&models, &local),
+    let model = match &arguments.model {
+        Some(name) => Some(models.resolve(name)?.choice.to_string()),
+        None => local_models::first_choice(&models, &local),
     };
     let text = config_template::config(&models, &local, model.as_deref());
     if arguments.print {
@@ -50,15 +65,60 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .await?
     {
         ConfigFileStatus::New => output::print_note(environment, &format!("wrote {file}")),
-        ConfigFileStatus::Kept => {
-            output::print_note(
-                environment,
-                &format!("{file} is there already and stays as it is; --print shows a new one"),
-            );
-        }
+        ConfigFileStatus::Kept => complete(environment, model.as_deref(), &local).await?,
     }
-    output::print_note(environment, &next(model.as_deref()));
+    keep_models(environment, &local).await?;
+    let used = configured_models::default_name(&settings).or(model);
+    output::print_note(environment, &next(used.as_deref()));
     Ok(Exit::DONE)
+}
+
+/// Adds the model and the addresses of servers to a file that is there already and does not set them.
+async fn complete(
+    environment: &Environment,
+    model: Option<&str>,
+    local: &[LocalServer],
+) -> Result<(), Problem> {
+    let file = place(&environment.settings);
+    let address = |found: &LocalServer| {
+        let key = ["providers", &found.vendor, "base_url"].map(str::to_owned);
+        (key.to_vec(), found.base_url.clone())
+    };
+    let model = model.map(|model| (default_model::model_key(), model.to_owned()));
+    let addresses = config_template::moved(local).map(address);
+    let missing = model.into_iter().chain(addresses).collect();
+    let work = async { default_model::add_missing(environment, missing) };
+    let added = environment
+        .change_files("settings.write", &file, work)
+        .await?;
+    for line in &added {
+        output::print_note(environment, &format!("{file}: {line}"));
+    }
+    if added.is_empty() {
+        let words = format!("{file} is there already and stays as it is; --print shows a new one");
+        output::print_note(environment, &words);
+    }
+    Ok(())
+}
+
+/// Keeps the windows of local models, by which the profile of each is chosen.
+async fn keep_models(environment: &Environment, local: &[LocalServer]) -> Result<(), Problem> {
+    let path = environment.settings.with_file_name("models.toml");
+    let file = place(&path);
+    let has_windows = |found: &LocalServer| found.models.iter().any(|one| one.window.is_some());
+    if !local.iter().any(has_windows) {
+        return Ok(());
+    }
+    let work = async { local_models::keep(&path, local) };
+    let added = environment
+        .change_files("settings.write", &file, work)
+        .await?;
+    if added > 0 {
+        let models = counted(added as u64, "model");
+        let words = format!("wrote the windows of {models} to {file}");
+        output::print_note(environment, &words);
+    }
+    Ok(())
 }
 
 fn tell(models: &ConfiguredModels, local: &[LocalServer], environment: &Environment) {
@@ -86,30 +146,31 @@ fn tell(models: &ConfiguredModels, local: &[LocalServer], environment: &Environm
             environment,
             &format!("found {} at {} with {models}", found.vendor, found.base_url),
         );
+        for model in found.models.iter().take(SHOWN) {
+            output::print_note(environment, &format!("  {}", described(found, model)));
+        }
     }
     if models.usable().is_empty() && local.is_empty() {
         output::print_note(
             environment,
-            "found no keys and no model servers on this machine",
+            "found no keys and no model servers on this machine (ports 11434, 1234, 8080 and 8000)\n\
+             a server on another port: OLLAMA_HOST=127.0.0.1:PORT rooftree init, or LLAMACPP_BASE_URL, LMSTUDIO_BASE_URL, \
+             VLLM_BASE_URL=http://127.0.0.1:PORT/v1",
         );
     }
 }
 
-/// The usual model of the first provider with a key, else the first of a server on this machine.
-fn first_choice(models: &ConfiguredModels, local: &[LocalServer]) -> Option<String> {
-    let usual = |profile: &&ProviderProfile| {
-        let facts = models
-            .catalog
-            .known()
-            .of_tier(&profile.name, ModelTier::Standard)?;
-        Some(facts.id.clone())
+/// A model with what its server told about it.
+fn described(found: &LocalServer, model: &LocalModel) -> String {
+    let name = format!("{}/{}", found.vendor, model.name);
+    let Some(window) = model.window else {
+        return name;
     };
-    let of_key = models.usable().iter().find_map(usual);
-    of_key.or_else(|| {
-        local
-            .iter()
-            .find_map(|found| Some(format!("{}/{}", found.vendor, found.models.first()?)))
-    })
+    let profile = match model.info(&found.vendor).effective_profile() {
+        ModelProfile::Lean => ", lean profile",
+        ModelProfile::Full => "",
+    };
+    format!("{name} · {window} tokens{profile}")
 }
 
 fn next(model: Option<&str>) -> String {

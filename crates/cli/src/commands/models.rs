@@ -36,7 +36,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let models = ConfiguredModels::of(environment, &settings::load(environment)?)?;
     match arguments.action {
         Action::List(arguments) => list::execute(&arguments, &models, environment),
-        Action::Show(arguments) => show::execute(&arguments, &models, environment),
+        Action::Show(arguments) => show::execute(&arguments, &models, environment).await,
     }
     .map(|()| Exit::DONE)
 }

@@ -251,7 +251,7 @@ async fn attempt(
         .await
         .map_err(|problem| prepared.project.explain_unknown(problem))?;
     let elsewhere = target.elsewhere(environment);
-    let chosen = prepared.choose(arguments)?;
+    let chosen = prepared.choose(arguments).await?;
     let (target, model) = prepared.with_model(target, &chosen, &handle).await?;
     let request = match said {
         UserInput::Nothing if arguments.input_format == InputFormat::StreamJson => {

@@ -98,7 +98,7 @@ pub async fn converse(
     let queries = control.queries(&owner());
     let definitions = prepared.project.definitions.clone();
     let target = find_session(arguments, environment, &definitions, &queries).await?;
-    let chosen = prepared.choose(arguments)?;
+    let chosen = prepared.choose(arguments).await?;
     let (named, default) = (chosen.named.clone(), chosen.default.clone());
     let (target, model) = prepared.with_model(target, &chosen, &control).await?;
     let widest = if prepared.settings.is_pinned("permission.mode") {

@@ -1,13 +1,17 @@
 //! Opens a provider's models: with its key, over connections that all providers share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::{
     Model,
     anthropic::KeyScheme,
-    catalog::{KnownModels, ModelOpener, ModelPrice},
-    http::{HttpClient, HttpTimeouts, Secret},
+    catalog::{KnownModels, ModelOpener, ModelPrice, ModelProbe},
+    http::{HttpClient, HttpTimeouts, Secret, is_on_this_machine},
+    openai_compatible::{LocalEndpoint, local_probe},
     vendor_opener::{self, VendorAccess},
     vendors::key_scheme,
 };
@@ -18,6 +22,9 @@ use crate::{
     human_format::place,
     settings::ProviderTimeouts,
 };
+
+/// Timeout for a server on this machine that is asked about its models.
+pub const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The HTTP connections of this process, set up when the first one is needed.
 #[derive(Clone, Default)]
@@ -73,14 +80,34 @@ pub fn opener(
         };
         let open = vendor_opener::opener(access, client, known.clone());
         let model = open(choice)?;
+        let is_local = profile.need != KeyNeed::Key && is_on_this_machine(&profile.base_url);
         Ok(match profile.need {
             KeyNeed::Nothing => Model {
                 price: Some(ModelPrice::FREE),
+                is_local,
                 ..model
             },
-            KeyNeed::Key | KeyNeed::Perhaps => model,
+            KeyNeed::Key | KeyNeed::Perhaps => Model { is_local, ..model },
         })
     })
+}
+
+/// How the catalog asks a provider's server about a model; none for vendors elsewhere, whose models are in the table.
+pub fn probe(
+    profile: &ProviderProfile,
+    credentials: &Credentials,
+    connections: SharedHttpClient,
+) -> Option<ModelProbe> {
+    let is_here = is_on_this_machine(&profile.base_url);
+    if profile.need != KeyNeed::Nothing && !(profile.need == KeyNeed::Perhaps && is_here) {
+        return None;
+    }
+    let endpoint = LocalEndpoint {
+        key: secret(profile, credentials),
+        ..LocalEndpoint::new(&profile.name, &profile.base_url)
+    };
+    let client = move || connections.client(ProviderTimeouts::default()).ok();
+    Some(local_probe(endpoint, PROBE_TIMEOUT, client))
 }
 
 /// The key, looked up again for each request: it may change while a program runs for days.

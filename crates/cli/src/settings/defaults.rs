@@ -21,6 +21,7 @@ pub fn default_value(key: &str) -> Option<Value> {
         "limits.depth" => json!(limits.depth),
         "limits.children" => json!(limits.children),
         "limits.descendants" => json!(limits.descendants),
+        "limits.identical_calls" => json!(limits.identical_calls),
         "environment.inherit" => json!("safe"),
         "hooks.confined" => json!("project"),
         "fallbacks" | "environment.keep" => json!([]),

@@ -65,4 +65,6 @@ pub struct LimitSettings {
     pub descendants: Option<usize>,
     /// Tokens of conversation above which a context is started anew.
     pub emergency_context: Option<u64>,
+    /// How often the same calls may be repeated in a row.
+    pub identical_calls: Option<u32>,
 }

@@ -110,6 +110,7 @@ impl LimitSettings {
             children: self.children.or(weaker.children),
             descendants: self.descendants.or(weaker.descendants),
             emergency_context: self.emergency_context.or(weaker.emergency_context),
+            identical_calls: self.identical_calls.or(weaker.identical_calls),
         }
     }
 }

@@ -43,6 +43,7 @@ const LIMITS: &[&str] = &[
     "children",
     "descendants",
     "emergency_context",
+    "identical_calls",
 ];
 /// Names of `limits.emergency_context` below `agents`, where daycare has it.
 const EMERGENCY_OF_AGENTS: [&str; 2] = ["emergency_context_limit", "emergencyContextLimit"];
@@ -129,6 +130,7 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
             children: reader.value(&limits, "children")?,
             descendants: reader.value(&limits, "descendants")?,
             emergency_context: emergency_context(&reader, table, &limits)?,
+            identical_calls: reader.value::<u32>(&limits, "identical_calls")?,
         },
         sandbox: SandboxSettings {
             mode: reader.value::<SandboxMode>(&sandbox, "mode")?,

@@ -176,6 +176,7 @@ fn doing(agent: &TreeRun) -> String {
     }
     match &agent.activity {
         RunActivity::Starting => String::new(),
+        RunActivity::Reading { tokens } => run_text::reading(*tokens),
         RunActivity::Thinking => "thinking".into(),
         RunActivity::Answering => "answering".into(),
         RunActivity::Calling { tool, title } => format!("{tool} {title}"),

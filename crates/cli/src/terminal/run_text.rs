@@ -36,6 +36,11 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// What a model on this machine does before its first word: `reading 4.1k tokens`.
+pub fn reading(count: u64) -> String {
+    format!("reading {}ens", tokens(count))
+}
+
 /// What something cost: `≈$0.19`; `≥$0.19` if some prices are not known, `–` if none is. Few digits,
 /// but never so few that something looks like nothing.
 pub fn money(usage: &Usage) -> String {

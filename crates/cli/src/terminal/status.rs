@@ -1,6 +1,6 @@
 //! The status line of the live view: current activity, agents at work, cost.
 
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 use rooftree_protocol::event::WaitReason;
 use rooftree_view::{RunActivity, RunPhase, RunTreeView, TreeRun};
@@ -28,11 +28,11 @@ impl Default for StatusLine {
 }
 
 /// What the followed session does, in a word or two.
-fn doing(run: Option<&TreeRun>) -> &'static str {
+fn doing(run: Option<&TreeRun>) -> Cow<'static, str> {
     let Some(run) = run else {
-        return "starting";
+        return "starting".into();
     };
-    match (&run.phase, &run.activity) {
+    let words = match (&run.phase, &run.activity) {
         // What is still drawn after its end waits for agents in background.
         (RunPhase::Ended { .. }, _) => "waiting",
         (RunPhase::Waiting { reason, .. }, _) => match reason {
@@ -41,8 +41,10 @@ fn doing(run: Option<&TreeRun>) -> &'static str {
         },
         _ if !run.log.running.is_empty() => "working",
         (_, RunActivity::Answering) => "answering",
+        (_, RunActivity::Reading { tokens }) => return run_text::reading(*tokens).into(),
         _ => "thinking",
-    }
+    };
+    words.into()
 }
 
 /// Tokens that the replies of all runs took.
@@ -84,6 +86,7 @@ impl StatusLine {
         let time = run_text::duration(milliseconds);
         let last = runs().filter(|run| run.origin.mode.is_some()).last();
         let doing = doing(runs().last());
+        let doing = doing.as_ref();
         let agent = last.map_or("", |run| run.agent.as_str());
         let model = last.map_or_else(String::new, |run| run_text::model(&run.origin.first_model));
         let choices: [&[&str]; 5] = [

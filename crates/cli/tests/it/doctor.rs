@@ -4,7 +4,7 @@ use std::{fs, process::Stdio};
 
 use serde_json::Value;
 
-use crate::sessions::fixture::House;
+use crate::sessions::fixture::{Done, House};
 
 fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
     report["checks"]
@@ -15,10 +15,22 @@ fn check<'a>(report: &'a Value, name: &str) -> &'a Value {
         .unwrap()
 }
 
+/// A command of someone who can run something.
+fn with_key(house: &House, arguments: &[&str]) -> Done {
+    let key = ["sk-ant-", "0123456789"].concat();
+    let mut command = house.command(arguments);
+    let output = command.env("ANTHROPIC_API_KEY", key).output().unwrap();
+    Done {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
 #[test]
 fn a_new_home_is_in_order_and_stays_untouched() {
     let house = House::new();
-    let text = house.rooftree(&["doctor"]).well();
+    let text = with_key(&house, &["doctor"]).well();
     assert!(
         text.starts_with("rooftree ") && text.contains("0 failures"),
         "{text}"
@@ -34,7 +46,7 @@ fn a_new_home_is_in_order_and_stays_untouched() {
 fn a_report_for_programs_has_every_check() {
     let house = House::new();
     house.talk(Some("talk"), "Hello", "Hello.");
-    let report = house.rooftree(&["doctor", "--json"]).json();
+    let report = with_key(&house, &["doctor", "--json"]).json();
     for name in [
         "system",
         "terminal",
@@ -204,7 +216,7 @@ fn agents_are_counted_and_one_that_cannot_be_used_is_a_failure() {
     let house = House::new();
     let agents = house.path().join("agents");
     fs::create_dir_all(&agents).unwrap();
-    let report = house.rooftree(&["doctor", "--json"]).json();
+    let report = with_key(&house, &["doctor", "--json"]).json();
     assert!(
         check(&report, "agents")["words"]
             .as_str()
@@ -217,7 +229,7 @@ fn agents_are_counted_and_one_that_cannot_be_used_is_a_failure() {
         "---\ntools: [Grepp]\n---\nYou look.\n",
     )
     .unwrap();
-    let done = house.rooftree(&["doctor"]);
+    let done = with_key(&house, &["doctor"]);
     assert_eq!(done.code, 1, "{done:?}");
     assert!(done.out.contains("Grepp"), "{done:?}");
 }

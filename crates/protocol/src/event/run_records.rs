@@ -304,3 +304,8 @@ pub struct HookNote {
     /// In words. The model reads them, unless they are about a message that it does not get.
     pub text: String,
 }
+
+impl HookNote {
+    /// The point at which the runtime itself sends a reply back to the model.
+    pub const REPLY: &'static str = "Reply";
+}

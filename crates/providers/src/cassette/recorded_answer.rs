@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, ModelReply};
+use crate::{Error, ModelReply, error::UnreachableServer};
 
 /// A recorded answer with its notices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +53,7 @@ pub(super) enum RecordedError {
     Unauthorized { words: String },
     Refused { words: String },
     Broken { words: String },
+    Unreachable { server: UnreachableServer },
     Exhausted { words: String },
     Unusable { problem: Problem },
 }
@@ -90,6 +91,7 @@ impl RecordedOutcome {
             Error::Unauthorized(words) => RecordedError::Unauthorized { words },
             Error::Refused(words) => RecordedError::Refused { words },
             Error::Broken(words) => RecordedError::Broken { words },
+            Error::Unreachable(server) => RecordedError::Unreachable { server: *server },
             Error::Exhausted(words) => RecordedError::Exhausted { words },
             Error::Unusable(problem) => RecordedError::Unusable { problem: *problem },
         })
@@ -129,6 +131,7 @@ impl RecordedError {
             Self::Unauthorized { words } => Error::Unauthorized(words),
             Self::Refused { words } => Error::Refused(words),
             Self::Broken { words } => Error::Broken(words),
+            Self::Unreachable { server } => Error::Unreachable(Box::new(server)),
             Self::Exhausted { words } => Error::Exhausted(words),
             Self::Unusable { problem } => Error::Unusable(Box::new(problem)),
         }
@@ -152,6 +155,12 @@ mod tests {
             Error::Unauthorized("a".into()),
             Error::Refused("b".into()),
             Error::Broken("c".into()),
+            Error::Unreachable(Box::new(UnreachableServer {
+                address: "http://h:1".into(),
+                reason: "g".into(),
+                is_final: true,
+                fix: "h".into(),
+            })),
             Error::Exhausted("d".into()),
             Error::Unusable(Box::new(
                 Problem::new(ErrorCode::InvalidConfig, "e").fix("f"),

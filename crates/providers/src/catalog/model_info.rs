@@ -46,6 +46,33 @@ fn yes() -> bool {
 }
 
 impl ModelInfo {
+    /// An entry without any facts but the id.
+    pub fn unknown(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            aliases: Vec::new(),
+            window: None,
+            output: None,
+            price: None,
+            tools: true,
+            images: false,
+            thinking: false,
+            tier: None,
+            profile: None,
+        }
+    }
+
+    /// This entry, with what the model's server says where it says nothing.
+    pub(super) fn completed(&self, told: &Self) -> Self {
+        Self {
+            window: self.window.or(told.window),
+            output: self.output.or(told.output),
+            tools: self.tools && told.tools,
+            images: self.images || told.images,
+            ..self.clone()
+        }
+    }
+
     /// The provider before the slash.
     pub fn provider(&self) -> &str {
         self.id.split_once('/').map_or("", |(provider, _)| provider)

@@ -2,7 +2,9 @@
 
 use rooftree_protocol::{Effort, ErrorCode, ModelChoice, Problem};
 
-use super::known_models::KnownModels;
+use rooftree_stdx::edit_distance;
+
+use super::{known_models::KnownModels, model_info::ModelTier};
 
 /// A resolved name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,16 +100,39 @@ fn unknown(text: &str, known: &KnownModels, providers: &[&str]) -> Problem {
         ErrorCode::InvalidArguments,
         format!("there is no model `{text}`"),
     );
-    let problem = problem.cause(format!("known providers: {}", providers.join(", ")));
-    let like = known
-        .iter()
-        .find(|facts| !text.is_empty() && facts.id.contains(text));
-    match like {
-        Some(facts) => problem.fix(format!("did you mean `{}`?", facts.id)),
+    let shown = providers.iter().filter(|name| !name.starts_with("demo-"));
+    let shown: Vec<&str> = shown.copied().collect();
+    let problem = problem.cause(format!("known providers: {}", shown.join(", ")));
+    match meant(text, known, providers) {
+        Some(name) => problem.fix(format!("did you mean `{name}`?")),
         None => {
             problem.fix("write provider/model; `rooftree models list` shows those that are known")
         }
     }
+}
+
+/// The name that was probably meant: a provider's usual model, a name with few other letters, or one that contains the
+/// text.
+fn meant(text: &str, known: &KnownModels, providers: &[&str]) -> Option<String> {
+    if text.is_empty() {
+        return None;
+    }
+    if providers.contains(&text) {
+        let usual = known.of_tier(text, ModelTier::Standard);
+        return Some(usual.map_or_else(|| format!("{text}/MODEL"), |facts| facts.id.clone()));
+    }
+    let (name, _) = with_effort(text);
+    let names = known.iter().flat_map(|facts| {
+        let aliases = facts.aliases.iter().map(String::as_str);
+        aliases.chain([facts.model()])
+    });
+    let most = if name.len() < 4 { 1 } else { 2 };
+    edit_distance::nearest(name, names, most)
+        .map(str::to_owned)
+        .or_else(|| {
+            let like = known.iter().find(|facts| facts.id.contains(text));
+            like.map(|facts| facts.id.clone())
+        })
 }
 
 #[cfg(test)]

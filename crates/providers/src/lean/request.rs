@@ -3,15 +3,46 @@
 //! Invariant: the same message always gives the same text, so that a server can reuse its prompt
 //! cache for the conversation so far.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use rooftree_protocol::{
-    Outcome, Part, ReservedTag, ToolCall, ToolResult, event::ReplyPart, reserved_tags::escape_tags,
+    Outcome, Part, PermissionMode, ReservedTag, ToolCall, ToolResult, ToolSpec, event::ReplyPart,
+    reserved_tags::escape_tags,
 };
 use serde_json::json;
 
 use super::tools;
 use crate::{ModelMessage, ModelRequest, ToolChoice};
+
+/// Follows a result that the model has got before for the same call.
+const REPEATED: &str = "You made this call before, with the same result. Do not repeat it: answer now, or do something else.";
+
+/// Follows a change that was made: a small model otherwise goes on and makes changes that were not asked for.
+const CHANGED: &str = "Is the request done? Then say so in one sentence.";
+
+/// Follows a call that was refused.
+const DENIED: &str =
+    "This is not permitted, and trying it again does not help. Answer in words what you would do.";
+
+/// All that may follow a result.
+const HINTS: [&str; 3] = [REPEATED, CHANGED, DENIED];
+
+/// The tools after which a request may be done.
+const CHANGING: [&str; 4] = ["Edit", "Write", "ApplyDiff", "Delete"];
+
+/// What a small model is reminded of behind its last result.
+fn after(result: &ToolResult, call: Option<&ToolCall>, is_new: bool) -> Option<&'static str> {
+    let is_change = call.is_some_and(|call| CHANGING.contains(&call.tool.as_str()));
+    match result.outcome {
+        Outcome::Denied => Some(DENIED),
+        _ if !is_new => Some(REPEATED),
+        Outcome::Done if is_change => Some(CHANGED),
+        _ => None,
+    }
+}
 
 /// A plain-text request.
 pub(super) struct LeanRequest {
@@ -24,33 +55,92 @@ pub(super) struct LeanRequest {
 
 /// Converts a request for a model without tool calls. A result has at most so many characters.
 pub(super) fn to_plain_text(request: ModelRequest, result_chars: usize) -> LeanRequest {
-    let (tools, withheld) = tools::choose(&request.tools);
+    let mode = request.workplace.mode;
+    let (tools, withheld) = tools::choose(&request.tools, mode);
     let is_silent = request.tool_choice == ToolChoice::Nothing;
     let offered = tools
         .iter()
         .filter(|_| !is_silent)
         .map(|spec| spec.name.clone())
         .collect();
-    let mut system = vec![request.system.trim().to_owned()];
-    if !tools.is_empty() {
-        system.push(tools::describe(&tools));
-    }
-    system.extend(demand(&request.tool_choice));
+    let described: &[&ToolSpec] = if is_silent { &[] } else { &tools };
+    let system = system_text(&request.system, described, mode);
     let dropped = match withheld.as_slice() {
         [] => Vec::new(),
         names => vec![format!("the tools {}", names.join(", "))],
     };
-    let messages = conversation(&request, result_chars);
+    let mut messages = conversation(&request, result_chars);
+    if is_silent {
+        messages = without_calls(messages);
+    }
+    add_demand(&mut messages, &request.tool_choice);
     LeanRequest {
         offered,
         dropped,
         request: ModelRequest {
-            system: system.join("\n\n").trim().into(),
+            system: system.into(),
             messages: Arc::new(messages),
             tools: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             ..request
         },
+    }
+}
+
+/// The system prompt as a model without tool calls reads it: the agent's own, and the tools in words.
+pub(super) fn system_text(system: &str, tools: &[&ToolSpec], mode: PermissionMode) -> String {
+    let mut parts = vec![system.trim().to_owned()];
+    if !tools.is_empty() {
+        parts.push(tools::describe(tools));
+    }
+    if mode == PermissionMode::Plan {
+        parts.push(
+            "Plan mode: change nothing now. Look at what you need, then answer with the changes you propose."
+                .to_owned(),
+        );
+    }
+    parts.join("\n\n").trim().to_owned()
+}
+
+/// The conversation with the calls of the last exchange taken out, and each of its results once: a small model that sees
+/// its own calls goes on calling.
+fn without_calls(messages: Vec<Arc<ModelMessage>>) -> Vec<Arc<ModelMessage>> {
+    let is_request = |message: &ModelMessage| match message {
+        ModelMessage::User(parts) => !parts.iter().any(is_result),
+        _ => false,
+    };
+    let from = messages
+        .iter()
+        .rposition(|message| is_request(message))
+        .unwrap_or(0);
+    let mut kept: Vec<Part> = Vec::new();
+    for message in messages.get(from..).unwrap_or_default() {
+        let ModelMessage::User(parts) = message.as_ref() else {
+            continue;
+        };
+        for part in parts {
+            let is_hint = matches!(part, Part::Text { text } if HINTS.contains(&text.as_str()));
+            if !is_hint && !kept.contains(part) {
+                kept.push(part.clone());
+            }
+        }
+    }
+    let before = messages.into_iter().take(from);
+    before.chain([Arc::new(ModelMessage::User(kept))]).collect()
+}
+
+fn is_result(part: &Part) -> bool {
+    matches!(part, Part::Text { text } if text.starts_with("<result of="))
+}
+
+/// Adds what is demanded now to the last message: the system prompt stays the same, and is not read again.
+fn add_demand(messages: &mut Vec<Arc<ModelMessage>>, choice: &ToolChoice) {
+    let Some(words) = demand(choice).map(Part::text) else {
+        return;
+    };
+    match messages.last_mut().map(Arc::make_mut) {
+        Some(ModelMessage::User(parts)) => parts.push(words),
+        _ => messages.push(Arc::new(ModelMessage::User(vec![words]))),
     }
 }
 
@@ -65,7 +155,8 @@ fn demand(choice: &ToolChoice) -> Option<String> {
 
 /// Converts the messages. Adjacent user messages are merged: many chat templates refuse two in a row.
 fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMessage>> {
-    let mut names: HashMap<&str, &str> = HashMap::new();
+    let mut names: HashMap<&str, &ToolCall> = HashMap::new();
+    let mut made: HashSet<(String, String, String)> = HashSet::new();
     let mut messages: Vec<Arc<ModelMessage>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
         let parts = match message.as_ref() {
@@ -74,7 +165,7 @@ fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMes
                     parts
                         .iter()
                         .filter_map(call_of)
-                        .map(|call| (call.id.as_str(), call.tool.as_str())),
+                        .map(|call| (call.id.as_str(), call)),
                 );
                 let (model, parts) = (model.clone(), spoken(parts));
                 messages.push(Arc::new(ModelMessage::Assistant { model, parts }));
@@ -82,8 +173,19 @@ fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMes
             }
             ModelMessage::User(parts) => parts.clone(),
             ModelMessage::Results(results) => {
-                let result = |result| given(result, &names, result_chars);
-                results.iter().flat_map(result).collect()
+                let mut parts = Vec::new();
+                let mut hint = None;
+                for result in results {
+                    let call = names.get(result.call.as_str()).copied();
+                    parts.extend(given(result, call, result_chars));
+                    let is_new = call.is_none_or(|call| {
+                        let key = (call.tool.clone(), call.input.to_string(), result.text());
+                        made.insert(key)
+                    });
+                    hint = Some(after(result, call, is_new));
+                }
+                parts.extend(hint.flatten().map(Part::text));
+                parts
             }
         };
         match messages.last_mut().map(Arc::make_mut) {
@@ -134,8 +236,8 @@ fn written(call: &ToolCall) -> String {
 }
 
 /// A result as text, its images behind it.
-fn given(result: &ToolResult, names: &HashMap<&str, &str>, chars: usize) -> Vec<Part> {
-    let tool = names.get(result.call.as_str()).copied().unwrap_or("tool");
+fn given(result: &ToolResult, call: Option<&ToolCall>, chars: usize) -> Vec<Part> {
+    let tool = call.map_or("tool", |call| call.tool.as_str());
     let state = match result.outcome {
         Outcome::Done => "",
         Outcome::Failed(_) => " failed",
@@ -219,7 +321,7 @@ mod tests {
                 outcome,
                 content: vec![Part::text(sample.as_str())],
             };
-            let parts = given(&result, &HashMap::new(), 1_000);
+            let parts = given(&result, None, 1_000);
             let [Part::Text { text }] = parts.as_slice() else {
                 panic!("{parts:?}")
             };
@@ -248,6 +350,38 @@ mod tests {
         assert_eq!(
             without_numbers("     1→a\n    12→b → c\nd → e\n1→f"),
             "a\nb → c\nd → e\n1→f"
+        );
+    }
+
+    #[test]
+    fn n_16_a_model_that_must_answer_does_not_see_its_calls_any_more() {
+        let user = |texts: &[&str]| {
+            let parts = texts.iter().copied().map(Part::text).collect();
+            Arc::new(ModelMessage::User(parts))
+        };
+        let reply = |text: &str| {
+            let parts = vec![ReplyPart::Text { text: text.into() }];
+            let model = "a/b".to_owned();
+            Arc::new(ModelMessage::Assistant { model, parts })
+        };
+        let (call, result) = ("```json\n{}\n```", "<result of=\"List\">\na\n</result>");
+        let asked = vec![
+            user(&["hi"]),
+            reply("Hello."),
+            user(&["What is here?"]),
+            reply(call),
+            user(&[result]),
+            reply(call),
+            user(&[result, REPEATED]),
+        ];
+        let left = without_calls(asked);
+        assert_eq!(
+            left,
+            [
+                user(&["hi"]),
+                reply("Hello."),
+                user(&["What is here?", result])
+            ]
         );
     }
 

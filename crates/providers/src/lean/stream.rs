@@ -11,8 +11,8 @@ use rooftree_protocol::{
 use super::call_scanner::{CallScanner, ScannedPart};
 use crate::{Error, ModelReply, ReplyChunk, ReplyStream};
 
-/// Replaces a result that the model invented.
-const INVENTED: &str =
+/// Replaces a result that the model invented. The runtime finds it in a reply and has the model asked again.
+pub const INVENTED_RESULT: &str =
     "[The model wrote the result of a tool itself; that is left out. No tool was called.]";
 
 /// An answer being streamed.
@@ -23,6 +23,8 @@ pub(super) struct LeanStream {
     dropped: Vec<String>,
     scanner: CallScanner,
     calls: usize,
+    /// Whether anything was yielded: subscribers want to know when the model has read the prompt.
+    has_begun: bool,
     ready: VecDeque<Result<ReplyChunk, Error>>,
 }
 
@@ -35,6 +37,7 @@ impl LeanStream {
             dropped,
             scanner,
             calls: 0,
+            has_begun: false,
             ready: VecDeque::new(),
         }
     }
@@ -56,13 +59,16 @@ impl LeanStream {
                 Ok(ReplyChunk::Text(text)) => {
                     let pieces = self.scanner.push(&text);
                     self.show(pieces);
+                    if !std::mem::replace(&mut self.has_begun, true) && self.ready.is_empty() {
+                        self.ready.push_back(Ok(ReplyChunk::Text(String::new())));
+                    }
                 }
                 Ok(ReplyChunk::Reply(reply)) => {
                     let pieces = self.scanner.finish();
                     self.show(pieces);
                     if self.scanner.has_fake_result() {
                         self.ready
-                            .push_back(Ok(ReplyChunk::Text(INVENTED.to_owned())));
+                            .push_back(Ok(ReplyChunk::Text(INVENTED_RESULT.to_owned())));
                     }
                     let reply = self.read(reply);
                     self.ready.push_back(Ok(ReplyChunk::Reply(reply)));
@@ -105,7 +111,7 @@ impl LeanStream {
             }
         }
         if scanner.has_fake_result() {
-            join(&mut parts, ScannedPart::Text(INVENTED.to_owned()));
+            join(&mut parts, ScannedPart::Text(INVENTED_RESULT.to_owned()));
         }
         let has_calls = parts.iter().any(|part| matches!(part, ReplyPart::Call(_)));
         tidy(&mut parts, has_calls);

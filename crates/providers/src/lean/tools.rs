@@ -2,11 +2,33 @@
 
 use std::fmt::Write;
 
-use rooftree_protocol::ToolSpec;
+use rooftree_protocol::{PermissionMode, ToolSpec};
 use serde_json::{Map, Value, json};
 
 /// The tools kept if there are too many: enough to look around, change files and run commands.
 const KEPT: [&str; 6] = ["Read", "Grep", "List", "Edit", "Write", "Bash"];
+
+/// Our tools with an argument by which they are recognised, and how a small model is told of them.
+const WORDED: [(&str, &str, &str); 6] = [
+    ("Read", "file_path", "{file_path}: Read a file."),
+    (
+        "Write",
+        "append",
+        "{file_path, content, append?: true|false}: Write a whole file; with append, add to its end.",
+    ),
+    (
+        "Edit",
+        "edits",
+        "{file_path, old_string, new_string}: Replace old_string, which occurs once in the file, with new_string.",
+    ),
+    ("List", "path", "{path?}: List the files of a directory."),
+    (
+        "Grep",
+        "pattern",
+        "{pattern, path?}: Search files with a regular expression.",
+    ),
+    ("Bash", "command", "{command}: Run a shell command."),
+];
 
 /// Maximum characters of a description.
 const DESCRIPTION: usize = 120;
@@ -14,8 +36,19 @@ const DESCRIPTION: usize = 120;
 /// Maximum arguments described per tool. Grep alone has a dozen, and most of them mislead a small model.
 const ARGUMENTS: usize = 3;
 
-/// Splits the tools into those the model gets and the names of the others.
-pub(super) fn choose(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
+/// Tools that change files: in plan mode calls of them are refused, and a small model tries again and again.
+const CHANGING: [&str; 3] = ["Edit", "Write", "Bash"];
+
+/// Splits the tools into those the model gets in this permission mode and the names of the others.
+pub(super) fn choose(tools: &[ToolSpec], mode: PermissionMode) -> (Vec<&ToolSpec>, Vec<&str>) {
+    let (mut kept, withheld) = choose_few(tools);
+    if mode == PermissionMode::Plan {
+        kept.retain(|spec| !CHANGING.contains(&spec.name.as_str()));
+    }
+    (kept, withheld)
+}
+
+fn choose_few(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     if tools.len() <= KEPT.len() {
         return (tools.iter().collect(), Vec::new());
     }
@@ -49,15 +82,32 @@ pub(super) fn describe(tools: &[&ToolSpec]) -> String {
         shown(tools)
     );
     for spec in tools {
-        let _ = write!(
-            text,
-            "\n- {} {}: {}",
-            spec.name,
-            signature(&spec.input_schema),
-            brief(&spec.description)
-        );
+        let _ = match worded(spec) {
+            Some(line) => write!(text, "\n- {} {line}", spec.name),
+            None => write!(
+                text,
+                "\n- {} {}: {}",
+                spec.name,
+                signature(&spec.input_schema),
+                brief(&spec.description)
+            ),
+        };
     }
     text
+}
+
+/// The line of a tool of ours in words chosen for small models: of Edit only the form with one replacement, of Write
+/// not the flag that lets it replace what was not read.
+fn worded(spec: &ToolSpec) -> Option<&'static str> {
+    let (_, argument, line) = WORDED.iter().find(|(name, _, _)| *name == spec.name)?;
+    let properties = spec.input_schema.get("properties")?;
+    let told = line.trim_start_matches('{').split('}').next()?.split(',');
+    let names = told.filter_map(|field| field.split([':', '?']).next());
+    // A tool of another server may have the same name and other arguments.
+    let has_all = names
+        .map(str::trim)
+        .all(|name| properties.get(name).is_some());
+    (has_all && properties.get(argument).is_some()).then_some(*line)
 }
 
 /// An example of a call, its result and the answer. Without role names: a small model would copy them.
@@ -172,7 +222,7 @@ fn brief(description: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{choose_few as choose, *};
 
     fn spec(name: &str) -> ToolSpec {
         let edit = json!({"type": "object", "required": ["old"],

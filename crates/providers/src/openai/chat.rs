@@ -8,8 +8,10 @@ mod stream;
 
 use std::sync::Arc;
 
+use futures::StreamExt;
+
 use crate::{
-    Error, Model, ModelReply, ModelRequest, Provider, ReplyStream,
+    Error, Model, ModelReply, ModelRequest, Provider, ReplyChunk, ReplyStream,
     catalog::ModelOpener,
     http::{
         HttpClient, HttpPost,
@@ -17,6 +19,7 @@ use crate::{
         event_stream::{self, DecodeProgress, EventDecoder},
         join,
     },
+    local_start::start_hint,
     openai::{BOUNDS, OpenAiEndpoint, errors::OpenAiError},
     sse,
     vendor_limits::VendorLimits,
@@ -76,19 +79,37 @@ impl Provider for ChatProvider {
                 request,
             ))
         };
-        bounds.send_within_limits(request, spell, |(body, dropped)| {
-            let (provider, fold) = (
-                endpoint.provider.clone(),
-                stream::ChatReplyBuilder::default(),
-            );
-            let answer = ChatStream {
-                provider,
-                fold,
-                marked: false,
-                dropped,
-            };
-            event_stream::stream(client.clone(), endpoint.sign(post.body(body)), answer)
-        })
+        bounds
+            .send_within_limits(request, spell, |(body, dropped)| {
+                let (provider, fold) = (
+                    endpoint.provider.clone(),
+                    stream::ChatReplyBuilder::default(),
+                );
+                let answer = ChatStream {
+                    provider,
+                    fold,
+                    marked: false,
+                    dropped,
+                };
+                event_stream::stream(client.clone(), endpoint.sign(post.body(body)), answer)
+            })
+            .map(with_start_hint(endpoint.provider.clone()))
+            .boxed()
+    }
+}
+
+/// Adds to an error about a server of the user's own how to start it.
+fn with_start_hint(
+    provider: String,
+) -> impl FnMut(Result<ReplyChunk, Error>) -> Result<ReplyChunk, Error> {
+    move |chunk| match chunk {
+        Err(Error::Unreachable(mut server)) => {
+            if let Some(hint) = start_hint(&provider) {
+                server.fix = hint.to_owned();
+            }
+            Err(Error::Unreachable(server))
+        }
+        chunk => chunk,
     }
 }
 

@@ -1,14 +1,16 @@
 //! The table of compatible vendors, and servers on this machine.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use rooftree_protocol::{ErrorCode, ModelChoice};
 use rooftree_providers::{
     ModelCatalog,
+    catalog::{KnownModels, ModelProbe, ModelProfile},
     http::Secret,
     openai::{ChatDialect, OpenAiEndpoint, chat},
     openai_compatible::{
-        LocalEndpoint, LocalServer, ServerSite, VENDORS, find_local, local_endpoints, vendor,
+        LocalEndpoint, LocalModel, LocalServer, ServerSite, VENDORS, describe_local, find_local,
+        local_endpoints, vendor,
     },
 };
 use rooftree_testkit::model_server::{ModelServer, ServerAnswer, openai_chat::WIRE, say};
@@ -115,10 +117,7 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
         listing(r#"{"data":[{"id":"a.gguf","owned_by":"llamacpp"},{"id":"b.gguf"}]}"#).await;
     let page = listing("<html>something else</html>").await;
     let silent = ModelServer::start_with(WIRE, |_| ServerAnswer::Silence).await;
-    let place = |vendor: &str, server: &ModelServer| LocalEndpoint {
-        vendor: vendor.into(),
-        base_url: server.url(),
-    };
+    let place = |vendor: &str, server: &ModelServer| LocalEndpoint::new(vendor, server.url());
     let mut places = vec![
         place("ollama", &plain),
         place("vllm", &other),
@@ -130,7 +129,7 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
     places.push(place("vllm", &gone));
     drop(gone);
     let found = find_local(&client(), &places, Duration::from_millis(500)).await;
-    let models = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let models = |names: &[&str]| names.iter().copied().map(LocalModel::named).collect();
     assert_eq!(
         found,
         [
@@ -147,4 +146,147 @@ async fn servers_on_this_machine_are_found_by_what_they_serve() {
         ]
     );
     assert_eq!(plain.requests()[0].path, "/models");
+}
+
+/// A server that answers these paths with these bodies.
+async fn pages(pages: &'static [(&'static str, &'static str)]) -> ModelServer {
+    ModelServer::start_with(WIRE, move |request| {
+        let found = pages.iter().find(|(path, _)| *path == request.path);
+        ServerAnswer::Raw {
+            status: if found.is_some() { 200 } else { 404 },
+            content_type: "application/json",
+            body: found.map_or("{}", |(_, body)| body).to_owned(),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn n_6_window_and_abilities_are_read_in_the_format_of_each_server() {
+    let llama = r#"{"object":"list","data":[{"id":"/m/q.gguf","object":"model","owned_by":"llamacpp",
+        "architecture":{"input_modalities":["text","image"]},"meta":{"n_ctx":8192,"n_ctx_train":32768}}]}"#;
+    let older = r#"{"object":"list","data":[{"id":"q","object":"model","owned_by":"llamacpp","meta":{"n_ctx_train":32768}}]}"#;
+    let props = r#"{"default_generation_settings":{"n_ctx":4096},"total_slots":1,"modalities":{"vision":false},
+        "chat_template":"{%- if messages %}"}"#;
+    let vllm = r#"{"object":"list","data":[{"id":"org/m","object":"model","owned_by":"vllm","root":"org/m","max_model_len":16384}]}"#;
+    let listed = r#"{"object":"list","data":[{"id":"q","object":"model","owned_by":"library"}]}"#;
+    let shown = r#"{"capabilities":["completion","tools","vision"],"parameters":"stop \"x\"\nnum_ctx 16384",
+        "model_info":{"general.architecture":"qwen2","qwen2.context_length":32768}}"#;
+    let plain = r#"{"capabilities":["completion"],"model_info":{"llama.context_length":131072}}"#;
+    let running = r#"{"models":[{"name":"q","context_length":65536}]}"#;
+    let studio =
+        r#"{"object":"list","data":[{"id":"q","object":"model","owned_by":"organization_owner"}]}"#;
+    let loaded = r#"{"data":[{"id":"q","type":"vlm","state":"loaded","max_context_length":131072,
+        "loaded_context_length":20000,"capabilities":["tool_use"]}]}"#;
+    let unloaded = r#"{"data":[{"id":"q","type":"embeddings","state":"not-loaded","max_context_length":2048}]}"#;
+    type Told = (Option<u64>, Option<bool>, Option<bool>, Option<bool>);
+    type Case = (
+        &'static str,
+        &'static str,
+        &'static [(&'static str, &'static str)],
+        Told,
+    );
+    let table: Vec<Case> = vec![
+        (
+            "llamacpp",
+            "any name",
+            vec![("/v1/models", llama)].leak(),
+            (Some(8_192), None, Some(true), None),
+        ),
+        (
+            "llamacpp",
+            "q",
+            vec![("/v1/models", older), ("/props", props)].leak(),
+            (Some(4_096), Some(false), Some(false), None),
+        ),
+        (
+            "vllm",
+            "org/m",
+            vec![("/v1/models", vllm)].leak(),
+            (Some(16_384), None, None, None),
+        ),
+        (
+            "ollama",
+            "q",
+            vec![("/v1/models", listed), ("/api/show", shown)].leak(),
+            (Some(16_384), Some(true), Some(true), Some(true)),
+        ),
+        (
+            "ollama",
+            "q",
+            vec![("/v1/models", listed), ("/api/show", plain)].leak(),
+            (Some(4_096), Some(false), Some(false), Some(true)),
+        ),
+        (
+            "ollama",
+            "q",
+            vec![
+                ("/v1/models", listed),
+                ("/api/show", plain),
+                ("/api/ps", running),
+            ]
+            .leak(),
+            (Some(65_536), Some(false), Some(false), Some(true)),
+        ),
+        (
+            "lmstudio",
+            "q",
+            vec![("/v1/models", studio), ("/api/v0/models", loaded)].leak(),
+            (Some(20_000), Some(true), Some(true), Some(true)),
+        ),
+        (
+            "lmstudio",
+            "q",
+            vec![("/v1/models", studio), ("/api/v0/models", unloaded)].leak(),
+            (Some(2_048), None, Some(false), Some(false)),
+        ),
+    ];
+    for (vendor, name, answers, expected) in table {
+        let server = pages(answers).await;
+        let place = LocalEndpoint::new(vendor, format!("{}/v1", server.url()));
+        let told = describe_local(&client(), &place, name, Duration::from_secs(5)).await;
+        let told = told.unwrap();
+        assert_eq!(told.name, name);
+        assert_eq!(
+            (told.window, told.tools, told.images, told.chats),
+            expected,
+            "{vendor} {answers:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn n_6_a_model_is_asked_about_once_and_its_own_entry_goes_first() {
+    let list = r#"{"data":[{"id":"q","owned_by":"vllm","max_model_len":8192}]}"#;
+    let server = pages(vec![("/v1/models", list)].leak()).await;
+    let place = LocalEndpoint::new("vllm", format!("{}/v1", server.url()));
+    let probe: ModelProbe = Arc::new(move |choice| {
+        let (place, name) = (place.clone(), choice.model.clone());
+        Box::pin(async move {
+            let told = describe_local(&client(), &place, &name, Duration::from_secs(5)).await;
+            Some(told?.info("vllm"))
+        })
+    });
+    let endpoint = OpenAiEndpoint::new("vllm", server.url());
+    let catalog = ModelCatalog::default()
+        .with("vllm", chat::opener(client(), endpoint, ChatDialect::PLAIN))
+        .with_probe("vllm", probe);
+    for _ in 0..3 {
+        catalog.prepare(&choice("vllm/q")).await;
+    }
+    assert_eq!(server.requests().len(), 1);
+    let model = catalog.open(&choice("vllm/q")).unwrap();
+    assert_eq!(
+        (model.window, model.profile),
+        (Some(8_192), ModelProfile::Lean)
+    );
+    let entry = "[[model]]\nid = 'vllm/q'\nwindow = 64000\n";
+    let known = KnownModels::default().adding("models.toml", entry).unwrap();
+    let catalog = catalog.with_known(known);
+    catalog.prepare(&choice("vllm/q")).await;
+    let model = catalog.open(&choice("vllm/q")).unwrap();
+    assert_eq!(
+        (model.window, model.profile),
+        (Some(64_000), ModelProfile::Full)
+    );
 }

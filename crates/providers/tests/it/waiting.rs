@@ -133,15 +133,15 @@ async fn dropping_the_stream_stops_the_answer_at_its_source() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_broken_and_named() {
+async fn n_5_a_server_that_does_not_listen_is_named_and_not_asked_again() {
     for wire in WIRES {
         let model = wire.model("http://127.0.0.1:1");
-        let Err(Error::Broken(words)) = ask(&model, question("hi")).await.1 else {
-            panic!("{}", wire.name)
+        let error = ask(&model, question("hi")).await.1.unwrap_err();
+        let Error::Unreachable(server) = &error else {
+            panic!("{}: {error}", wire.name)
         };
-        assert!(
-            words.starts_with("cannot connect") && words.contains("refused"),
-            "{words}"
-        );
+        assert_eq!(server.address, "http://127.0.0.1:1");
+        assert!(server.reason.contains("refused"), "{}", server.reason);
+        assert!(!error.is_retryable());
     }
 }

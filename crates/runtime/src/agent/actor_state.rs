@@ -46,6 +46,8 @@ pub(super) struct ModelState {
     pub(super) dropped: Vec<String>,
     /// How often the provider has called the question too long since the last reply.
     pub(super) refusals: u32,
+    /// Estimated tokens of the conversation that the model had read at its last reply.
+    pub(super) read: u64,
 }
 
 impl ModelState {
@@ -61,6 +63,7 @@ impl ModelState {
             media: MediaBytes::default(),
             dropped: Vec::new(),
             refusals: 0,
+            read: 0,
         }
     }
 
@@ -72,7 +75,7 @@ impl ModelState {
         default_window: u64,
     ) {
         self.window = window(&chosen, default_window);
-        (self.chosen, self.prompt) = (chosen, prompt);
+        (self.chosen, self.prompt, self.read) = (chosen, prompt, 0);
     }
 }
 

@@ -102,6 +102,7 @@ async fn try_again(
             retry::wait(agent, &error, pause).await
         }
         retry::RetryDecision::TurnTo(model) => {
+            retry.prepare_model(&agent.context).await;
             let message = format!("{error}; asking {} for this turn", model.choice);
             agent.note(EventBody::Notice {
                 level: NoticeLevel::Warning,
@@ -129,6 +130,10 @@ pub(super) async fn answer(
     rooftree_store::failpoint::reach_at("model.asked", agent.depth());
     let mut interruption = agent.interruption();
     let mut said = PartialReply::default();
+    let mut is_reading = model.is_local && audience == ReplyAudience::Watchers;
+    if is_reading {
+        say_reading(agent);
+    }
     loop {
         let chunk = tokio::select! {
             biased;
@@ -142,6 +147,9 @@ pub(super) async fn answer(
             }
             chunk = stream.next() => chunk,
         };
+        if std::mem::take(&mut is_reading) {
+            say_usage(agent, None);
+        }
         match chunk {
             Some(Ok(ReplyChunk::Reply(reply))) => {
                 said.tell_rest(agent);
@@ -289,11 +297,27 @@ fn record_reply(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
             ..reply
         },
     );
-    let (used, limit) = (
-        agent.model.window.tokens(prompt::estimate(agent)),
-        agent.model.window.limit,
-    );
-    agent.say(EventBody::ContextUsage { used, limit });
+    agent.model.read = say_usage(agent, None);
+}
+
+/// Tells subscribers that the model has begun to read: on the user's own machine that takes seconds to minutes. Such
+/// servers keep what they have read, so only what came since the last reply counts.
+fn say_reading(agent: &AgentActor) {
+    let used = agent.model.window.tokens(prompt::estimate(agent));
+    let reading = used.checked_sub(agent.model.read).unwrap_or(used);
+    say_usage(agent, Some(reading));
+}
+
+/// Tells subscribers how full the window is; returns the tokens.
+fn say_usage(agent: &AgentActor, reading: Option<u64>) -> u64 {
+    let used = agent.model.window.tokens(prompt::estimate(agent));
+    let limit = agent.model.window.limit;
+    agent.say(EventBody::ContextUsage {
+        used,
+        limit,
+        reading,
+    });
+    used
 }
 
 /// Keeps what had been said when the model was cut short.

@@ -4,6 +4,7 @@
 //! comes later can refuse what came earlier, never the other way round.
 
 use rooftree_protocol::{ErrorCode, Outcome, ToolCall, event::ToolRecord};
+use rooftree_providers::{catalog::ModelProfile, lean};
 use rooftree_tools::{
     PolicyRequest, PolicyVerdict, declared, tool_info::ToolOffer, toolset::ToolLookup,
 };
@@ -152,7 +153,12 @@ fn unknown_tool(agent: &AgentActor, name: &str) -> (ErrorCode, String) {
         agent.context.options.tools.all.find(name),
         ToolLookup::Tool(_)
     );
-    let there_are = agent.resolved.toolset.names().join(", ");
+    let there_are = match &agent.model.chosen {
+        Ok(model) if model.profile == ModelProfile::Lean => {
+            lean::offered_tools(&agent.resolved.specs, agent.rights.policy.mode).join(", ")
+        }
+        _ => agent.resolved.toolset.names().join(", "),
+    };
     if let Some(words) = not_inside(agent, name) {
         return (ErrorCode::ToolNotAllowed, words);
     }

@@ -61,9 +61,10 @@ pub(crate) fn decide(
     checking: Verification,
 ) -> NextStep {
     let open: Vec<ToolCall> = history.open_calls().map(|open| open.call.clone()).collect();
-    let (turns, identical) = history
-        .run()
-        .map_or((0, 0), |run| (run.progress.turns, run.reply.identical));
+    let (turns, identical, idle) = history.run().map_or((0, 0, 0), |run| {
+        let reply = &run.reply;
+        (run.progress.turns, reply.identical, reply.idle_turns)
+    });
     let cut_off = history.run().map_or(0, |run| run.reply.cut_off);
     if turns > limits.max_turns {
         // The one turn more, which was for saying how far it got.
@@ -72,6 +73,9 @@ pub(crate) fn decide(
     if !open.is_empty() {
         if identical > limits.identical_calls {
             return NextStep::End(RunEndReason::Failed(going_in_circles(&open, identical)));
+        }
+        if idle >= limits.identical_calls.saturating_mul(2) && idle > 0 {
+            return NextStep::End(RunEndReason::Failed(no_progress(&open, idle)));
         }
         return NextStep::Act(open);
     }
@@ -143,6 +147,10 @@ fn ask(history: &History, room: WindowRoom) -> NextStep {
     }
 }
 
+/// What helps against a model that repeats itself.
+const REPEATS_FIX: &str =
+    "rephrase the request, or allow more repetitions: rooftree run -c limits.identical_calls=10 …";
+
 fn going_in_circles(calls: &[ToolCall], times: u32) -> Problem {
     let names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
     let what = names.join(", ");
@@ -151,7 +159,21 @@ fn going_in_circles(calls: &[ToolCall], times: u32) -> Problem {
         format!("the model asked for the same {what} call {times} times in a row"),
     )
     .cause("it makes no progress")
-    .fix("rephrase the request, or raise limits.identical_calls")
+    .fix(REPEATS_FIX)
+}
+
+/// Calls that alternate, or are refused again and again: no turn brings anything new.
+fn no_progress(calls: &[ToolCall], turns: u32) -> Problem {
+    let names: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
+    Problem::new(
+        ErrorCode::LimitReached,
+        format!(
+            "the last {turns} turns brought nothing new, and the model asks for {} again",
+            names.join(", ")
+        ),
+    )
+    .cause("each of their calls was refused or wrong, or had the result that it had before")
+    .fix(REPEATS_FIX)
 }
 
 #[cfg(test)]

@@ -136,6 +136,16 @@ async fn wake(
     }
     context.caches.saved_rules.expect(claimed.rules);
     let left = std::mem::take(&mut claimed.commands);
+    if let Ok(definition) = context
+        .options
+        .agents
+        .definitions
+        .find(&claimed.session.agent)
+    {
+        context
+            .prepare_model(&claimed.session, &definition, None)
+            .await;
+    }
     let mut agent = AgentActor::new(context.clone(), claimed, signals.clone())?;
     let worked = match recovery::load(&mut agent).await {
         Ok(()) if is_foreign(&agent) => {

@@ -89,6 +89,10 @@ pub(super) fn surroundings(text: &str, mark: &MessageMark) -> String {
 
 /// Formats a hook's output for the model.
 pub(crate) fn hook(note: &HookNote, mark: &MessageMark) -> String {
+    if note.point == HookNote::REPLY {
+        // Words of the runtime for a small model, which a tag would only confuse.
+        return plain(&note.text, mark);
+    }
     let about: Vec<(&str, &str)> = note
         .about
         .iter()

@@ -9,7 +9,10 @@ mod sections;
 use std::{path::Path, sync::Arc};
 
 use rooftree_protocol::Part;
-use rooftree_providers::{CallRules, Model, ModelMessage, ModelRequest, ToolChoice, Workplace};
+use rooftree_providers::{
+    CallRules, Model, ModelMessage, ModelRequest, ToolChoice, Workplace, catalog::ModelProfile,
+    lean,
+};
 
 pub use self::sections::{PromptSections, peers};
 use super::{AgentActor, window};
@@ -21,6 +24,9 @@ use crate::{
 
 /// Tokens a reply may have: plenty for any turn, and no provider sets more aside for it.
 const MAX_OUTPUT: u64 = 32_000;
+
+/// Turns without anything new after which a small model gets no more tools.
+const STUCK_TURNS: u32 = 3;
 
 /// The system prompt for a definition at work in a directory. A model with tools of its own reads nothing about ours,
 /// which it cannot call.
@@ -42,6 +48,7 @@ pub(crate) fn system(
         ),
         cwd: cwd.to_owned(),
         own_tools: model.is_some_and(|model| model.provider.has_own_tools()),
+        profile: model.map_or(ModelProfile::Full, |model| model.profile),
     };
     resolved.prompt(from, |from| {
         let sections = PromptSections {
@@ -54,6 +61,7 @@ pub(crate) fn system(
             cwd: &from.cwd,
             mark: &options.mark,
             denied: options.rights.policy.unreadable_paths(&from.cwd),
+            profile: from.profile,
         };
         let (text, specs) = (sections.text(), sections.specs());
         let estimate = estimated(&text, &specs);
@@ -79,7 +87,7 @@ pub(super) fn request(
             agent.history.messages()
         },
         tools: agent.model.prompt.specs.clone(),
-        tool_choice: if is_last_word {
+        tool_choice: if is_last_word || is_stuck(agent, model) {
             ToolChoice::Nothing
         } else {
             ToolChoice::Auto
@@ -91,6 +99,12 @@ pub(super) fn request(
         attempt,
         workplace: Arc::new(workplace(agent)),
     }
+}
+
+/// Whether a small model repeats itself and has to answer with what it has.
+fn is_stuck(agent: &AgentActor, model: &rooftree_providers::Model) -> bool {
+    let idle = agent.history.run().map_or(0, |run| run.reply.idle_so_far());
+    model.profile == ModelProfile::Lean && idle >= STUCK_TURNS
 }
 
 /// Working directory and permission mode, for models that act by themselves.
@@ -119,7 +133,18 @@ fn with_last_word(agent: &AgentActor) -> Arc<Vec<Arc<ModelMessage>>> {
 
 /// Estimated tokens of that question.
 pub(super) fn estimate(agent: &AgentActor) -> u64 {
-    agent.history.estimate() + agent.model.prompt.estimate
+    agent.history.estimate() + fixed_estimate(agent)
+}
+
+/// Estimated tokens of prompt and tools, as the chosen model gets them.
+fn fixed_estimate(agent: &AgentActor) -> u64 {
+    match &agent.model.chosen {
+        Ok(model) if model.profile == ModelProfile::Lean => {
+            let (mode, specs) = (agent.rights.policy.mode, &agent.model.prompt.specs);
+            window::weigh_text(&lean::system_prompt(&agent.model.prompt.text, specs, mode))
+        }
+        _ => agent.model.prompt.estimate,
+    }
 }
 
 /// Estimated tokens of what is the same in every question.

@@ -59,6 +59,15 @@ impl RetryState {
         &self.model
     }
 
+    /// Has the server of the model that is asked from now on tell what is not known about it.
+    pub(super) async fn prepare_model(&mut self, context: &RuntimeContext) {
+        let catalog = &context.options.models.catalog;
+        catalog.prepare(&self.model.choice).await;
+        if let Ok(model) = catalog.open(&self.model.choice) {
+            self.model = model;
+        }
+    }
+
     pub(super) fn attempt(&self) -> u32 {
         self.attempt
     }

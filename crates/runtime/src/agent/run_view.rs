@@ -2,9 +2,14 @@
 
 mod work_report;
 
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
 use rooftree_protocol::{
-    Answer, CallId, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId, Timestamp,
-    ToolCall, Usage,
+    Answer, CallId, ErrorCode, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId,
+    Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -161,7 +166,50 @@ pub struct ReplyState {
     pub identical: u32,
     /// How many replies in a row hit the model's output limit.
     pub cut_off: u32,
+    /// How many turns in a row brought nothing new: each call was refused or wrong, or had the result it had before.
+    pub idle_turns: u32,
+    /// How often the runtime has sent a reply back to the model.
+    pub corrections: u32,
     last_calls: Vec<ToolCall>,
+    /// Hashes of the calls made so far and of their last results.
+    results: HashMap<u64, u64>,
+    /// Whether the calls of the last reply brought something new.
+    is_turn_new: bool,
+}
+
+impl ReplyState {
+    /// Counts the turn before this reply as idle if its calls brought nothing new.
+    fn close_turn(&mut self) {
+        self.idle_turns = self.idle_so_far();
+        self.is_turn_new = false;
+    }
+
+    /// Idle turns, with the last one whose results are there.
+    pub fn idle_so_far(&self) -> u32 {
+        let is_idle = !self.last_calls.is_empty() && !self.is_turn_new;
+        if is_idle { self.idle_turns + 1 } else { 0 }
+    }
+
+    fn note_result(&mut self, record: &ToolRecord) {
+        let Some(call) = self.last_calls.iter().find(|call| call.id == record.call) else {
+            return;
+        };
+        let key = hash(&(call.tool.as_str(), call.input.to_string()));
+        let result = hash(&rooftree_protocol::message::text_of(&record.content));
+        let is_other = self.results.insert(key, result) != Some(result);
+        // A command that ran and failed says something: a test that fails in another way, for example.
+        let has_run = matches!(
+            record.outcome,
+            Outcome::Done | Outcome::Failed(ErrorCode::ToolFailed)
+        );
+        self.is_turn_new |= is_other && has_run;
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl RunView {
@@ -224,6 +272,7 @@ impl RunView {
         match note.point.as_str() {
             "Stop" | "SubagentStop" if note.blocks => self.hooks.refused_ends += 1,
             "SubagentStop" => self.hooks.is_end_told = true,
+            HookNote::REPLY if note.blocks => self.reply.corrections += 1,
             "UserPromptSubmit"
                 if note.blocks && note.about.as_deref() == Some(self.message.as_str()) =>
             {
@@ -262,6 +311,7 @@ impl RunView {
         } else {
             1
         };
+        self.reply.close_turn();
         self.reply.last_calls = calls.to_vec();
         self.waits.asked.clear();
     }
@@ -270,6 +320,7 @@ impl RunView {
         self.progress.calls += 1;
         self.progress.usage += record.usage.unwrap_or_else(Usage::none);
         self.progress.last_outcome = Some(record.outcome);
+        self.reply.note_result(record);
         if self.is_directed && self.progress.turns == 1 {
             self.reply.text = rooftree_protocol::message::text_of(&record.content).into();
         }

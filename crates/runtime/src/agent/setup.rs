@@ -108,6 +108,9 @@ impl AgentActor {
             rights::first(&self.context, &self.rights.definitions, mandate.as_deref());
         // Whatever people have said is added before the first call.
         self.rights.basis = None;
+        self.context
+            .prepare_model(&self.session, &resolved.definition, mandate.as_deref())
+            .await;
         let model = self
             .context
             .model(&self.session, &resolved.definition, mandate.as_deref());

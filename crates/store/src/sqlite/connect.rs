@@ -170,6 +170,9 @@ pub(crate) fn not_created(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Error::Full(format!("{}: {error}", path.display()))
         }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Error::Unwritable(format!("{}: {error}", path.display()))
+        }
         _ => Error::Failed(format!("create {}: {error}", path.display())),
     }
 }

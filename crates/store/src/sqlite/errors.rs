@@ -23,6 +23,9 @@ impl From<rusqlite::Error> for Error {
             ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt => {
                 Self::Failed(format!("the database file is damaged: {error}"))
             }
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => {
+                Self::Unwritable(format!("the database: {error}"))
+            }
             _ => Self::Failed(format!("use the database: {error}")),
         }
     }

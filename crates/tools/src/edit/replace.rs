@@ -60,6 +60,11 @@ fn places(
         .filter(is_place)
         .collect();
     match (found.len(), matches) {
+        (0, _) if !new.trim().is_empty() && text.contains(new.as_str()) => Err(
+            "this change is already there: the file has the new text, and no longer the old one. Nothing is left to \
+             do."
+                .to_owned(),
+        ),
         (0, _) => Err(not_found(text, old)),
         (1, _) | (_, MatchMode::All) => Ok(found),
         (count, _) => Err(format!(
@@ -150,6 +155,18 @@ mod tests {
             })
             .collect();
         all_or_nothing(text, &replacements)
+    }
+
+    #[test]
+    fn n_16_a_change_that_is_made_already_is_said_to_be_there() {
+        let again = replaced("a new b", &[("old", "new", MatchMode::One)]);
+        assert!(
+            again
+                .unwrap_err()
+                .starts_with("this change is already there")
+        );
+        let other = replaced("a b", &[("old", "new", MatchMode::One)]);
+        assert!(other.unwrap_err().contains("was not found"));
     }
 
     #[test]

@@ -50,7 +50,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
         1 => Just(notice("fallback")),
         1 => Just(EventBody::TodoUpdated { items: vec![todo] }),
         1 => Just(EventBody::SessionCleared { reason: ClearReason::Asked }),
-        1 => Just(EventBody::ContextUsage { used: 1, limit: 2 }),
+        1 => Just(EventBody::ContextUsage { used: 1, limit: 2, reading: Some(1) }),
         1 => Just(queued),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, Limits, Scope};
+use rooftree_protocol::{AgentDefinition, Limits, ModelChoice, PermissionMode, Scope};
 use rooftree_providers::{CallRules, Model, Workplace};
 use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
 use rooftree_tools::{PermissionRule, Tool, Toolset, session_tools::REQUEST_PERMISSION};
@@ -97,16 +97,27 @@ fn asks(definition: &AgentDefinition, definitions: &Definitions) -> Vec<String> 
         .collect()
 }
 
-/// The model it would think with; none if it cannot be had. Opening it starts nothing.
-pub fn model_of(here: &AgentsContext, definition: &AgentDefinition) -> Option<Model> {
+/// The model that an agent would use: its own, else the default.
+pub fn model_choice(here: &AgentsContext, definition: &AgentDefinition) -> Option<ModelChoice> {
     let default = || {
         here.models
             .resolve(&configured_models::default_name(&here.settings)?)
             .ok()
             .map(|found| found.choice)
     };
-    let choice = definition.model.clone().or_else(default)?;
+    definition.model.clone().or_else(default)
+}
+
+/// The model it would use; none if it is unavailable. Opening it starts nothing.
+pub fn model_of(here: &AgentsContext, definition: &AgentDefinition) -> Option<Model> {
+    let choice = model_choice(here, definition)?;
     here.models.catalog.open(&choice).ok()
+}
+
+/// The permission mode that an agent would have.
+pub fn effective_mode(here: &AgentsContext, definition: &AgentDefinition) -> PermissionMode {
+    let mode = here.settings.permission.mode.unwrap_or_default();
+    definition.permission_mode.map_or(mode, |own| own.min(mode))
 }
 
 /// Limits that a model which is a program of its own does not enforce.
@@ -114,8 +125,7 @@ fn unenforced(here: &AgentsContext, definition: &AgentDefinition) -> Vec<String>
     let Some(model) = model_of(here, definition) else {
         return Vec::new();
     };
-    let mode = here.settings.permission.mode.unwrap_or_default();
-    let mode = definition.permission_mode.map_or(mode, |own| own.min(mode));
+    let mode = effective_mode(here, definition);
     let written = |rules: &[PermissionRule]| rules.iter().map(ToString::to_string).collect();
     let rules = CallRules {
         allow: written(&here.settings.permission.allow),

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{AgentDefinition, Problem};
+use rooftree_providers::{catalog::ModelProfile, lean};
 use rooftree_runtime::{
     PromptSections,
     assembly::known_tools,
@@ -48,11 +49,11 @@ enum AgentShowFormat {
 }
 
 /// Prints it.
-pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let here = AgentsContext::look(environment)?;
     let definition = here.project.definitions.find(&arguments.name)?;
     let text = if arguments.prompt {
-        let prompt = prompt(&here, &definition, environment);
+        let prompt = prompt(&here, &definition, environment).await;
         if arguments.format == AgentShowFormat::Json {
             output::json_page(&json!({ "prompt": prompt }))?
         } else {
@@ -74,8 +75,14 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
     Ok(Exit::DONE)
 }
 
-fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Environment) -> String {
+/// The system prompt, in the profile of the model that would read it.
+async fn prompt(
+    here: &AgentsContext,
+    definition: &AgentDefinition,
+    environment: &Environment,
+) -> String {
     let project = &here.project;
+    let profile = profile(here, definition).await;
     let project_context = project.project_context.current();
     let tools = skill_tools::needed(&known_tools(), &project_context);
     let tools = rooftree_runtime::effective_rights::tools(&tools, definition);
@@ -96,8 +103,25 @@ fn prompt(here: &AgentsContext, definition: &AgentDefinition, environment: &Envi
         // The real id is a secret of the installation; this one stands for it.
         mark: &rooftree_runtime::MessageMark::derived(b"shown"),
         denied: rooftree_tools::DeniedPaths::Nothing,
+        profile,
     };
-    sections.text().to_string()
+    let text = sections.text().to_string();
+    match profile {
+        ModelProfile::Full => text,
+        ModelProfile::Lean => {
+            lean::system_prompt(&text, &specs, effective::effective_mode(here, definition))
+        }
+    }
+}
+
+/// The profile of the model that the agent would use; its server may have to be asked.
+async fn profile(here: &AgentsContext, definition: &AgentDefinition) -> ModelProfile {
+    let Some(choice) = effective::model_choice(here, definition) else {
+        return ModelProfile::Full;
+    };
+    here.models.catalog.prepare(&choice).await;
+    let facts = here.models.catalog.facts(&choice);
+    facts.map_or(ModelProfile::Full, |facts| facts.effective_profile())
 }
 
 fn page(definition: &AgentDefinition) -> String {

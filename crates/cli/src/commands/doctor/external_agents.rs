@@ -86,6 +86,7 @@ async fn reached(
 fn words_of(error: Error) -> String {
     match error {
         Error::Broken(words) | Error::Refused(words) => words,
+        Error::Unreachable(server) => server.reason,
         other => other.to_string(),
     }
 }

@@ -46,40 +46,33 @@ fn terminal() -> DoctorCheck {
     }
 }
 
-/// A program that is looked for.
-struct RequiredProgram {
-    name: &'static str,
-    /// What is missing without it; none if nothing is.
-    needed_for: Option<&'static str>,
-}
+/// The programs that are looked for.
+const PROGRAMS: [&str; 3] = ["bash", "git", "rg"];
 
-const PROGRAMS: [RequiredProgram; 3] = [
-    RequiredProgram {
-        name: "bash",
-        needed_for: Some("the Bash tool"),
-    },
-    RequiredProgram {
-        name: "git",
-        needed_for: None,
-    },
-    RequiredProgram {
-        name: "rg",
-        needed_for: None,
-    },
-];
-
-fn program(program: &RequiredProgram) -> DoctorCheck {
-    match (on_path(program.name), program.needed_for) {
-        (Some(path), _) => DoctorGroup::Environment.good(program.name, path.display().to_string()),
-        (None, None) => {
-            DoctorGroup::Environment.absent(program.name, "not found; nothing of ours needs it")
-        }
-        (None, Some(what)) => DoctorGroup::Environment
-            .failure(program.name, format!("not found, so {what} cannot work"))
-            .fix(format!(
-                "install {} and make sure that PATH names its directory",
-                program.name
-            )),
+fn program(name: &&'static str) -> DoctorCheck {
+    let (group, name) = (DoctorGroup::Environment, *name);
+    if let Some(path) = on_path(name) {
+        return group.good(name, path.display().to_string());
+    }
+    let fix = format!("install {name} and make sure that PATH names its directory");
+    match name {
+        "bash" if on_path("sh").is_some() => group
+            .warning(
+                name,
+                "not found; the Bash tool uses sh, which does not know all of bash",
+            )
+            .fix(fix),
+        "bash" => group
+            .failure(name, "neither bash nor sh is found, so the Bash tool cannot work")
+            .fix(fix),
+        "git" => group
+            .absent(
+                name,
+                "not found; without it agents that work apart get a plain copy instead of a worktree, and changes are \
+                 brought back without merging",
+            )
+            .fix(fix),
+        _ => group.absent(name, "not found; not required"),
     }
 }
 

@@ -43,15 +43,12 @@ pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
 fn of_minds(models: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> {
     let providers: Vec<&str> = models.catalog.providers().collect();
     let mut checks = vec![DoctorGroup::Models.good("providers", providers.join(", "))];
-    checks.push(match configured_models::default_name(settings) {
-        None => DoctorGroup::Models
-            .absent("default", "no model is used when none is named")
-            .fix("set ROOFTREE_MODEL, or `model` in config.toml, to provider/model"),
-        Some(name) => match opened(models, &name) {
-            Ok(choice) => DoctorGroup::Models.good("default", choice.to_string()),
-            Err(problem) => failed(DoctorGroup::Models, "default", &problem),
-        },
-    });
+    // What it means that none is set depends on keys and servers, which are looked at later.
+    let default = configured_models::default_name(settings);
+    checks.extend(default.map(|name| match opened(models, &name) {
+        Ok(choice) => DoctorGroup::Models.good("default", choice.to_string()),
+        Err(problem) => failed(DoctorGroup::Models, "default", &problem),
+    }));
     for (kind, name) in named(settings) {
         if let Err(problem) = models.resolve(name) {
             checks.push(failed(DoctorGroup::Models, kind, &problem));

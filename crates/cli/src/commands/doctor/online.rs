@@ -45,7 +45,7 @@ pub async fn checks(
         .filter(|profile| accounts.insert(profile.account.clone()));
     let keyed: Vec<String> = keyed.map(|profile| profile.name.clone()).collect();
     let served = local.iter().filter_map(|found| {
-        let model = found.models.first()?.clone();
+        let model = found.models.first()?.name.clone();
         Some((
             found.vendor.clone(),
             Some(ModelChoice {

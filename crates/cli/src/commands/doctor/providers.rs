@@ -1,11 +1,10 @@
 //! Checks the providers: which have a key, which servers run on this machine, which answer.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
-use rooftree_protocol::Problem;
 use rooftree_providers::{
     agent_program::PROGRAMS,
-    openai_compatible::{LocalEndpoint, LocalServer, find_local},
+    openai_compatible::{LocalServer, start_hint},
 };
 
 use super::{
@@ -16,16 +15,14 @@ use super::{
     online,
 };
 use crate::{
-    configured_models::ConfiguredModels,
+    configured_models::{self, ConfiguredModels},
     credentials::KeySource,
     environment::Environment,
+    local_models,
     providers::{KeyNeed, ProviderProfile, missing_key},
-    settings::{self, ProviderTimeouts},
+    settings::{self, Settings},
     terminal::run_text::counted,
 };
-
-/// Timeout for a server on this machine.
-const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All of it; nothing if the settings cannot be read, which is told elsewhere.
 pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorCheck> {
@@ -37,7 +34,8 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorChe
         return Vec::new();
     };
     let mut checks = keys(&models);
-    let local = local_servers(&models).await.unwrap_or_default();
+    let local = local_models::servers(&models).await;
+    checks.extend(default_model(&models, &settings, &local));
     checks.extend(local.iter().map(|found| {
         let words = format!(
             "{} · {}",
@@ -63,23 +61,55 @@ pub async fn checks(environment: &Environment, is_online: bool) -> Vec<DoctorChe
     checks
 }
 
-/// The servers on this machine that answer.
-pub async fn local_servers(models: &ConfiguredModels) -> Result<Vec<LocalServer>, Problem> {
-    let local = models
+/// Whether there are agents elsewhere or programs that answer as models; both have to be named.
+fn has_other_models(settings: &Settings) -> bool {
+    let has_program = || {
+        PROGRAMS
+            .iter()
+            .any(|program| on_path(program.executable).is_some())
+    };
+    !settings.external.is_empty() || has_program()
+}
+
+/// The model that is used if none is named. It is a failure if there is none, or if its server does not answer.
+fn default_model(
+    models: &ConfiguredModels,
+    settings: &Settings,
+    local: &[LocalServer],
+) -> Option<DoctorCheck> {
+    let group = DoctorGroup::Models;
+    let Some(name) = configured_models::default_name(settings) else {
+        return Some(match local_models::first_choice(models, local) {
+            Some(name) => group
+                .good("default", format!("{name}: none is set, and this one is found"))
+                .fix(format!("rooftree config set model {name}")),
+            None if has_other_models(settings) => group
+                .absent("default", "no model is used when none is named")
+                .fix("rooftree run -m PROVIDER/MODEL names one; rooftree config set model sets one"),
+            None => group
+                .failure(
+                    "default",
+                    "nothing can be run: no model is set, no provider has a key, no model server answers",
+                )
+                .fix(
+                    "rooftree auth login PROVIDER stores a key; or start a model server; rooftree init then sets the \
+                     model",
+                ),
+        });
+    };
+    let choice = models.resolve(&name).ok()?.choice;
+    let profile = models
         .profiles
         .iter()
-        .filter(|profile| profile.need == KeyNeed::Nothing);
-    let place = |profile: &ProviderProfile| LocalEndpoint {
-        vendor: profile.name.clone(),
-        base_url: profile.base_url.clone(),
-    };
-    let places: Vec<LocalEndpoint> = local.map(place).collect();
-    Ok(find_local(
-        &models.connections.client(ProviderTimeouts::default())?,
-        &places,
-        PATIENCE,
-    )
-    .await)
+        .find(|profile| profile.name == choice.provider && profile.need == KeyNeed::Nothing)?;
+    let answers = local.iter().any(|found| found.base_url == profile.base_url);
+    let hint = start_hint(&profile.name).unwrap_or_default();
+    (!answers).then(|| {
+        let words = format!("{choice}: nothing answers at {}", profile.base_url);
+        group
+            .failure("default", words)
+            .fix(hint.replace('\n', "; "))
+    })
 }
 
 fn keys(models: &ConfiguredModels) -> Vec<DoctorCheck> {

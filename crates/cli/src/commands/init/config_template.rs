@@ -1,6 +1,9 @@
 //! The text of a first `config.toml`: everything that can be set, with what was found set.
 
-use rooftree_providers::{catalog::ModelTier, openai_compatible::LocalServer};
+use rooftree_providers::{
+    catalog::ModelTier,
+    openai_compatible::{self, LocalServer},
+};
 
 use crate::configured_models::ConfiguredModels;
 
@@ -36,30 +39,32 @@ pub fn config(models: &ConfiguredModels, local: &[LocalServer], model: Option<&s
     }
     text += "\n[permission]\n# plan, ask, accept-edits, auto or bypass\nmode = \"ask\"\n\
              # allow = [\"Bash(git log *)\"]\n# deny = [\"Bash(rm *)\"]\n\n\
-             [limits]\n# max_turns = 200\n# timeout = \"30m\"\n# max_cost = 1.00      # US dollars per run\n";
-    text += &servers(models, local);
+             [limits]\n# max_turns = 200\n# timeout = \"30m\"\n# max_cost = 1.00      # US dollars per run\n# identical_calls = 5  # the same calls in a row\n";
+    text += &servers(local);
     text
 }
 
+/// The servers that are not at their vendor's default address.
+pub fn moved(local: &[LocalServer]) -> impl Iterator<Item = &LocalServer> {
+    local.iter().filter(|found| {
+        let usual = openai_compatible::vendor(&found.vendor).map(|vendor| vendor.base_url);
+        usual != Some(found.base_url.as_str())
+    })
+}
+
 /// Servers that are not where we would look for them ourselves, and an example of one's own.
-fn servers(models: &ConfiguredModels, local: &[LocalServer]) -> String {
+fn servers(local: &[LocalServer]) -> String {
     let mut text = String::from(
         "\n# A provider that speaks one of our wires (chat, responses, anthropic, gemini):\n\
          # [providers.mine]\n# base_url = \"https://models.example.org/v1\"\n# wire = \"chat\"\n# key_env = \"MINE_API_KEY\"\n\
          # timeouts = { first_byte = \"2m\" }\n",
     );
-    for found in local {
-        let usual = models
-            .profiles
-            .iter()
-            .find(|profile| profile.name == found.vendor);
-        if usual.is_none_or(|profile| profile.base_url != found.base_url) {
-            text += &format!(
-                "\n[providers.{}]\nbase_url = {}\n",
-                found.vendor,
-                quoted(&found.base_url)
-            );
-        }
+    for found in moved(local) {
+        text += &format!(
+            "\n[providers.{}]\nbase_url = {}\n",
+            found.vendor,
+            quoted(&found.base_url)
+        );
     }
     text
 }

@@ -20,7 +20,7 @@ pub struct Arguments {
 }
 
 /// Prints it.
-pub fn execute(
+pub async fn execute(
     arguments: &Arguments,
     models: &ConfiguredModels,
     environment: &Environment,
@@ -38,8 +38,9 @@ pub fn execute(
     if let Some(page) = acting_models::page(&choice, models, arguments.output.is_json()) {
         return output::print(&page?);
     }
+    models.catalog.prepare(&choice).await;
     let opened = models.catalog.open(&choice);
-    let Some(facts) = models.catalog.known().find(&choice.provider, &choice.model) else {
+    let Some(facts) = models.catalog.facts(&choice) else {
         return Err(Problem::new(
             ErrorCode::InvalidArguments,
             format!("nothing is known about `{choice}`"),
@@ -50,7 +51,7 @@ pub fn execute(
     if let Some(how) = resolved.how {
         output::print_note(environment, &how);
     }
-    let row = Row::of(facts, opened.is_ok());
+    let row = Row::of(&facts, opened.is_ok());
     let text = if arguments.output.is_json() {
         output::json_page(&row)?
     } else {

@@ -117,8 +117,8 @@ impl PreparedRun {
     }
 
     /// Resolves the models that flags and settings name.
-    pub fn choose(&self, arguments: &Arguments) -> Result<SelectedModels, Problem> {
-        select_model::choose(arguments, &self.settings, &self.models, &self.tape)
+    pub async fn choose(&self, arguments: &Arguments) -> Result<SelectedModels, Problem> {
+        select_model::choose(arguments, &self.settings, &self.models, &self.tape).await
     }
 
     /// The session with the model it will use; an error if there is none.
@@ -131,6 +131,7 @@ impl PreparedRun {
         let definitions = &self.project.definitions;
         let (named, default) = (chosen.named.as_ref(), chosen.default.as_ref());
         let model = target.model(definitions, named, default)?;
+        self.models.catalog.prepare(&model).await;
         self.models.catalog.open(&model)?;
         let target = target
             .using(definitions, chosen.named.clone(), default, handle)

@@ -1,6 +1,6 @@
 //! Selects the models of a run, and whether their replies are recorded to or replayed from a cassette.
 
-use rooftree_protocol::{ModelChoice, Problem};
+use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
     Model,
     cassette::{CassettePlayer, CassetteRecorder},
@@ -12,7 +12,7 @@ use crate::{
     configured_models::{self, ConfiguredModels, RecordingMode},
     demo_models,
     environment::Environment,
-    output,
+    local_models, output,
     settings::Settings,
     terminal::run_text::counted,
 };
@@ -52,7 +52,7 @@ pub fn tape(
 }
 
 /// Resolves the names of models. A recording knows which model it was made with.
-pub fn choose(
+pub async fn choose(
     arguments: &Arguments,
     settings: &Settings,
     models: &ConfiguredModels,
@@ -71,6 +71,9 @@ pub fn choose(
     chosen.named = named
         .map(|name| chosen.understood(models.resolve(&name)))
         .transpose()?;
+    if let Some(choice) = &chosen.named {
+        refuse_unknown_provider(choice, models)?;
+    }
     if let Some(name) = configured_models::default_name(settings) {
         match models.resolve(&name) {
             // A default that is unavailable does not matter while another one is used.
@@ -79,7 +82,7 @@ pub fn choose(
         }
     }
     if chosen.named.is_none() && chosen.default.is_none() {
-        chosen.first_with_a_key(models);
+        chosen.first_usable(models).await;
     }
     for name in &settings.models.fallbacks {
         let choice = chosen.understood(models.resolve(name))?;
@@ -88,10 +91,30 @@ pub fn choose(
     Ok(chosen)
 }
 
+/// A provider that was typed and does not exist is a wrong argument.
+fn refuse_unknown_provider(choice: &ModelChoice, models: &ConfiguredModels) -> Result<(), Problem> {
+    match models.catalog.unknown_provider(choice) {
+        Some(problem) => Err(Problem {
+            code: ErrorCode::InvalidArguments,
+            ..problem
+        }),
+        None => Ok(()),
+    }
+}
+
 impl SelectedModels {
-    /// Where no model is named: the standard model of the first vendor with a key, as the library does.
-    fn first_with_a_key(&mut self, models: &ConfiguredModels) {
-        if let Ok(ResolvedModel { choice, .. }) = models.resolve("standard") {
+    /// Where no model is named: the standard model of the first vendor with a key, as the library does; else the first
+    /// model of a server on this machine.
+    async fn first_usable(&mut self, models: &ConfiguredModels) {
+        let found = match models.resolve("standard") {
+            Ok(found) => Some(found),
+            Err(_) => {
+                let local = local_models::described_servers(models).await;
+                let name = local_models::first_choice(models, &local);
+                name.and_then(|name| models.resolve(&name).ok())
+            }
+        };
+        if let Some(ResolvedModel { choice, .. }) = found {
             self.remarks.push(format!(
                 "no model is set, so {choice} is used; rooftree config set model {choice}"
             ));

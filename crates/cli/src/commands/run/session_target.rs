@@ -130,10 +130,15 @@ fn no_model(agent: &str) -> Problem {
     let looked =
         "looked at --model, ROOFTREE_MODEL, ROOFTREE_DEFAULT_MODEL and `model` in config.toml";
     Problem::new(ErrorCode::Unauthorized, format!("no usable model for agent `{agent}`"))
-        .cause(format!("none was named\n({looked})"))
+        .cause(format!(
+            "none is set, no provider has a key, and no model server answers on this machine\n({looked})"
+        ))
         .fix(
-            "rooftree init   finds keys and model servers of this machine\nrooftree auth login PROVIDER   stores a key\n\
-             rooftree run -m scripted/FILE.toml …   works without a key\nrooftree demo   shows it at work",
+            "rooftree init   finds keys and model servers of this machine, and sets the model\n\
+             rooftree auth login PROVIDER   stores a key\n\
+             rooftree run -m PROVIDER/MODEL …   names a model\n\
+             ollama serve, llama-server, lms server start or vllm serve   starts a local model server; it needs no key\n\
+             rooftree demo   shows it at work without any",
         )
 }
 

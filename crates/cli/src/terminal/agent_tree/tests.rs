@@ -127,3 +127,23 @@ fn each_agent_has_one_line_for_its_beginning_and_one_for_its_end() {
         "✗ agent1 demo/script  failed: it broke · 2 turns · 1 tool · 1.2 s · 1.0k tok"
     );
 }
+
+#[test]
+fn n_6_a_local_model_reads_so_many_tokens_until_its_first_word() {
+    let mut tree = RunTreeView::default();
+    tree.apply(&begins(1, 0, RunMode::Foreground));
+    let usage = |reading| EventBody::ContextUsage {
+        used: 5_000,
+        limit: 8_192,
+        reading,
+    };
+    let mut doing_after = |body: EventBody| {
+        tree.apply(&event(1, body));
+        tree.runs().last().map(doing).unwrap_or_default()
+    };
+    assert_eq!(doing_after(usage(Some(4_130))), "reading 4.1k tokens");
+    assert_eq!(doing_after(usage(None)), "thinking");
+    let text = EventBody::MessageDelta { text: "a".into() };
+    assert_eq!(doing_after(text), "answering");
+    assert_eq!(doing_after(usage(None)), "answering");
+}

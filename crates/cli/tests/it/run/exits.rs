@@ -24,7 +24,7 @@ fn every_wrong_beginning_has_its_number_and_a_way_out() {
         (&["-m", "nonesuch", "hi"], 2, "rooftree models list"),
         (
             &["-m", "nowhere/x", "hi"],
-            3,
+            2,
             "there is no provider `nowhere`",
         ),
         (&["-m", "scripted/none.toml", "hi"], 3, "cannot read script"),

@@ -163,7 +163,7 @@ fn a_recording_is_never_written_over_and_a_broken_one_is_told_by_its_line() {
     );
     assert!(
         desk.run(&["--record", "other", "-m", "nowhere/x", "hi"])
-            .ended(3)
+            .ended(2)
             .contains("nowhere")
     );
     assert!(

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{ask_hooks, is_any, payload, record_hook_answer, run_context, tell, wants};
 use crate::{
     Error,
-    agent::{AgentActor, limits::RunEndReason},
+    agent::{AgentActor, limits::RunEndReason, reply_check},
     hooks::{
         self, ConfiguredHook, EndedSession, HookAnswer, HookPayload, HookPoint, SessionBeginning,
     },
@@ -251,6 +251,9 @@ pub(in crate::agent) async fn may_end(
     agent: &mut AgentActor,
     end: RunEndReason,
 ) -> Result<Option<RunEndReason>, Error> {
+    if end == RunEndReason::Completed && reply_check::sent_back(agent) {
+        return Ok(None);
+    }
     let point = if agent.is_asked() {
         HookPoint::SubagentStop
     } else {

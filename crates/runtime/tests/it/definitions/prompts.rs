@@ -37,6 +37,7 @@ fn prompt(definition: &AgentDefinition, project_context: &ProjectContext) -> Str
         cwd,
         mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
+        profile: rooftree_providers::catalog::ModelProfile::Full,
     }
     .text()
     .to_string()
@@ -184,6 +185,7 @@ fn the_first_request_of_the_lead_is_small() {
         cwd: std::path::Path::new("/home/somebody/projects/shop"),
         mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
         denied: rooftree_tools::DeniedPaths::Nothing,
+        profile: rooftree_providers::catalog::ModelProfile::Full,
     };
     let prompt = sections.text().len();
     let tools: usize = specs
@@ -231,4 +233,32 @@ async fn a_skill_is_loaded_on_demand_within_the_scope_of_its_agent() {
         all.contains("There is no skill `nothing`. Skills there are: pdf"),
         "{all}"
     );
+}
+
+#[test]
+fn n_27_the_first_request_of_the_lead_to_a_small_model_is_short_and_names_only_its_tools() {
+    let (definitions, project_context) = (Definitions::builtin(), ProjectContext::default());
+    let tools = rooftree_runtime::delegation::tools::with_tools(&tools());
+    let specs = rooftree_runtime::skill_tools::needed(&tools, &project_context).specs();
+    let sections = PromptSections {
+        definition: &definitions.find("lead").unwrap(),
+        tools: &specs,
+        exposed: None,
+        definitions: &definitions,
+        project_context: &project_context,
+        memory: None,
+        cwd: std::path::Path::new("/home/somebody/projects/shop"),
+        mark: &rooftree_runtime::MessageMark::derived(b"prompts"),
+        denied: rooftree_tools::DeniedPaths::Nothing,
+        profile: rooftree_providers::catalog::ModelProfile::Lean,
+    };
+    let mode = rooftree_protocol::PermissionMode::Ask;
+    let text = rooftree_providers::lean::system_prompt(&sections.text(), &specs, mode);
+    assert!(text.len() < 2_000, "{} bytes: {text}", text.len());
+    for tool in ["Task", "TodoWrite", "Glob"] {
+        assert!(!text.contains(tool), "{tool}: {text}");
+    }
+    let plan = rooftree_protocol::PermissionMode::Plan;
+    let planning = rooftree_providers::lean::offered_tools(&specs, plan);
+    assert_eq!(planning, ["Read", "List", "Grep"]);
 }
