@@ -237,6 +237,7 @@ impl LineMode<'_> {
             at: None,
             name: None,
             agent: Some(agent.clone()),
+            // The message is posted where its run is followed.
             message: None,
         };
         let switched = send_for_session(&self.handle, command).await?;

@@ -22,10 +22,10 @@ use crate::{notebook::Notebook, tally::print, worker::Reached};
 
 /// Rounds per mode.
 const ROUNDS: [(Mode, u32); 4] = [
-    (Mode::Foreground, 8),
-    (Mode::Parallel, 8),
+    (Mode::Foreground, 14),
+    (Mode::Parallel, 14),
     (Mode::Background, 9),
-    (Mode::Fetched, 4),
+    (Mode::Fetched, 9),
 ];
 /// Rounds of three kills at any moment, one task in each mode.
 const RANDOM_ROUNDS: u32 = 6;

@@ -240,7 +240,7 @@ fn a_card_is_asked_inside_a_conversation_and_the_next_line_is_read_after_it() {
     let desk = Desk::new(WRITES);
     let mut seat = opened(&desk, "");
     sends(&mut seat, "Write it");
-    seat.sees("wants to change files");
+    seat.sees("no by itself in");
     seat.presses_until("y", "✓ yes, once");
     seat.sees("written");
     seat.sees("lead ›");
@@ -372,6 +372,7 @@ fn undo_shows_the_files_asks_and_takes_the_changes_back() {
     let desk = Desk::new(WRITES);
     let mut seat = opened(&desk, "");
     sends(&mut seat, "Write it");
+    seat.sees("no by itself in");
     seat.presses_until("y", "✓ yes, once");
     seat.sees("written");
     seat.sees("lead ›");

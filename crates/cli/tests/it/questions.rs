@@ -41,6 +41,7 @@ fn n_15_a_person_is_asked_on_the_terminal_although_standard_input_is_piped() {
     let rooftree = env!("CARGO_BIN_EXE_rooftree");
     let mut seat = Seat::with_line(&desk, &format!("echo 'Write it' | {rooftree} run"));
     seat.sees("? lead wants to change files");
+    seat.sees("no by itself in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
     seat.sees("written");
     assert_eq!(seat.ends(), 0);
@@ -52,6 +53,7 @@ fn n_15_a_person_is_asked_on_the_terminal_although_standard_error_is_redirected(
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it' 2>err.txt");
     seat.sees("? lead wants to change files");
+    seat.sees("no by itself in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
     seat.sees("written");
     assert_eq!(seat.ends(), 0);

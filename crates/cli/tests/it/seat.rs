@@ -12,7 +12,7 @@ use crate::run::fixture::Desk;
 /// The program on a terminal of its own, and somebody before it.
 pub struct Seat {
     pub child: Child,
-    keyboard: ChildStdin,
+    keyboard: Option<ChildStdin>,
     screen: mpsc::Receiver<Vec<u8>>,
     /// All that came, with escape sequences.
     raw: Vec<u8>,
@@ -77,7 +77,7 @@ impl Seat {
                 }
             }
         });
-        let keyboard = child.stdin.take().unwrap();
+        let keyboard = child.stdin.take();
         Self {
             child,
             keyboard,
@@ -135,11 +135,15 @@ impl Seat {
     pub fn presses_until(&mut self, key: &str, words: &str) {
         for _ in 0..300 {
             self.types(key);
-            if let Ok(bytes) = self.screen.recv_timeout(Duration::from_millis(200)) {
-                self.take_in(&bytes);
-            }
-            if self.seen.contains(words) {
-                return self.sees(words);
+            // What follows a key is read until it is quiet, at most for a while: a status line never is.
+            for _ in 0..10 {
+                match self.screen.recv_timeout(Duration::from_millis(200)) {
+                    Ok(bytes) => self.take_in(&bytes),
+                    Err(_) => break,
+                }
+                if self.seen.contains(words) {
+                    return self.sees(words);
+                }
             }
         }
         panic!("`{words}` did not come:\n{}", self.seen);
@@ -147,15 +151,16 @@ impl Seat {
 
     pub fn types(&mut self, text: &str) {
         // The program may have ended meanwhile.
-        let _ = self
-            .keyboard
-            .write_all(text.as_bytes())
-            .and_then(|()| self.keyboard.flush());
+        if let Some(keyboard) = &mut self.keyboard {
+            let _ = keyboard
+                .write_all(text.as_bytes())
+                .and_then(|()| keyboard.flush());
+        }
     }
 
     /// All that comes until the program has ended.
     pub fn reads_to_end(mut self) -> String {
-        drop(self.keyboard);
+        self.keyboard = None;
         while let Ok(bytes) = self.screen.recv_timeout(Duration::from_secs(60)) {
             self.raw.extend_from_slice(&bytes);
         }
@@ -164,7 +169,18 @@ impl Seat {
     }
 
     pub fn ends(mut self) -> i32 {
-        drop(self.keyboard);
+        self.keyboard = None;
         self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+/// A test that fails leaves no program behind: `script` ends what runs on its terminal.
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let id = self.child.id().to_string();
+            let _ = Command::new("kill").args(["-TERM", &id]).status();
+            let _ = self.child.wait();
+        }
     }
 }

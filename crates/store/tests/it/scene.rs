@@ -284,16 +284,22 @@ impl SmallDisk {
         self.0.path()
     }
 
+    /// A program that another test is just starting holds copies of our open files until it is executed: the disk is
+    /// busy until then.
     pub fn make_read_only(&self) {
-        let remount = ["-o", "remount,ro"];
-        assert!(
-            Command::new("mount")
-                .args(remount)
-                .arg(self.path())
-                .status()
-                .unwrap()
-                .success()
-        );
+        let remount = || {
+            let mut mount = Command::new("mount");
+            mount.args(["-o", "remount,ro"]).arg(self.path());
+            mount.status().unwrap().success()
+        };
+        let done = (0..200).any(|_| {
+            let done = remount();
+            if !done {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            done
+        });
+        assert!(done, "the disk stays busy");
     }
 }
 
