@@ -400,7 +400,7 @@ async fn a_rule_that_is_taken_away_does_not_hold_any_more_and_one_elsewhere_neve
     let session = runtime.post("go").await;
     runtime.wait_for_run(&session).await;
     assert_eq!(keeper.started(), 1);
-    assert!(store.remove_rule(number, None).await.unwrap());
+    runtime.command(Command::RemoveRule { number }).await;
     runtime.post_to(&session, "again").await;
     question(&runtime, &session).await;
 }
