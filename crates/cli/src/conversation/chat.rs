@@ -55,13 +55,16 @@ fn start(environment: &Environment) -> String {
 
 /// The model that would be used.
 fn state(environment: &Environment) -> String {
+    let mut is_named = false;
     let models = settings::load(environment).and_then(|settings| {
         let name = configured_models::default_name(&settings);
+        is_named = name.is_some();
         let models = ConfiguredModels::of(environment, &settings)?;
         models.resolve(name.as_deref().unwrap_or("standard"))
     });
     match models {
         Ok(resolved) => format!("the model is {}", resolved.choice),
-        Err(problem) => format!("no model can be used yet ({})", problem.message),
+        Err(problem) if is_named => format!("no model can be used yet ({})", problem.message),
+        Err(_) => "no model can be used yet: none is set, and no provider has a key".to_owned(),
     }
 }
