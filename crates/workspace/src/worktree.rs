@@ -40,8 +40,15 @@ pub(super) async fn provision(
             &place.directory.join(name::numbered(name, attempt)),
             &base,
         );
-        if CopyRecord::reserve(&workspace).await? && add(repository, &workspace).await? {
-            return Ok(workspace);
+        if !CopyRecord::reserve(&workspace).await? {
+            continue;
+        }
+        match add(repository, &workspace).await {
+            Ok(true) => return Ok(workspace),
+            Ok(false) => {}
+            // Programs that change the repository at the same time can make git fail once.
+            Err(_) if attempt == 1 => {}
+            Err(problem) => return Err(problem),
         }
     }
     Err(
