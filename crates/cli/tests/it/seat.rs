@@ -9,7 +9,7 @@ use std::{
 
 use crate::run::fixture::Desk;
 
-/// The program on a terminal of its own, and somebody before it.
+/// The program on a pseudo-terminal, and the keys that a person types there.
 pub struct Seat {
     pub child: Child,
     keyboard: Option<ChildStdin>,
