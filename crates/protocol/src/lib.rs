@@ -3,7 +3,9 @@
 //! A client sends [`Command`]s and reads [`Event`]s; everything in between is
 //! described with the types of this crate. Names are those of `docs/glossary.md`.
 
+pub mod access;
 pub mod actions;
+pub mod api_paths;
 pub mod call;
 pub mod command;
 pub mod confinement;
@@ -34,6 +36,7 @@ pub mod time;
 pub mod tool_call;
 pub mod usage;
 
+pub use access::{AccessScope, AccessScopes, AuthorizedCaller};
 pub use call::ToolCall;
 pub use command::{Address, Command, Delivery};
 pub use confinement::{Confinement, Reading, SandboxMode};

@@ -3,8 +3,12 @@
 //! A [`Principal`] is a parameter of every command and query. The command line and the library are the local owner of
 //! the tenant `default`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Session;
 
 /// The tenant of everything that names none.
 pub const DEFAULT_TENANT: &str = "default";
@@ -26,6 +30,10 @@ pub struct Principal {
     /// The person for whom a program or connector acts, as it says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_behalf_of: Option<String>,
+    /// The agents whose sessions its token is bound to; none for all. It bounds what this principal may see and is not
+    /// stored.
+    #[serde(skip)]
+    pub agents: Option<Arc<[String]>>,
 }
 
 /// The way a command or query comes in.
@@ -49,7 +57,26 @@ impl Principal {
             token: None,
             surface,
             on_behalf_of: None,
+            agents: None,
         }
+    }
+
+    /// Whether it is the owner of its tenant, who sees the sessions of every person.
+    pub fn is_owner(&self) -> bool {
+        self.person == LOCAL_OWNER
+    }
+
+    /// Whether a session is one that it may see.
+    pub fn may_see(&self, session: &Session) -> bool {
+        let account = &session.account;
+        let is_own = self.is_owner() || account.person == self.person;
+        account.tenant == self.tenant && is_own && self.may_use(&session.agent)
+    }
+
+    /// Whether its token is for an agent.
+    pub fn may_use(&self, agent: &str) -> bool {
+        let bound = self.agents.as_ref();
+        bound.is_none_or(|agents| agents.iter().any(|name| name.eq_ignore_ascii_case(agent)))
     }
 
     /// The tenant and person that a session opened by this principal belongs to.

@@ -3,6 +3,7 @@
 //! A handle with agents belongs to an [`AgentRuntime`](crate::AgentRuntime). One without agents needs no model, tool or
 //! definition: it changes what is stored, and leaves to other processes what only an agent can do.
 
+mod access;
 mod attachment;
 mod clear;
 mod close_run;
@@ -24,6 +25,7 @@ use rooftree_protocol::{
 use rooftree_store::{AuditEntry, Owner, Store};
 
 pub use self::{
+    access::{IssuedToken, NewAccessToken},
     files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
 };
@@ -187,11 +189,11 @@ impl Handle {
         Some(Box::new(AuditEntry::done(who, self.now(), action, subject)))
     }
 
-    /// A session of this principal's tenant, deleted ones included.
+    /// A session that this principal may see, deleted ones included.
     async fn owned_session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
         let found = self.store.session(id).await?;
         let found = found
-            .filter(|found| found.account.tenant == who.tenant)
+            .filter(|found| who.may_see(found))
             .ok_or_else(|| rooftree_store::Error::NoSession(id.clone()))?;
         Ok(found)
     }

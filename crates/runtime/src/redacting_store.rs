@@ -9,10 +9,10 @@ use rooftree_protocol::{
     BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
     UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
@@ -321,6 +321,22 @@ impl RowStore for RedactingStore {
 
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
         self.store.rules()
+    }
+}
+
+impl AccessStore for RedactingStore {
+    fn put_access_token(
+        &self,
+        mut token: AccessTokenRow,
+        audit: Option<AuditEntry>,
+    ) -> Pending<()> {
+        self.text(&mut token.name);
+        let audit = audit.map(|entry| self.audit_cleaned(entry));
+        self.store.put_access_token(token, audit)
+    }
+
+    fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
+        self.store.access_token(digest)
     }
 }
 

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod agents;
+mod api;
 mod answer_stream;
 mod auth;
 mod connections;
@@ -17,6 +18,7 @@ mod routes;
 mod server;
 
 pub use agents::ExposedAgents;
+pub use api::ApiOptions;
 pub use connections::ConnectionLimits;
 pub use error::Error;
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};

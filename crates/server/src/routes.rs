@@ -1,6 +1,6 @@
 //! The HTTP routes, one file per resource. Every path that is not listed needs the token, even to get a 404.
 
-mod body;
+pub(crate) mod body;
 pub(crate) mod callbacks;
 mod completions;
 mod models;
@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agents::ExposedAgents, auth::TokenAuth, connections::RequestConnection, host_check::HostCheck,
+    ApiOptions, agents::ExposedAgents, api, auth::TokenAuth, connections::RequestConnection, host_check::HostCheck,
     openai::errors::ApiError,
 };
 
@@ -41,13 +41,23 @@ struct AgentApi {
     stopping: CancellationToken,
 }
 
+/// The parts of the server that need a runtime.
+#[derive(Default)]
+pub(crate) struct ServedParts {
+    /// Agents as models of OpenAI clients.
+    pub(crate) agents: Option<ExposedAgents>,
+    /// The API under `/api/v1`.
+    pub(crate) api: Option<ApiOptions>,
+}
+
 /// All routes; those of agents only if there are any to be reached.
 pub(crate) fn router(
     state: AppState,
-    agents: Option<ExposedAgents>,
+    served: ServedParts,
     stopping: CancellationToken,
 ) -> Router {
     let state = Arc::new(state);
+    let ServedParts { agents, api } = served;
     let open = Router::new()
         .route("/callbacks/{token}", post(callbacks::take))
         .route("/healthz", get(health))
@@ -55,7 +65,14 @@ pub(crate) fn router(
         .with_state(state.clone());
     let routes = match agents {
         None => open,
-        Some(agents) => open.nest("/v1", agent_api_router(state.clone(), agents, stopping)),
+        Some(agents) => open.nest(
+            "/v1",
+            agent_api_router(state.clone(), agents, stopping.clone()),
+        ),
+    };
+    let routes = match api {
+        None => routes,
+        Some(api) => routes.merge(api::router(state.clone(), api, stopping)),
     };
     routes.layer(from_fn_with_state(state, authorise_connection))
 }

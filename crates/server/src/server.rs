@@ -6,11 +6,11 @@ use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    CallbackHandler, Error, ExposedAgents,
+    ApiOptions, CallbackHandler, Error, ExposedAgents,
     auth::TokenAuth,
     connections::{ConnectionLimits, ConnectionTracker, LimitedListener, RequestConnection},
     host_check::HostCheck,
-    routes::{self, AppState},
+    routes::{self, AppState, ServedParts},
 };
 
 /// Timeout for requests in flight when the server shuts down.
@@ -33,7 +33,7 @@ pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     state: AppState,
-    agents: Option<ExposedAgents>,
+    parts: ServedParts,
     limits: ConnectionLimits,
 }
 
@@ -66,17 +66,21 @@ impl HttpServer {
             listener,
             address,
             state,
-            agents: None,
+            parts: ServedParts::default(),
             limits: ConnectionLimits::default(),
         })
     }
 
     /// Exposes these agents as models.
-    pub fn with_agents(self, agents: ExposedAgents) -> Self {
-        Self {
-            agents: Some(agents),
-            ..self
-        }
+    pub fn with_agents(mut self, agents: ExposedAgents) -> Self {
+        self.parts.agents = Some(agents);
+        self
+    }
+
+    /// Serves the API.
+    pub fn with_api(mut self, api: ApiOptions) -> Self {
+        self.parts.api = Some(api);
+        self
     }
 
     /// Overrides the default limits on connections.
@@ -92,7 +96,7 @@ impl HttpServer {
     /// Serves requests until it is cancelled; then finishes those in flight, within a timeout.
     pub async fn run(self, stop: CancellationToken) -> Result<(), Error> {
         let stopping = stop.clone();
-        let routes = routes::router(self.state, self.agents, stop.clone());
+        let routes = routes::router(self.state, self.parts, stop.clone());
         let connections = ConnectionTracker::new(self.limits);
         let listener = LimitedListener {
             inner: self.listener,

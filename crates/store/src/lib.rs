@@ -3,6 +3,7 @@
 //! [`Store`] says what any store must do; `conformance` is the suite that proves it;
 //! `sqlite` is the default implementation. Only this crate knows SQL.
 
+pub mod access;
 pub mod audit;
 pub mod claim;
 pub mod conformance;
@@ -17,6 +18,7 @@ pub mod sqlite;
 pub mod store;
 pub mod verify;
 
+pub use access::{AccessTokenRow, TokenHash};
 pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
@@ -32,9 +34,9 @@ pub use records::{
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
-pub use store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+pub use store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
-    pub use crate::store::{InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+    pub use crate::store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
 }

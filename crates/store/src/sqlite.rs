@@ -3,6 +3,7 @@
 //! Writes go through a single writer connection (`sqlite/writer.rs`), reads through a pool of threads
 //! (`sqlite/reader_pool.rs`). Each file below holds the SQL of one kind of row.
 
+mod access;
 mod append;
 mod audit;
 mod blobs;

@@ -1,5 +1,6 @@
 //! The [`Store`] trait: the contract of every store, tested by `conformance`.
 
+mod access;
 mod inbox;
 mod questions;
 mod rows;
@@ -8,6 +9,7 @@ mod tasks;
 
 use tokio::sync::watch;
 
+pub use self::access::AccessStore;
 pub use self::inbox::InboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
@@ -26,7 +28,14 @@ use crate::{Pending, verify::VerifyReport};
 /// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to
 /// [`Error::Fenced`](crate::Error) and changes nothing.
 pub trait Store:
-    SessionStore + InboxStore + QuestionStore + TaskStore + RowStore + Send + Sync
+    SessionStore
+    + InboxStore
+    + QuestionStore
+    + TaskStore
+    + RowStore
+    + AccessStore
+    + Send
+    + Sync
 {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<VerifyReport>;

@@ -33,7 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("view", &["protocol"]),
-    ("server", &["protocol", "stdx", "view", "runtime"]),
+    ("server", &["protocol", "stdx", "view", "store", "runtime"]),
     ("macros", &[]),
     (
         "rooftree",

@@ -15,10 +15,10 @@ use rooftree::{
     testing::say,
 };
 use rooftree_store::{
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
     UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
@@ -124,6 +124,16 @@ impl TaskStore for Interrupted {
         fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
         fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
         fn blob(id: &BlobId) -> Pending<Option<Vec<u8>>>;
+    }
+}
+
+impl AccessStore for Interrupted {
+    fn put_access_token(&self, token: AccessTokenRow, audit: Option<AuditEntry>) -> Pending<()> {
+        self.inner.put_access_token(token, audit)
+    }
+
+    fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
+        self.inner.access_token(digest)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries: all that clients read of the store, for one principal. Long lists are read page by page with a cursor.
 //!
-//! A session of another tenant is not there, and neither is anything that belongs to it.
+//! A session that the principal may not see is not there, and neither is anything that belongs to it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct Queries {
     store: Arc<dyn Store>,
-    tenant: Arc<str>,
+    who: Arc<Principal>,
 }
 
 /// One page of a list.
@@ -30,8 +30,8 @@ pub struct ListPage<T, C> {
 
 impl Queries {
     pub(crate) fn new(store: Arc<dyn Store>, who: &Principal) -> Self {
-        let tenant = who.tenant.as_str().into();
-        Self { store, tenant }
+        let who = Arc::new(who.clone());
+        Self { store, who }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -41,18 +41,18 @@ impl Queries {
     /// One session by id, deleted ones included.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, Error> {
         let found = self.store.session(id).await?;
-        Ok(found.filter(|found| *found.account.tenant == *self.tenant))
+        Ok(found.filter(|found| self.who.may_see(found)))
     }
 
     /// The session bound to a connector key.
     pub async fn session_by_key(&self, key: &str) -> Result<Option<Session>, Error> {
         let found = self.store.session_by_key(key).await?;
-        Ok(found.filter(|found| *found.account.tenant == *self.tenant))
+        Ok(found.filter(|found| self.who.may_see(found)))
     }
 
     /// Sessions, most recently updated first.
     pub async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, Error> {
-        let tenant = Some(self.tenant.to_string());
+        let tenant = Some(self.who.tenant.clone());
         self.store
             .sessions(SessionFilter { tenant, ..filter })
             .await
@@ -108,7 +108,7 @@ impl Queries {
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
         let mut found = Vec::new();
         for hit in self.store.search(words, limit).await? {
-            if *hit.session.account.tenant == *self.tenant {
+            if self.who.may_see(&hit.session) {
                 found.push(hit);
             }
         }
@@ -117,13 +117,13 @@ impl Queries {
 
     /// Runs, the latest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
-        let tenant = Some(self.tenant.to_string());
+        let tenant = Some(self.who.tenant.clone());
         self.store.runs(RunFilter { tenant, ..filter }).await
     }
 
     /// What all sessions used, summed up by agent, model, day or session.
     pub async fn usage(&self, by: UsageGroup) -> Result<Vec<UsageRow>, Error> {
-        let tenant = Some(self.tenant.to_string());
+        let tenant = Some(self.who.tenant.clone());
         self.store.usage(UsageFilter { by, tenant }).await
     }
 
@@ -190,7 +190,7 @@ impl Queries {
 
     /// Tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<TaskRow>, Error> {
-        let tenant = Some(self.tenant.to_string());
+        let tenant = Some(self.who.tenant.clone());
         self.store.tasks(TaskFilter { tenant, ..filter }).await
     }
 
@@ -222,7 +222,7 @@ impl Queries {
 
     /// Entries of the audit log with a number above `after`, in order, at most `limit`.
     pub async fn audit(&self, after: i64, limit: usize) -> Result<Vec<AuditRow>, Error> {
-        self.store.audit(&self.tenant, after, limit).await
+        self.store.audit(&self.who.tenant, after, limit).await
     }
 
     /// Fires after another process committed something.

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A body of at most so many bytes. One that says beforehand that it is too large is not read at all.
-pub(super) async fn read(
+pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     most: usize,

@@ -75,6 +75,7 @@ fn read(row: &Row<'_>) -> Result<AuditRow, Error> {
             token: row.get("token")?,
             surface: serde_json::from_value(Value::String(row.get("surface")?))?,
             on_behalf_of: row.get("on_behalf_of")?,
+            agents: None,
         },
         action: row.get("action")?,
         subject: row.get("subject")?,

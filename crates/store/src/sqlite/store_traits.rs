@@ -6,7 +6,7 @@ use rooftree_protocol::{BlobId, Event, Lane, Session, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use super::{
-    SqliteStore,
+    SqliteStore, access,
     append::EncodedBatch,
     audit, blobs,
     claim_check::ClaimProof,
@@ -19,10 +19,10 @@ use super::{
     writer::{Durability, Writer},
 };
 use crate::{
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
     InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
     PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, UsageFilter,
+    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
     UsageRow, hash_chain, verify::VerifyReport,
 };
 
@@ -271,6 +271,16 @@ impl RowStore for SqliteStore {
     fn audit(&self, tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>> {
         let tenant = tenant.to_owned();
         self.read(move |connection| audit::list(connection, &tenant, after, limit))
+    }
+}
+
+impl AccessStore for SqliteStore {
+    fn put_access_token(&self, token: AccessTokenRow, audit: Option<AuditEntry>) -> Pending<()> {
+        self.write(move |connection| access::put(connection, &token, audit.as_ref()))
+    }
+
+    fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
+        self.read(move |connection| access::by_digest(connection, digest))
     }
 }
 

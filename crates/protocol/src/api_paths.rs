@@ -1,0 +1,60 @@
+//! URL paths of the HTTP API, as server and clients use them.
+
+/// What all paths of the API begin with.
+pub const API_PREFIX: &str = "/api/v1";
+/// The event stream over many sessions: `POST` opens one.
+pub const STREAM: &str = "/stream";
+/// One open stream: `PATCH` adds and removes sessions.
+pub const STREAM_ONE: &str = "/stream/{stream}";
+/// Sessions.
+pub const SESSIONS: &str = "/sessions";
+/// One session.
+pub const SESSION: &str = "/sessions/{session}";
+/// The events of one session: a page of JSON, or a stream.
+pub const SESSION_EVENTS: &str = "/sessions/{session}/events";
+/// The messages of one session: `POST` sends one.
+pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
+/// The board: who needs a person, what works, what is done.
+pub const BOARD: &str = "/board";
+
+/// A path with its parameters filled in, in order. Parameters are percent-encoded.
+pub fn fill(path: &str, parameters: &[&str]) -> String {
+    let mut filled = String::from(API_PREFIX);
+    let mut parameters = parameters.iter();
+    for piece in path.split_inclusive('/') {
+        let (piece, slash) = piece
+            .strip_suffix('/')
+            .map_or((piece, ""), |piece| (piece, "/"));
+        if piece.starts_with('{') {
+            encode(&mut filled, parameters.next().copied().unwrap_or_default());
+        } else {
+            filled.push_str(piece);
+        }
+        filled.push_str(slash);
+    }
+    filled
+}
+
+fn encode(filled: &mut String, text: &str) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte) {
+            filled.push(char::from(byte));
+        } else {
+            filled.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_encoded() {
+        assert_eq!(
+            fill(SESSION_EVENTS, &["ses_a/../b"]),
+            "/api/v1/sessions/ses_a%2F..%2Fb/events"
+        );
+        assert_eq!(fill(STREAM, &[]), "/api/v1/stream");
+    }
+}

@@ -1,0 +1,68 @@
+//! Extractors of the API: JSON bodies and query parameters, with errors that name the wrong field.
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Query, Request},
+    http::{StatusCode, header::CONTENT_TYPE, request::Parts},
+};
+use rooftree_protocol::{ErrorCode, Problem};
+use serde::de::DeserializeOwned;
+
+use super::ApiProblem;
+use crate::routes::body;
+
+/// The most bytes a JSON body may have.
+const MAX_BODY: usize = 1 << 20;
+
+/// A JSON body of at most [`MAX_BODY`] bytes.
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiProblem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiProblem> {
+        let (parts, body) = request.into_parts();
+        let kind = parts.headers.get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if kind.split(';').next().map(str::trim) != Some("application/json") {
+            let problem = Problem::new(ErrorCode::InvalidArguments, "the body must be JSON")
+                .fix("send `Content-Type: application/json`");
+            return Err(ApiProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
+        }
+        let bytes = body::read(&parts.headers, body, MAX_BODY).await;
+        let bytes = bytes.map_err(|status| {
+            let message = match status {
+                StatusCode::REQUEST_TIMEOUT => "the body did not come in time".to_owned(),
+                _ => format!("a body has at most {MAX_BODY} bytes"),
+            };
+            ApiProblem::new(status, Problem::new(ErrorCode::InvalidArguments, message))
+        })?;
+        let value = serde_json::from_slice(&bytes);
+        value.map(Self).map_err(|error| {
+            let problem = Problem::new(
+                ErrorCode::InvalidArguments,
+                "the body does not have the expected shape",
+            );
+            let problem = problem.cause(error.to_string());
+            let status = if error.is_data() {
+                StatusCode::UNPROCESSABLE_ENTITY
+            } else {
+                StatusCode::BAD_REQUEST
+            };
+            ApiProblem::new(status, problem)
+        })
+    }
+}
+
+/// The parameters after `?`.
+pub(super) struct QueryParameters<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParameters<T> {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query
+            .map(|Query(value)| Self(value))
+            .map_err(|error| ApiProblem::invalid(error.body_text()))
+    }
+}

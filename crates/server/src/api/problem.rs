@@ -1,0 +1,175 @@
+//! Errors of the API as `application/problem+json` (RFC 9457): code, cause and fix.
+
+use axum::{
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
+    response::{IntoResponse, Response},
+};
+use rooftree_protocol::{AccessScope, ErrorCode, Problem};
+use rooftree_runtime::Error;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Seconds after which it is worth coming back.
+const SOON: u16 = 2;
+
+/// A request that failed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ApiProblem {
+    /// Names the kind of problem.
+    #[serde(rename = "type")]
+    kind: String,
+    /// What failed.
+    title: String,
+    /// The HTTP status.
+    status: u16,
+    /// The error number people may quote.
+    code: String,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// The field that is wrong, as a JSON pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    #[serde(skip)]
+    retry_after: Option<u16>,
+}
+
+impl ApiProblem {
+    /// A problem with this status.
+    pub(crate) fn new(status: StatusCode, problem: Problem) -> Self {
+        let Problem {
+            code,
+            message,
+            cause,
+            fix,
+        } = problem;
+        Self {
+            kind: format!("urn:rooftree:error:{}", code.number()),
+            title: message,
+            status: status.as_u16(),
+            code: code.number().to_owned(),
+            detail: cause,
+            hint: fix,
+            pointer: None,
+            retry_after: None,
+        }
+    }
+
+    /// The same, with the place of the wrong field.
+    pub(crate) fn at(mut self, pointer: impl Into<String>) -> Self {
+        self.pointer = Some(pointer.into());
+        self
+    }
+
+    fn with_retry(mut self, seconds: u16) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// Something in the request that is not well-formed.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        let problem = Problem::new(ErrorCode::InvalidArguments, message);
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, problem)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        let problem = Problem::new(ErrorCode::Unauthorized, "this needs an access token")
+            .fix("send `Authorization: Bearer TOKEN`; `rooftree token create NAME` makes one");
+        Self::new(StatusCode::UNAUTHORIZED, problem)
+    }
+
+    pub(crate) fn missing_scope(scope: AccessScope) -> Self {
+        let message = format!("this needs a token with the scope `{scope}`");
+        let problem = Problem::new(ErrorCode::ToolDenied, message)
+            .fix(format!("rooftree token create NAME --scope {scope}"));
+        Self::new(StatusCode::FORBIDDEN, problem)
+    }
+
+    pub(crate) fn foreign() -> Self {
+        let message = "the request comes from a page of another site, or calls this server by an unknown name";
+        let problem = Problem::new(ErrorCode::ToolDenied, message)
+            .fix("call it by its address, as localhost, or by a name given with --host");
+        Self::new(StatusCode::FORBIDDEN, problem)
+    }
+
+    pub(crate) fn no_route() -> Self {
+        let problem = Problem::new(ErrorCode::InvalidArguments, "there is no such path")
+            .fix("GET /api/openapi.json lists the paths");
+        Self::new(StatusCode::NOT_FOUND, problem)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let problem = Problem::new(
+            ErrorCode::InvalidArguments,
+            "this path does not have this method",
+        )
+        .fix("GET /api/openapi.json lists the methods of each path");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, problem)
+    }
+
+    pub(crate) fn stopping() -> Self {
+        let problem = Problem::new(ErrorCode::Cancelled, "the server is shutting down");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, problem).with_retry(SOON)
+    }
+
+    /// A limit of the server is reached.
+    pub(crate) fn busy(message: impl Into<String>) -> Self {
+        let problem = Problem::new(ErrorCode::LimitReached, message);
+        Self::new(StatusCode::TOO_MANY_REQUESTS, problem).with_retry(SOON)
+    }
+}
+
+impl From<Problem> for ApiProblem {
+    fn from(problem: Problem) -> Self {
+        Self::new(status(problem.code), problem)
+    }
+}
+
+impl From<Error> for ApiProblem {
+    fn from(error: Error) -> Self {
+        error.problem().into()
+    }
+}
+
+impl From<rooftree_store::Error> for ApiProblem {
+    fn from(error: rooftree_store::Error) -> Self {
+        error.problem().into()
+    }
+}
+
+/// The status of a problem that names none.
+fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::InvalidArguments | ErrorCode::InvalidConfig => StatusCode::UNPROCESSABLE_ENTITY,
+        ErrorCode::SessionNotFound
+        | ErrorCode::AgentNotFound
+        | ErrorCode::TaskNotFound
+        | ErrorCode::ToolNotFound => StatusCode::NOT_FOUND,
+        ErrorCode::ToolDenied | ErrorCode::ToolNotAllowed => StatusCode::FORBIDDEN,
+        ErrorCode::SessionBusy => StatusCode::CONFLICT,
+        ErrorCode::InboxFull | ErrorCode::LimitReached => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::StoreFailed | ErrorCode::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+impl IntoResponse for ApiProblem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_string(&self).unwrap_or_default();
+        let status =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, body).into_response();
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
