@@ -14,6 +14,10 @@ pub const SESSION: &str = "/sessions/{session}";
 pub const SESSION_EVENTS: &str = "/sessions/{session}/events";
 /// The messages of one session: `POST` sends one.
 pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
+/// Commands of every kind: `POST` carries one out.
+pub const COMMANDS: &str = "/commands";
+/// Permission requests and questions that wait for an answer.
+pub const OPEN_QUESTIONS: &str = "/open-questions";
 /// The board: who needs a person, what works, what is done.
 pub const BOARD: &str = "/board";
 

@@ -59,6 +59,39 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// All codes.
+    const ALL: [Self; 24] = [
+        Self::InvalidArguments,
+        Self::InvalidConfig,
+        Self::SessionNotFound,
+        Self::AgentNotFound,
+        Self::TaskNotFound,
+        Self::ToolNotFound,
+        Self::ToolNotAllowed,
+        Self::ToolDenied,
+        Self::ToolFailed,
+        Self::ToolInterrupted,
+        Self::ToolCancelled,
+        Self::InteractionUnavailable,
+        Self::Unauthorized,
+        Self::ProviderUnavailable,
+        Self::ProviderRefused,
+        Self::ContextTooLong,
+        Self::ScriptExhausted,
+        Self::LimitReached,
+        Self::NotVerified,
+        Self::InboxFull,
+        Self::SessionBusy,
+        Self::StoreFailed,
+        Self::Cancelled,
+        Self::Internal,
+    ];
+
+    /// The code with this number.
+    pub fn from_number(number: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.number() == number)
+    }
+
     /// The error number people may quote: `E0401`.
     pub fn number(self) -> &'static str {
         match self {

@@ -26,7 +26,7 @@ pub use crate::run_bounds::RunBounds;
 pub use crate::skill::SkillNote;
 pub use answer_finding::AnswerFinding;
 pub use answer_text::AnswerText;
-pub use call_records::{ReplyPart, ReplyRecord, StopReason, TaskNote, ToolRecord};
+pub use call_records::{ReplyPart, ReplyPlace, ReplyRecord, StopReason, TaskNote, ToolRecord};
 pub use run_records::{
     ClearReason, Compaction, CompactionKind, Denial, HookNote, NoticeLevel, PolicyNote, Report,
     RunEnd, Verdict, WaitReason, WorkspaceNote,
@@ -159,6 +159,9 @@ pub enum EventBody {
     MessageDelta {
         /// The piece.
         text: String,
+        /// Which reply it is part of, and where in it; absent in events of earlier versions.
+        #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+        place: Option<ReplyPlace>,
     },
     /// A whole reply of the model, with all its calls.
     #[serde(rename = "message.completed")]
@@ -168,6 +171,9 @@ pub enum EventBody {
     ThinkingDelta {
         /// The piece.
         text: String,
+        /// Which reply it is part of, and where in it; absent in events of earlier versions.
+        #[serde(flatten, default, skip_serializing_if = "Option::is_none")]
+        place: Option<ReplyPlace>,
     },
     /// A call is about to run: its intent.
     #[serde(rename = "tool.started")]

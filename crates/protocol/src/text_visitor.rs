@@ -238,7 +238,7 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
             lane: _,
             position: _,
         } => self::message(message, edit),
-        EventBody::MessageDelta { text: one } | EventBody::ThinkingDelta { text: one } => {
+        EventBody::MessageDelta { text: one, .. } | EventBody::ThinkingDelta { text: one, .. } => {
             text(one, edit)
         }
         EventBody::MessageCompleted(reply) => record_texts::reply(reply, edit),

@@ -47,7 +47,7 @@ async fn main() -> rooftree::Result<()> {
     while let Some(event) = run.next().await {
         let event = event?;
         match event.body {
-            EventBody::MessageDelta { text } if event.parent_run.is_none() => print!("{text}"),
+            EventBody::MessageDelta { text, .. } if event.parent_run.is_none() => print!("{text}"),
             EventBody::RunStarted { model, .. } => println!("→ {} ({model})", event.agent),
             EventBody::ToolStarted { tool, title, .. } => println!("\n  {tool} {title}"),
             _ => {}

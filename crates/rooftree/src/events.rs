@@ -186,7 +186,7 @@ impl MainAgentText {
     /// What an event adds to it. If pieces were missed in the middle of a reply, all of it, on a new line.
     fn piece(&mut self, event: &Event) -> Option<String> {
         let piece = match (&event.body, &event.parent_run) {
-            (EventBody::MessageDelta { text }, None) => self.reply.delta(text),
+            (EventBody::MessageDelta { text, .. }, None) => self.reply.delta(text),
             (EventBody::MessageCompleted(reply), None) => {
                 // A piece that the output limit cut goes on with the next one, on the same line.
                 self.has_words = !reply.text.is_empty() && reply.stop != StopReason::MaxOutput;

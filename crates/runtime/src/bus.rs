@@ -9,6 +9,7 @@
 //! Invariant: a topic lives as long as its subscriptions. The last one that is dropped removes it, so that a server
 //! that answers many sessions holds memory only for those that are watched now.
 
+mod drafts;
 mod tree;
 
 use std::{
@@ -25,7 +26,8 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-pub use self::tree::TreeSubscription;
+pub(crate) use self::drafts::{OpenDraft, ReplyDrafts};
+pub use self::{drafts::ReplyDraft, tree::TreeSubscription};
 use crate::Error;
 
 /// Events a subscriber may lag behind before it must re-read the journal. The channel allocates all slots at once
@@ -67,6 +69,8 @@ pub(crate) struct Bus {
     topics: Arc<Topics>,
     /// Every beginning of a delegated run, for those who watch whole trees.
     births: broadcast::Sender<Arc<Event>>,
+    /// Replies that are being written.
+    pub(crate) drafts: ReplyDrafts,
 }
 
 impl Default for Bus {
@@ -74,6 +78,7 @@ impl Default for Bus {
         Self {
             topics: Arc::default(),
             births: broadcast::channel(BIRTHS_BACKLOG).0,
+            drafts: ReplyDrafts::default(),
         }
     }
 }

@@ -30,8 +30,8 @@ pub use self::{
     queries::{ListPage, Queries},
 };
 use crate::{
-    Clock, Error, EventFilter, Subscription, TreeSubscription, bus::Bus, router::Router,
-    runtime_context::RuntimeContext, signals::AgentSignal,
+    Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, bus::Bus,
+    router::Router, runtime_context::RuntimeContext, signals::AgentSignal,
 };
 
 /// A client's way to the runtime. Cheap to clone.
@@ -173,6 +173,11 @@ impl Handle {
     /// Subscribes to a session, from its number on, and to all sessions it delegates to.
     pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
         self.bus.subscribe_tree(self.store.clone(), filter)
+    }
+
+    /// The reply that a model is writing in a session of this process now.
+    pub fn draft(&self, session: &SessionId) -> Option<ReplyDraft> {
+        self.bus.drafts.of(session)
     }
 
     fn now(&self) -> Timestamp {

@@ -54,7 +54,7 @@ pub use agent::{
     prompt::{PromptSections, peers},
 };
 pub use assembly::{Assembly, ToolParts};
-pub use bus::{EventFilter, Subscription, TreeSubscription};
+pub use bus::{EventFilter, ReplyDraft, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;

@@ -9,11 +9,11 @@ use rooftree_protocol::{
     BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
-    UsageRow, verify::VerifyReport,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
+    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
+    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 

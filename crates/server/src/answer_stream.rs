@@ -134,7 +134,7 @@ impl AnswerFold {
 
     fn apply_own_event(&mut self, event: &Event) -> Option<AnswerPiece> {
         match &event.body {
-            EventBody::MessageDelta { text } => {
+            EventBody::MessageDelta { text, .. } => {
                 let is_first = self.reply.is_empty();
                 let piece = self.reply.delta(text);
                 self.tell(is_first, piece)

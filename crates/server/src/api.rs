@@ -4,10 +4,14 @@
 //! `route_table.rs` makes both the router and the OpenAPI document out of the same table.
 
 mod access;
+mod commands;
+mod events;
 mod extract;
+mod open_questions;
 mod problem;
 pub(crate) mod route_table;
 mod sessions;
+mod stream;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -17,7 +21,7 @@ use rooftree_runtime::{Clock, Definitions, Handle};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
-use self::route_table::ApiRoute;
+use self::{route_table::ApiRoute, stream::StreamRegistry};
 use crate::routes::AppState;
 
 /// What the API serves.
@@ -36,12 +40,22 @@ pub struct ApiOptions {
 pub(crate) struct ApiState {
     pub(crate) app: Arc<AppState>,
     pub(crate) options: ApiOptions,
+    pub(crate) streams: StreamRegistry,
     pub(crate) stopping: CancellationToken,
 }
 
 /// All routes of the API.
 fn routes() -> Vec<ApiRoute> {
-    sessions::routes()
+    [
+        sessions::routes(),
+        commands::routes(),
+        events::routes(),
+        open_questions::routes(),
+        stream::routes(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The router, below its prefix.
@@ -50,8 +64,10 @@ pub(crate) fn router(
     options: ApiOptions,
     stopping: CancellationToken,
 ) -> Router {
+    let boot = format!("{:x}", options.clock.entropy());
     let state = Arc::new(ApiState {
         app,
+        streams: StreamRegistry::new(&boot),
         options,
         stopping,
     });

@@ -1,6 +1,6 @@
 //! Access token rows: the digest of a token, whose it is, and what it may do.
 
-use rooftree_protocol::{Account, AccessScopes, Timestamp};
+use rooftree_protocol::{AccessScopes, Account, Timestamp};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

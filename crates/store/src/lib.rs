@@ -38,5 +38,7 @@ pub use store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, 
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
-    pub use crate::store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+    pub use crate::store::{
+        AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore,
+    };
 }

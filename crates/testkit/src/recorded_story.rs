@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rooftree_protocol::{
     Event, EventBody, Lane, Origin, RunId, SessionId,
-    event::{ReplyRecord, WaitReason},
+    event::{ReplyPlace, ReplyRecord, WaitReason},
 };
 
 use crate::TestRuntime;
@@ -128,24 +128,33 @@ fn with_ephemeral(events: Vec<Event>) -> Vec<Event> {
 
 /// What a client hears before an event.
 fn before(body: &EventBody) -> Vec<EventBody> {
-    let delta = |text: String| EventBody::MessageDelta { text };
+    let delta = |text: String| EventBody::MessageDelta { text, place: None };
     match body {
         EventBody::RunStarted { message, .. } => vec![EventBody::InboxQueued {
             message: message.clone(),
             lane: Lane::Mail,
             position: 1,
         }],
-        EventBody::MessageCompleted(ReplyRecord { text, .. }) if !text.is_empty() => {
+        EventBody::MessageCompleted(ReplyRecord { text, message, .. }) if !text.is_empty() => {
             let middle = text.chars().count() / 2;
-            let (first, second) = (text.chars().take(middle), text.chars().skip(middle));
+            let first: String = text.chars().take(middle).collect();
+            let second: String = text.chars().skip(middle).collect();
+            let place = |at: usize| {
+                message.clone().map(|message| ReplyPlace {
+                    message,
+                    at: at as u64,
+                })
+            };
+            let (begin, rest) = (place(0), place(first.len()));
+            let delta = |text, place| EventBody::MessageDelta { text, place };
             vec![
                 EventBody::ContextUsage {
                     used: 1_000,
                     limit: 100_000,
                     reading: None,
                 },
-                delta(first.collect()),
-                delta(second.collect()),
+                delta(first, begin),
+                delta(second, rest),
             ]
         }
         EventBody::RunWaiting {

@@ -2,11 +2,11 @@
 
 use rooftree_protocol::{
     Event, EventBody, Timestamp, Usage,
-    event::{AnswerText, ReplyRecord, RunEnd, StopReason, ToolRecord, WaitReason},
+    event::{AnswerText, ReplyPlace, ReplyRecord, RunEnd, StopReason, ToolRecord, WaitReason},
 };
 
 use crate::{
-    TreeChange, TreeRun,
+    DraftText, TreeChange, TreeRun,
     run_parts::{
         FINISHED_CALLS, NOTICES, ReportedEnd, RunActivity, RunPhase, TreeCall, TreeNotice,
         TreeWait, WAITS, push_bounded,
@@ -30,8 +30,8 @@ impl TreeRun {
             EventBody::RunStarted { .. } => return self.begin(event),
             EventBody::RunCompleted(end) => return self.complete(event, end),
             EventBody::MessageCompleted(reply) => self.apply_reply(reply),
-            EventBody::MessageDelta { text } => {
-                self.reply.streamed.push_str(text);
+            EventBody::MessageDelta { text, place } => {
+                self.reply.add_piece(text, place.as_ref());
                 self.activity = RunActivity::Answering;
             }
             EventBody::ThinkingDelta { .. } => self.activity = RunActivity::Thinking,
@@ -49,13 +49,31 @@ impl TreeRun {
             }
             EventBody::Notice { code, .. } => {
                 if code == "fallback" {
-                    self.reply.streamed.clear();
+                    self.reply.clear_streamed();
                 }
                 push_bounded(&mut self.log.notices, TreeNotice::of(event), NOTICES);
             }
             _ => self.apply_call(event),
         }
         TreeChange::Updated
+    }
+
+    /// Takes in what a model has written so far.
+    pub(crate) fn apply_draft(&mut self, draft: &DraftText) {
+        if self.has_ended() {
+            return;
+        }
+        self.reply.is_reply_whole = false;
+        let place = ReplyPlace {
+            message: draft.id.clone(),
+            at: 0,
+        };
+        self.reply.add_piece(&draft.text, Some(&place));
+        self.activity = if draft.text.is_empty() {
+            RunActivity::Thinking
+        } else {
+            RunActivity::Answering
+        };
     }
 
     fn begin(&mut self, event: &Event) -> TreeChange {
@@ -87,7 +105,7 @@ impl TreeRun {
         self.phase = RunPhase::Ended { status: end.status };
         self.end = Some(Box::new(end.clone()));
         self.reply.answer = AnswerText::default();
-        self.reply.streamed.clear();
+        self.reply.clear_streamed();
         self.log.running.clear();
         if is_news {
             TreeChange::Ended
@@ -98,7 +116,7 @@ impl TreeRun {
 
     fn apply_reply(&mut self, reply: &ReplyRecord) {
         self.reply.answer.take(reply);
-        self.reply.streamed.clear();
+        self.reply.clear_streamed();
         // Only a reply that the output limit cut is continued without an event in between.
         self.reply.is_reply_whole =
             reply.stop != StopReason::MaxOutput || reply.calls().next().is_some();
@@ -145,7 +163,7 @@ impl TreeRun {
         });
         if matches!(reason, WaitReason::RateLimit | WaitReason::Retry) {
             // What had come of a reply that broke off will come again.
-            self.reply.streamed.clear();
+            self.reply.clear_streamed();
         }
         if *reason != WaitReason::Child {
             let detail = detail.clone();

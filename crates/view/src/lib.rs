@@ -28,6 +28,8 @@ mod run;
 mod run_parts;
 mod session;
 mod spans;
+mod stream_frame;
+mod stream_request;
 mod streamed_reply;
 mod tree;
 
@@ -40,5 +42,10 @@ pub use run_parts::{
 };
 pub use session::{ContextFill, TreeSession};
 pub use spans::{RunSpan, WaitCause, WaitSpan, spans};
+pub use stream_frame::{
+    AddedSession, ByeReason, DraftText, RemovedSession, STREAM_VERSION, SessionSnapshot,
+    StreamBeat, StreamBye, StreamFrame, StreamHello, StreamLimits, TopicFrame,
+};
+pub use stream_request::{SessionStart, StreamCursor, StreamPatch, StreamRequest, matches_type};
 pub use streamed_reply::{ReplyPiece, StreamedReply};
 pub use tree::{RunTreeView, TreeChange};

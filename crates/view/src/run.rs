@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rooftree_protocol::{
     Event, MessageId, ParentCall, RunId, RunStatus, SessionId, Timestamp, Usage,
-    event::{AnswerText, RunEnd, RunMode, Verdict},
+    event::{AnswerText, ReplyPlace, RunEnd, RunMode, Verdict},
 };
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,35 @@ pub struct RunReply {
     pub streamed: String,
     /// Whether the last reply is whole: deltas that come before the next durable event are part of it, and ignored.
     pub is_reply_whole: bool,
+    /// The name of the reply that is coming, if its deltas told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coming: Option<MessageId>,
+}
+
+impl RunReply {
+    /// No reply is coming, or another one than before.
+    pub(crate) fn clear_streamed(&mut self) {
+        self.streamed.clear();
+        self.coming = None;
+    }
+
+    /// Takes a piece of the reply that is coming. A piece of another reply begins anew: the one before broke off. What is
+    /// known of a piece already is not appended again, and a piece after a gap is left out: the whole reply will have it.
+    pub(crate) fn add_piece(&mut self, text: &str, place: Option<&ReplyPlace>) {
+        let Some(ReplyPlace { message, at }) = place else {
+            self.streamed.push_str(text);
+            return;
+        };
+        if self.coming.as_ref() != Some(message) {
+            self.streamed.clear();
+            self.coming = Some(message.clone());
+        }
+        let known = (self.streamed.len() as u64).checked_sub(*at);
+        let known = known.and_then(|known| usize::try_from(known).ok());
+        if let Some(rest) = known.and_then(|known| text.get(known..)) {
+            self.streamed.push_str(rest);
+        }
+    }
 }
 
 /// Counts of what was seen of a run.

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use rooftree_protocol::{
-    Event, EventBody, ForkPoint, MessageId, Origin, PermissionMode, RunId, SessionId, Todo,
-    event::ToolRecord,
+    Event, EventBody, ForkPoint, MessageId, Origin, PermissionMode, RunId, Session, SessionId,
+    Todo, event::ToolRecord,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,9 +54,23 @@ pub struct ContextFill {
 
 impl TreeSession {
     pub(crate) fn new(event: &Event) -> Self {
+        Self::empty(event.session.clone(), event.agent.clone())
+    }
+
+    /// A session whose events were not applied.
+    pub(crate) fn of(meta: &Session) -> Self {
         Self {
-            session: event.session.clone(),
-            agent: event.agent.clone(),
+            name: meta.name.clone(),
+            forked_from: meta.forked_from.clone(),
+            is_deleted: meta.deleted_at.is_some(),
+            ..Self::empty(meta.id.clone(), meta.agent.clone())
+        }
+    }
+
+    fn empty(session: SessionId, agent: String) -> Self {
+        Self {
+            session,
+            agent,
             name: None,
             forked_from: None,
             is_deleted: false,

@@ -9,7 +9,7 @@ use rooftree_protocol::{
 use serde::Deserialize;
 
 use crate::{
-    OpenInquiry, RunOrigin, TreeRun, TreeSession, inquiry,
+    OpenInquiry, RunOrigin, SessionSnapshot, TreeRun, TreeSession, inquiry,
     run_parts::{ReportedEnd, RunPhase},
 };
 
@@ -102,6 +102,34 @@ impl RunTreeView {
     pub fn add_inquiry(&mut self, opened: OpenInquiry) {
         self.inquiries.retain(|open| open.id() != opened.id());
         self.inquiries.push(opened);
+    }
+
+    /// Takes in a snapshot of a session: what came of the events before its head, which may not have been applied.
+    pub fn apply_snapshot(&mut self, snapshot: &SessionSnapshot) {
+        let id = &snapshot.session;
+        if !self.sessions.iter().any(|known| known.session == *id) {
+            self.sessions.push(TreeSession::of(&snapshot.meta));
+        }
+        if let Some(run) = &snapshot.run
+            && let Some(id) = &run.run
+            && self.run(id).is_none()
+            && let Some(known) = self.known(id, || TreeRun::new(run, id))
+        {
+            known.apply(run);
+        }
+        if let Some(session) = self.sessions.iter_mut().find(|known| known.session == *id) {
+            session.head = session.head.max(snapshot.head);
+        }
+        self.inquiries.retain(|open| open.session != *id);
+        self.inquiries.extend(snapshot.pending.iter().cloned());
+        for draft in &snapshot.messages {
+            let run = draft.run.as_ref();
+            if let Some(run) =
+                run.and_then(|run| self.runs.iter_mut().find(|known| known.run == *run))
+            {
+                run.apply_draft(draft);
+            }
+        }
     }
 
     /// Takes in what a call says about the run it delegated to.

@@ -33,7 +33,15 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("view", &["protocol"]),
-    ("server", &["protocol", "stdx", "view", "store", "runtime"]),
+    ("stream", &["protocol", "view", "store", "runtime"]),
+    (
+        "client",
+        &["protocol", "view", "store", "runtime", "stream"],
+    ),
+    (
+        "server",
+        &["protocol", "stdx", "view", "store", "runtime", "stream"],
+    ),
     ("macros", &[]),
     (
         "rooftree",
@@ -113,6 +121,8 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
             "tools",
             "store",
             "runtime",
+            "stream",
+            "client",
             "server",
             "rooftree",
             "cli",

@@ -114,6 +114,7 @@ async fn claimed(store: &SqliteStore) -> Result<Claim> {
 /// A reply and the end of its run, after `head`.
 async fn append(store: &SqliteStore, claim: &Claim, head: u64, text: &str) -> Result<()> {
     let reply = ReplyRecord {
+        message: None,
         text: text.into(),
         parts: vec![ReplyPart::Text { text: text.into() }],
         model: "quick".into(),

@@ -153,7 +153,7 @@ impl<W: Write> TerminalView for LiveView<W> {
             EventBody::RunStarted { .. }
             | EventBody::ToolStarted { .. }
             | EventBody::TodoUpdated { .. } => self.draw(&[]),
-            EventBody::MessageDelta { text } => match self.reply.delta(text) {
+            EventBody::MessageDelta { text, .. } => match self.reply.delta(text) {
                 ReplyPiece::Rest(text) | ReplyPiece::Anew(text) => self.print_text(&text),
             },
             EventBody::MessageCompleted(reply) => {

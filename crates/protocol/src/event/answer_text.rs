@@ -63,6 +63,7 @@ mod tests {
             let (model, usage) = ("m".into(), Usage::none());
             let text = (*text).to_owned();
             answer.take(&ReplyRecord {
+                message: None,
                 text,
                 parts,
                 model,

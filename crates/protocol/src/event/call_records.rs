@@ -5,13 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BlobId, CallId, Outcome, Part, RunId, RunStatus, SessionId, SkillNote, ToolCall, Usage,
-    tool_call::FileNote,
+    BlobId, CallId, MessageId, Outcome, Part, RunId, RunStatus, SessionId, SkillNote, ToolCall,
+    Usage, tool_call::FileNote,
 };
 
 /// A model's whole reply.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplyRecord {
+    /// Its name, which its deltas carry too; absent in events of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessageId>,
     /// Its text alone, for those who want only that.
     pub text: String,
     /// Everything it consists of, in order, so that it can be replayed to the model verbatim.
@@ -38,6 +41,15 @@ impl ReplyRecord {
             }
         })
     }
+}
+
+/// Where a piece of a reply belongs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplyPlace {
+    /// The reply. A reply that is asked for again after a failure has another name.
+    pub message: MessageId,
+    /// How many bytes of its text (or of its thinking) come before this piece.
+    pub at: u64,
 }
 
 /// A piece of a model's reply.

@@ -13,6 +13,7 @@ use crate::{
 
 pub(super) fn reply(reply: &mut ReplyRecord, edit: TextEdit<'_>) {
     let ReplyRecord {
+        message: _,
         text: said,
         parts,
         model: _,

@@ -15,11 +15,11 @@ use rooftree::{
     testing::say,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
-    UsageRow, verify::VerifyReport,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
+    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore,
+    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 

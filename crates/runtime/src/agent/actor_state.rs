@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use rooftree_protocol::{AgentDefinition, Problem, RunId, Timestamp};
+use rooftree_protocol::{AgentDefinition, MessageId, Problem, RunId, Timestamp};
 use rooftree_providers::{MediaBytes, Model};
 use rooftree_tools::{
     Policy,
@@ -48,6 +48,8 @@ pub(super) struct ModelState {
     pub(super) refusals: u32,
     /// Estimated tokens of the conversation that the model had read at its last reply.
     pub(super) read: u64,
+    /// The name of the reply that was asked for last, until it is recorded.
+    pub(super) reply: Option<MessageId>,
 }
 
 impl ModelState {
@@ -64,6 +66,7 @@ impl ModelState {
             dropped: Vec::new(),
             refusals: 0,
             read: 0,
+            reply: None,
         }
     }
 

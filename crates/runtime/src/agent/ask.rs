@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use futures::StreamExt;
 use rooftree_protocol::{
-    CallId, EventBody, Usage,
+    CallId, EventBody, MessageId, Usage,
     event::{NoticeLevel, ReplyPart, ReplyRecord, StopReason},
 };
 use rooftree_providers::{
@@ -17,7 +17,7 @@ use super::{
     AgentActor, budget, journal::JournalCommit, limits::RunEndReason, prompt, retry,
     retry::RetryState, strict,
 };
-use crate::{Error, rate_limiter::RequestPermit};
+use crate::{Error, bus::OpenDraft, rate_limiter::RequestPermit};
 
 /// Outcome of one attempt.
 pub(super) enum ModelAttempt {
@@ -129,7 +129,7 @@ pub(super) async fn answer(
     let mut stream = model.provider.stream(request);
     rooftree_store::failpoint::reach_at("model.asked", agent.depth());
     let mut interruption = agent.interruption();
-    let mut said = PartialReply::default();
+    let mut said = PartialReply::begin(agent, audience);
     let mut is_reading = model.is_local && audience == ReplyAudience::Watchers;
     if is_reading {
         say_reading(agent);
@@ -168,26 +168,42 @@ pub(super) async fn answer(
 }
 
 /// The part of a reply received so far.
-#[derive(Default)]
 struct PartialReply {
     text: String,
+    /// What subscribers that join now get; none if the reply is not streamed.
+    draft: Option<OpenDraft>,
     /// What could be the beginning of a secret is not told before it is clear that it is none.
     held: StreamRedactor,
     thoughts: StreamRedactor,
 }
 
 impl PartialReply {
+    fn begin(agent: &mut AgentActor, audience: ReplyAudience) -> Self {
+        let draft = (audience == ReplyAudience::Watchers).then(|| {
+            let message = MessageId::from_entropy(agent.context.entropy());
+            agent.model.reply = Some(message.clone());
+            let drafts = &agent.context.bus.drafts;
+            drafts.begin(&agent.session.id, agent.run_id(), message)
+        });
+        Self {
+            text: String::new(),
+            draft,
+            held: StreamRedactor::default(),
+            thoughts: StreamRedactor::default(),
+        }
+    }
+
     fn tell(&mut self, agent: &mut AgentActor, delta: ReplyChunk) {
         match delta {
             ReplyChunk::Text(text) => {
                 self.tell_thoughts(agent);
                 self.text.push_str(&text);
                 let text = self.held.push(agent.context.secrets(), &text);
-                say(agent, text, |text| EventBody::MessageDelta { text });
+                self.say_text(agent, text);
             }
             ReplyChunk::Thinking(text) => {
                 let text = self.thoughts.push(agent.context.secrets(), &text);
-                say(agent, text, |text| EventBody::ThinkingDelta { text });
+                self.say_thinking(agent, text);
             }
             ReplyChunk::Note {
                 level,
@@ -207,20 +223,28 @@ impl PartialReply {
 
     fn tell_thoughts(&mut self, agent: &AgentActor) {
         let text = self.thoughts.finish(agent.context.secrets());
-        say(agent, text, |text| EventBody::ThinkingDelta { text });
+        self.say_thinking(agent, text);
     }
 
     /// Nothing more comes.
     fn tell_rest(&mut self, agent: &AgentActor) {
         self.tell_thoughts(agent);
         let text = self.held.finish(agent.context.secrets());
-        say(agent, text, |text| EventBody::MessageDelta { text });
+        self.say_text(agent, text);
     }
-}
 
-fn say(agent: &AgentActor, text: String, body: impl FnOnce(String) -> EventBody) {
-    if !text.is_empty() {
-        agent.say(body(text));
+    fn say_text(&self, agent: &AgentActor, text: String) {
+        if !text.is_empty() {
+            let place = self.draft.as_ref().map(|draft| draft.text(&text));
+            agent.say(EventBody::MessageDelta { text, place });
+        }
+    }
+
+    fn say_thinking(&self, agent: &AgentActor, text: String) {
+        if !text.is_empty() {
+            let place = self.draft.as_ref().map(|draft| draft.thinking(&text));
+            agent.say(EventBody::ThinkingDelta { text, place });
+        }
     }
 }
 
@@ -357,6 +381,7 @@ fn record(agent: &mut AgentActor, model: &Model, reply: ModelReply) {
         ..
     } = reply;
     let reply = ReplyRecord {
+        message: agent.model.reply.take(),
         text,
         parts,
         model: model.choice.to_string(),

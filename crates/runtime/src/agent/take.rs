@@ -112,6 +112,7 @@ pub(super) async fn open_mandate(agent: &mut AgentActor) -> Result<Option<Box<Ma
 /// A call requested by a client, as the reply of a model that it stands for.
 fn asked_for(call: &ToolCall) -> EventBody {
     EventBody::MessageCompleted(ReplyRecord {
+        message: None,
         text: String::new(),
         parts: vec![ReplyPart::Call(call.clone())],
         model: DIRECTED.into(),

@@ -97,6 +97,7 @@ pub(super) fn reply(text: &str, calls: &[&str]) -> Event {
         StopReason::Calls
     };
     event(EventBody::MessageCompleted(ReplyRecord {
+        message: None,
         text: text.into(),
         parts,
         model: "scripted/x".into(),

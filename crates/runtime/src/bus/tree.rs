@@ -16,9 +16,9 @@ use std::{
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
-    Event, EventBody, ParentCall, RunId, SessionId, ToolKind, event::TaskNote,
+    Event, EventBody, ParentCall, RunId, SessionId, Timestamp, ToolKind, event::TaskNote,
 };
-use rooftree_store::{RunFilter, Store, TaskStatus};
+use rooftree_store::{RunFilter, SessionFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
 use super::{Bus, EventFilter, IdleTimer, Subscription};
@@ -89,6 +89,47 @@ impl TreeSubscription {
         };
         tree.watch(root);
         tree
+    }
+
+    /// Continues with sessions below the root after the number that is given for each. Those that are not below it are
+    /// left out; those below it that are not given are delivered from their beginning, if they were opened since.
+    pub async fn continue_with(
+        &mut self,
+        cursors: HashMap<SessionId, u64>,
+        since: Timestamp,
+    ) -> Result<(), Error> {
+        let mut above = vec![self.root.session.clone()];
+        while let Some(parent) = above.pop() {
+            let filter = SessionFilter {
+                parent: Some(parent),
+                ..SessionFilter::default()
+            };
+            for child in self.store.sessions(filter).await? {
+                let known = cursors.get(&child.id).copied();
+                let after = known.or((child.created_at >= since).then_some(0));
+                if let Some(after) = after {
+                    let session = child.id.clone();
+                    self.watch(EventFilter { session, after });
+                }
+                above.push(child.id);
+            }
+        }
+        self.then = TreeStep::Wait;
+        Ok(())
+    }
+
+    /// Finds the sessions that were at work below the root before the subscription began. The first `next` does it too.
+    pub async fn begin(&mut self) -> Result<(), Error> {
+        if self.then == TreeStep::Begin {
+            self.find_those_at_work().await?;
+            self.then = TreeStep::Wait;
+        }
+        Ok(())
+    }
+
+    /// The sessions that are watched, and the last event of each that was delivered.
+    pub fn watched(&self) -> impl Iterator<Item = (&SessionId, u64)> {
+        self.watched.iter().map(|(session, last)| (session, *last))
     }
 
     /// The next event of any session of the tree. Dropping the wait loses nothing.

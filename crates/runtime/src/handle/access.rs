@@ -80,7 +80,9 @@ impl Handle {
                 serde_json::to_value(&row.scopes).unwrap_or_default(),
             )
             .with("person", row.account.person.clone());
-        self.store.put_access_token(row.clone(), Some(audit)).await?;
+        self.store
+            .put_access_token(row.clone(), Some(audit))
+            .await?;
         Ok(IssuedToken { row, secret })
     }
 

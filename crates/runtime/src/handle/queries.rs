@@ -180,6 +180,13 @@ impl Queries {
         Ok(found)
     }
 
+    /// Permission requests and questions of one session that are not settled.
+    pub async fn inquiries_of(&self, session: &SessionId) -> Result<Vec<Inquiry>, Error> {
+        let mut open = self.inquiries(None).await?;
+        open.retain(|inquiry| inquiry.session == *session);
+        Ok(open)
+    }
+
     /// One task by its id, or by a unique suffix of it.
     pub async fn task(&self, id: &str) -> Result<Option<TaskRow>, Error> {
         match self.store.task(id).await? {

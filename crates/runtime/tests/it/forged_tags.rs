@@ -67,6 +67,7 @@ fn of_tool(text: &str, kind: Option<ToolKind>) -> String {
         input: json!({}),
     };
     let reply = ReplyRecord {
+        message: None,
         text: String::new(),
         model: "a/b".into(),
         parts: vec![ReplyPart::Call(call)],

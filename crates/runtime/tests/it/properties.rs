@@ -90,6 +90,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
         }),
         proptest::collection::btree_set(0_u8..12, 0..4).prop_map(move |calls| {
             EventBody::MessageCompleted(ReplyRecord {
+                message: None,
                 text: String::new(),
                 parts: calls.into_iter().map(tool_call).collect(),
                 model: "m".into(),

@@ -129,7 +129,7 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
         let event = events.next().await.unwrap();
         heard += &serde_json::to_string(&event).unwrap();
         match &event.body {
-            EventBody::MessageDelta { text } => said += text,
+            EventBody::MessageDelta { text, .. } => said += text,
             EventBody::ToolOutput { text, .. } => shown += text,
             EventBody::RunCompleted(_) => break,
             _ => {}

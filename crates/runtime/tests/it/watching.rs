@@ -170,7 +170,7 @@ fn assert_told_before_its_result(events: &[Arc<Event>]) {
         let said = pieces.entry(event.session.clone()).or_default();
         match &event.body {
             EventBody::RunCompleted(_) => ended.extend(event.run.clone()),
-            EventBody::MessageDelta { text } => said.push_str(text),
+            EventBody::MessageDelta { text, .. } => said.push_str(text),
             EventBody::MessageCompleted(reply) => {
                 assert!(
                     reply.text.starts_with(said.as_str()),
@@ -291,7 +291,7 @@ async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late
         let event = late.next().await.unwrap();
         numbers.extend(event.id);
         match &event.body {
-            EventBody::MessageDelta { text } => pieces.push_str(text),
+            EventBody::MessageDelta { text, .. } => pieces.push_str(text),
             EventBody::RunCompleted(_) => break,
             _ => {}
         }
@@ -322,7 +322,7 @@ async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it
     let search = async {
         loop {
             match &late.next().await.unwrap().body {
-                EventBody::MessageDelta { text } => pieces.push_str(text),
+                EventBody::MessageDelta { text, .. } => pieces.push_str(text),
                 EventBody::MessageCompleted(reply) => {
                     assert!(
                         reply.text.starts_with(&pieces),

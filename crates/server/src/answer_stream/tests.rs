@@ -50,7 +50,10 @@ fn own(body: EventBody) -> Event {
 }
 
 fn delta(text: &str) -> Event {
-    own(EventBody::MessageDelta { text: text.into() })
+    own(EventBody::MessageDelta {
+        text: text.into(),
+        place: None,
+    })
 }
 
 fn reply(text: &str, stop: StopReason) -> Event {
@@ -64,6 +67,7 @@ fn reply(text: &str, stop: StopReason) -> Event {
         },
     );
     own(EventBody::MessageCompleted(ReplyRecord {
+        message: None,
         text: text.into(),
         parts,
         model,
@@ -196,11 +200,21 @@ fn a_model_that_repeats_itself_is_not_told_twice() {
 
 #[test]
 fn another_run_and_another_session_say_nothing() {
-    let other_run = event(root(), run(9), EventBody::MessageDelta { text: "x".into() });
+    let other_run = event(
+        root(),
+        run(9),
+        EventBody::MessageDelta {
+            text: "x".into(),
+            place: None,
+        },
+    );
     let other_session = event(
         child(),
         run(1),
-        EventBody::MessageDelta { text: "x".into() },
+        EventBody::MessageDelta {
+            text: "x".into(),
+            place: None,
+        },
     );
     assert_eq!(
         text(

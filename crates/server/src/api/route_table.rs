@@ -34,6 +34,8 @@ pub(crate) struct ApiRoute {
     pub(crate) body: Option<SchemaFn>,
     /// The answers besides errors: status and body.
     pub(crate) answers: Vec<(u16, Option<SchemaFn>)>,
+    /// Whether it may answer with a stream of events.
+    pub(crate) is_stream: bool,
     handler: MethodRouter<Arc<ApiState>>,
 }
 
@@ -72,6 +74,7 @@ impl ApiRoute {
             query: None,
             body: None,
             answers: Vec::new(),
+            is_stream: false,
             handler,
         }
     }
@@ -94,6 +97,12 @@ impl ApiRoute {
         self
     }
 
+    /// It may answer with a stream of events.
+    pub(crate) fn streams(mut self) -> Self {
+        self.is_stream = true;
+        self
+    }
+
     /// An answer and the type of its body.
     pub(crate) fn answers<T: JsonSchema>(mut self, status: u16) -> Self {
         let schema: SchemaFn = |generator| generator.subschema_for::<T>();
@@ -107,8 +116,9 @@ pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
     let mut router = Router::new();
     for route in routes {
         let scope = route.scope;
-        let check =
-            move |request: Request, next: Next| async move { check_scope(scope, request, next).await };
+        let check = move |request: Request, next: Next| async move {
+            check_scope(scope, request, next).await
+        };
         router = router.route(route.path, route.handler.layer(from_fn(check)));
     }
     router

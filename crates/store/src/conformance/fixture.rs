@@ -186,6 +186,7 @@ pub(super) fn used() -> Usage {
 /// A reply of a model.
 pub(super) fn replied(session: &SessionId, id: u64, model: &str, text: &str) -> Event {
     let reply = ReplyRecord {
+        message: None,
         text: text.to_owned(),
         parts: vec![ReplyPart::Text {
             text: text.to_owned(),

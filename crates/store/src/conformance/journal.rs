@@ -69,6 +69,7 @@ async fn an_event_must_be_the_next_durable_one_of_its_session(store: StoreUnderT
         3,
         EventBody::MessageDelta {
             text: "gone".into(),
+            place: None,
         },
     );
     let mut unnumbered = notice(&id, 3, "no number");

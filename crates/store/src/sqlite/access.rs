@@ -12,7 +12,11 @@ pub(crate) fn put(
     token: &AccessTokenRow,
     entry: Option<&AuditEntry>,
 ) -> Result<(), Error> {
-    let agents = token.agents.as_ref().map(serde_json::to_string).transpose()?;
+    let agents = token
+        .agents
+        .as_ref()
+        .map(serde_json::to_string)
+        .transpose()?;
     connection
         .prepare_cached(
             "INSERT INTO access_token (id, tenant, person, name, digest, scopes, agents, created_at, expires_at)
@@ -47,7 +51,10 @@ pub(crate) fn by_digest(
 fn read(row: &Row<'_>) -> Result<AccessTokenRow, Error> {
     let agents = row.get::<_, Option<String>>("agents")?;
     let agents = agents.map(|agents| serde_json::from_str(&agents).unwrap_or_default());
-    let time = |column: &str| row.get::<_, Option<i64>>(column).map(|at| at.map(Timestamp));
+    let time = |column: &str| {
+        row.get::<_, Option<i64>>(column)
+            .map(|at| at.map(Timestamp))
+    };
     Ok(AccessTokenRow {
         id: row.get("id")?,
         account: Account {

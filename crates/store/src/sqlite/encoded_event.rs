@@ -113,6 +113,7 @@ mod tests {
             EventBody::TodoUpdated { items: Vec::new() },
             EventBody::MessageDelta {
                 text: r#"","data":{}}"#.into(),
+                place: None,
             },
         ];
         for body in bodies {

@@ -209,6 +209,7 @@ mod tests {
             text: (*text).to_owned(),
         };
         ReplyRecord {
+            message: None,
             text: text.to_owned(),
             parts: parts.iter().map(part).collect(),
             model: "m".into(),

@@ -19,11 +19,12 @@ use super::{
     writer::{Durability, Writer},
 };
 use crate::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
-    UsageRow, hash_chain, verify::VerifyReport,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
+    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
+    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain,
+    verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {

@@ -209,6 +209,7 @@ pub async fn answer(store: &SqliteStore, claim: &Claim, head: u64, text: &str) {
             surroundings: None,
         },
         EventBody::MessageCompleted(ReplyRecord {
+            message: None,
             text: text.into(),
             parts: vec![ReplyPart::Text { text: text.into() }],
             model: "scripted".into(),
@@ -241,6 +242,7 @@ fn reply(call: &CallId) -> ReplyRecord {
         input: serde_json::json!({"file_path": "acorn"}),
     };
     ReplyRecord {
+        message: None,
         text: "looking".into(),
         parts: vec![
             ReplyPart::Text {

@@ -75,7 +75,10 @@ pub fn completed(status: RunStatus, text: &str) -> EventBody {
 }
 
 pub fn delta(text: &str) -> EventBody {
-    EventBody::MessageDelta { text: text.into() }
+    EventBody::MessageDelta {
+        text: text.into(),
+        place: None,
+    }
 }
 
 pub fn reply(text: &str, stop: StopReason, calls: &[u128]) -> EventBody {
@@ -87,6 +90,7 @@ pub fn reply(text: &str, stop: StopReason, calls: &[u128]) -> EventBody {
         })
     };
     EventBody::MessageCompleted(ReplyRecord {
+        message: None,
         text: text.into(),
         parts: calls.iter().map(part).collect(),
         model: "m".into(),

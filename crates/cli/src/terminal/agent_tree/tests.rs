@@ -143,7 +143,10 @@ fn n_6_a_local_model_reads_so_many_tokens_until_its_first_word() {
     };
     assert_eq!(doing_after(usage(Some(4_130))), "reading 4.1k tokens");
     assert_eq!(doing_after(usage(None)), "thinking");
-    let text = EventBody::MessageDelta { text: "a".into() };
+    let text = EventBody::MessageDelta {
+        text: "a".into(),
+        place: None,
+    };
     assert_eq!(doing_after(text), "answering");
     assert_eq!(doing_after(usage(None)), "answering");
 }

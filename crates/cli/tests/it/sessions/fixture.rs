@@ -414,6 +414,7 @@ impl<'a> Writer<'a> {
 fn reply(text: String, part: ReplyPart, stop: StopReason) -> EventBody {
     let model = "scripted/talk.toml".into();
     EventBody::MessageCompleted(ReplyRecord {
+        message: None,
         text,
         parts: vec![part],
         model,

@@ -1,0 +1,216 @@
+//! A client of a server, over HTTP or its Unix socket.
+
+mod frame_reader;
+mod http;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use async_trait::async_trait;
+use rooftree_protocol::{
+    Command, Event, Problem, Session, SessionId,
+    api_paths::{COMMANDS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, fill},
+    command::CommandReply,
+};
+use rooftree_view::{StreamPatch, StreamRequest};
+use serde::Deserialize;
+
+pub(crate) use self::frame_reader::FrameReader;
+use self::http::HttpConnection;
+pub(crate) use self::http::RefusedRequest;
+use crate::{
+    OpenQuestion, RuntimeClient, SessionQuery, Watch, stream_cursors::StreamCursors,
+    watch::RemoteWatch,
+};
+
+/// Where a server is, and how to be let in.
+#[derive(Clone, Debug)]
+pub struct RemoteOptions {
+    /// `http://127.0.0.1:7663`, or a name behind a proxy that ends TLS.
+    pub url: String,
+    /// The access token; none over the Unix socket.
+    pub token: Option<String>,
+    /// The server's Unix socket, instead of a connection to the URL's host.
+    pub socket: Option<PathBuf>,
+    /// Pauses before trying again.
+    pub pauses: RetryPauses,
+}
+
+/// Pauses before a connection is made or a post is sent again: each is twice the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetryPauses {
+    /// The first one.
+    pub first: Duration,
+    /// The longest one.
+    pub longest: Duration,
+}
+
+impl Default for RetryPauses {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(500),
+            longest: Duration::from_secs(16),
+        }
+    }
+}
+
+impl RetryPauses {
+    /// The pause before the attempt with this number, from 1.
+    pub(crate) fn before(&self, attempt: u32) -> Duration {
+        let doubled = self
+            .first
+            .saturating_mul(1 << attempt.saturating_sub(1).min(16));
+        doubled.min(self.longest)
+    }
+}
+
+/// A client of a server. Cheap to clone.
+#[derive(Clone)]
+pub struct RemoteClient {
+    http: HttpConnection,
+    pub(crate) pauses: RetryPauses,
+    /// Makes keys of posts differ.
+    keys: Arc<KeySource>,
+}
+
+struct KeySource {
+    begin: u128,
+    next: AtomicU64,
+}
+
+impl RemoteClient {
+    /// A client. It connects when it is first used.
+    pub fn new(options: RemoteOptions) -> Result<Self, Problem> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let begin = since.unwrap_or_default().as_nanos() ^ (u128::from(std::process::id()) << 64);
+        Ok(Self {
+            pauses: options.pauses,
+            http: HttpConnection::new(options)?,
+            keys: Arc::new(KeySource {
+                begin,
+                next: AtomicU64::new(0),
+            }),
+        })
+    }
+
+    pub(crate) async fn open_stream(
+        &self,
+        request: &StreamRequest,
+    ) -> Result<FrameReader, RefusedRequest> {
+        let response = self.http.stream(&fill(STREAM, &[]), request).await?;
+        Ok(FrameReader::new(response))
+    }
+
+    pub(crate) async fn change_stream(
+        &self,
+        name: &str,
+        patch: &StreamPatch,
+    ) -> Result<(), RefusedRequest> {
+        let path = fill(STREAM_ONE, &[name]);
+        let _: serde_json::Value = self.http.patch(&path, patch).await?;
+        Ok(())
+    }
+
+    /// A number between 0 and 1 that differs from call to call.
+    pub(crate) fn jitter(&self) -> f64 {
+        let mixed = self.next_number().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn next_number(&self) -> u64 {
+        let number = self.keys.next.fetch_add(1, Ordering::Relaxed) + 1;
+        number.wrapping_add(self.keys.begin as u64)
+    }
+
+    /// Sends a command once.
+    pub(crate) async fn send_once(
+        &self,
+        command: &Command,
+    ) -> Result<CommandReply, RefusedRequest> {
+        self.http.post(&fill(COMMANDS, &[]), command).await
+    }
+
+    /// The command with a key, if it is a post without one.
+    pub(crate) fn keyed(&self, mut command: Command) -> Command {
+        if let Command::Post { key, .. } = &mut command
+            && key.is_none()
+        {
+            *key = Some(format!(
+                "client-{:x}-{:x}",
+                self.keys.begin,
+                self.next_number()
+            ));
+        }
+        command
+    }
+}
+
+#[derive(Deserialize)]
+struct SessionsAnswer {
+    sessions: Vec<Session>,
+}
+
+#[derive(Deserialize)]
+struct EventsAnswer {
+    events: Vec<Event>,
+}
+
+#[derive(Deserialize)]
+struct QuestionsAnswer {
+    questions: Vec<OpenQuestion>,
+}
+
+#[async_trait]
+impl RuntimeClient for RemoteClient {
+    async fn send(&self, command: Command) -> Result<CommandReply, Problem> {
+        let command = self.keyed(command);
+        self.send_once(&command)
+            .await
+            .map_err(|refused| refused.problem)
+    }
+
+    async fn session(&self, id: &SessionId) -> Result<Option<Session>, Problem> {
+        match self.http.get(&fill(SESSION, &[id.as_str()])).await {
+            Ok(session) => Ok(Some(session)),
+            Err(refused) if refused.is_not_found => Ok(None),
+            Err(refused) => Err(refused.problem),
+        }
+    }
+
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<Session>, Problem> {
+        let agent = query.agent.map(|agent| ("agent", agent));
+        let limit = query.limit.map(|limit| ("limit", limit.to_string()));
+        let query: Vec<(&str, String)> = agent.into_iter().chain(limit).collect();
+        let found: SessionsAnswer = self.http.get_with(&fill(SESSIONS, &[]), &query).await?;
+        Ok(found.sessions)
+    }
+
+    async fn events(
+        &self,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, Problem> {
+        let path = fill(SESSION_EVENTS, &[session.as_str()]);
+        let query = [("after", after.to_string()), ("limit", limit.to_string())];
+        let found: EventsAnswer = self.http.get_with(&path, &query).await?;
+        Ok(found.events)
+    }
+
+    async fn open_questions(&self) -> Result<Vec<OpenQuestion>, Problem> {
+        let path = fill(rooftree_protocol::api_paths::OPEN_QUESTIONS, &[]);
+        let found: QuestionsAnswer = self.http.get(&path).await?;
+        Ok(found.questions)
+    }
+
+    fn watch(&self, request: StreamRequest) -> Watch {
+        let cursors = StreamCursors::new(request);
+        Watch::remote(RemoteWatch::new(self.clone(), cursors))
+    }
+}

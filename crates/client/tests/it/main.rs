@@ -1,0 +1,13 @@
+//! What a client promises, in the same process and over a connection that breaks.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod cut_proxy;
+mod cuts;
+mod served_story;
+mod stories;
