@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Where a server is, and how to be let in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct RemoteOptions {
     /// `http://127.0.0.1:7663`, or a name behind a proxy that ends TLS.
     pub url: String,
@@ -40,6 +40,38 @@ pub struct RemoteOptions {
     pub socket: Option<PathBuf>,
     /// Pauses before trying again.
     pub pauses: RetryPauses,
+}
+
+impl RemoteOptions {
+    /// A server at this address, without a token.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            token: None,
+            socket: None,
+            pauses: RetryPauses::default(),
+        }
+    }
+
+    /// With this access token.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Over the Unix socket of a server on this machine.
+    #[must_use]
+    pub fn socket(mut self, socket: impl Into<PathBuf>) -> Self {
+        self.socket = Some(socket.into());
+        self
+    }
+}
+
+impl From<&str> for RemoteOptions {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
 }
 
 /// Pauses before a connection is made or a post is sent again: each is twice the one before.

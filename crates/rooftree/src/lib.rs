@@ -50,6 +50,7 @@ pub use runtime::{Runtime, RuntimeBuilder};
 pub use session::{AgentSession, Delegation, SessionSelector};
 pub use storage::Storage;
 
+pub use rooftree_client as client;
 pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rooftree_client::{EmbeddedClient, RemoteClient, RemoteOptions};
 use rooftree_protocol::PermissionId;
 use rooftree_runtime::ApprovalSource;
 
@@ -10,6 +11,7 @@ use crate::{
     error::Result,
     feed::Feed,
     permission::Decision,
+    principal::owner,
     runtime_config::RuntimeConfig,
     session::{SessionFactory, SessionSelector},
     storage::Storage,
@@ -64,6 +66,29 @@ impl Runtime {
     /// Answers a question about a tool call that [`events`](Runtime::events) have told.
     pub async fn respond(&self, permission: &PermissionId, decision: Decision) -> Result<()> {
         self.factory.runtime.respond(permission, decision).await
+    }
+
+    /// A client of this runtime: the same trait as that of [`connect`](Runtime::connect), so that a program can be
+    /// written once for both.
+    pub fn client(&self) -> EmbeddedClient {
+        let handle = self.factory.runtime.handle().clone();
+        EmbeddedClient::new(handle, self.factory.clock.clone(), owner())
+    }
+
+    /// A client of a server (`rooftree serve`) in another process or on another machine.
+    ///
+    /// ```no_run
+    /// use rooftree::{Runtime, client::{RemoteOptions, RuntimeClient}};
+    ///
+    /// # async fn far() -> rooftree::Result<()> {
+    /// let server = RemoteOptions::new("http://127.0.0.1:7663").token("rt_…");
+    /// for session in Runtime::connect(server)?.sessions(Default::default()).await? {
+    ///     println!("{} {}", session.id, session.agent);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn connect(server: impl Into<RemoteOptions>) -> Result<RemoteClient> {
+        Ok(RemoteClient::new(server.into())?)
     }
 
     /// Stops: what is running goes on when the store is opened the next time. Returns once

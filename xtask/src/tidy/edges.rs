@@ -55,6 +55,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "store",
             "view",
             "runtime",
+            "client",
         ],
     ),
     (
@@ -69,6 +70,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "view",
             "runtime",
             "server",
+            "client",
             "markdown",
         ],
     ),
