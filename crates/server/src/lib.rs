@@ -6,8 +6,8 @@
 #![warn(missing_docs)]
 
 mod agents;
-mod api;
 mod answer_stream;
+mod api;
 mod auth;
 mod connections;
 mod error;

@@ -20,8 +20,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ApiOptions, agents::ExposedAgents, api, auth::TokenAuth, connections::RequestConnection, host_check::HostCheck,
-    openai::errors::ApiError,
+    ApiOptions, agents::ExposedAgents, api, auth::TokenAuth, connections::RequestConnection,
+    host_check::HostCheck, openai::errors::ApiError,
 };
 
 /// State that all routes share.
@@ -51,11 +51,7 @@ pub(crate) struct ServedParts {
 }
 
 /// All routes; those of agents only if there are any to be reached.
-pub(crate) fn router(
-    state: AppState,
-    served: ServedParts,
-    stopping: CancellationToken,
-) -> Router {
+pub(crate) fn router(state: AppState, served: ServedParts, stopping: CancellationToken) -> Router {
     let state = Arc::new(state);
     let ServedParts { agents, api } = served;
     let open = Router::new()

@@ -28,14 +28,7 @@ use crate::{Pending, verify::VerifyReport};
 /// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to
 /// [`Error::Fenced`](crate::Error) and changes nothing.
 pub trait Store:
-    SessionStore
-    + InboxStore
-    + QuestionStore
-    + TaskStore
-    + RowStore
-    + AccessStore
-    + Send
-    + Sync
+    SessionStore + InboxStore + QuestionStore + TaskStore + RowStore + AccessStore + Send + Sync
 {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<VerifyReport>;

@@ -16,8 +16,8 @@ use serde_json::json;
 
 fn alice() -> Principal {
     Principal {
-        person: "alice".into(),
         token: Some("tok_1".into()),
+        on_behalf_of: Some("alice".into()),
         ..Principal::local_owner(Surface::Http)
     }
 }

@@ -162,8 +162,7 @@ fn status(code: ErrorCode) -> StatusCode {
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let body = serde_json::to_string(&self).unwrap_or_default();
-        let status =
-            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);

@@ -107,8 +107,9 @@ pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
     let mut router = Router::new();
     for route in routes {
         let scope = route.scope;
-        let check =
-            move |request: Request, next: Next| async move { check_scope(scope, request, next).await };
+        let check = move |request: Request, next: Next| async move {
+            check_scope(scope, request, next).await
+        };
         router = router.route(route.path, route.handler.layer(from_fn(check)));
     }
     router

@@ -15,8 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApiProblem, ApiState, access::RequestPrincipal, extract::QueryParameters,
-    route_table::ApiRoute,
+    ApiProblem, ApiState, access::RequestPrincipal, extract::QueryParameters, route_table::ApiRoute,
 };
 
 /// Sessions on a page if no number is given.
@@ -27,7 +26,10 @@ const MAX_PAGE: usize = 200;
 pub(super) fn routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get(SESSIONS, list)
-            .needs(AccessScope::Read, "Lists sessions, most recently updated first")
+            .needs(
+                AccessScope::Read,
+                "Lists sessions, most recently updated first",
+            )
             .query::<SessionListQuery>()
             .answers::<SessionListPage>(200),
         ApiRoute::get(SESSION, show)
@@ -87,7 +89,6 @@ pub(super) async fn find(
     let found = state.options.handle.queries(who).session(&id).await?;
     found.ok_or_else(|| {
         let message = format!("there is no session {id}");
-        Problem::new(ErrorCode::SessionNotFound, message)
-            .into()
+        Problem::new(ErrorCode::SessionNotFound, message).into()
     })
 }
