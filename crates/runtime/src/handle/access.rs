@@ -151,6 +151,19 @@ impl Handle {
         })
     }
 
+    /// Ends the token that a principal presents himself: he logs out.
+    pub async fn end_own_token(&self, who: &Principal, id: &str) -> Result<(), Error> {
+        if who.token.as_deref() != Some(id) {
+            return Err(invalid("only the token that was presented is ended this way").into());
+        }
+        let at = self.now();
+        let audit = AuditEntry::done(who, at, "token.logout", id);
+        let ended = self
+            .store
+            .revoke_access_token(&who.tenant, id, at, Some(audit));
+        Ok(ended.await.map(drop)?)
+    }
+
     /// Who presents a token; none if it is unknown, revoked or has expired. Invariant: it is looked up in the store each
     /// time, so that a revocation counts at once, also one by another process.
     pub async fn authenticate(&self, token: &str) -> Result<Option<AuthorizedCaller>, Error> {
