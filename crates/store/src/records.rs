@@ -364,6 +364,14 @@ impl VisibleSessions {
         }
     }
 
+    /// Those of an account's person, as agents that work for him see them.
+    pub fn of_account(account: &Account) -> Self {
+        Self {
+            person: Some(account.person.clone()),
+            agents: None,
+        }
+    }
+
     /// Of those, only the ones that a filter wants too.
     #[must_use]
     pub fn narrowed_by(self, other: Self) -> Self {

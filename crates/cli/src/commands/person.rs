@@ -1,9 +1,10 @@
 //! Persons who may use the server: invites, lists and disables them, and makes login links.
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::Problem;
+use rooftree_protocol::{Problem, Timestamp};
 use rooftree_runtime::{Clock, IssuedLink, NewAccessLink, SystemClock};
 use rooftree_store::{PersonRole, PersonRow};
+use serde::Serialize;
 use serde_json::json;
 
 use super::token::local_owner;
@@ -84,9 +85,32 @@ struct LinkAddress {
     url: String,
 }
 
-impl ListItem for PersonRow {
+/// A person as he is listed.
+#[derive(Serialize)]
+struct ListedPersonRow {
+    id: String,
+    name: String,
+    role: PersonRole,
+    invited_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_at: Option<Timestamp>,
+}
+
+impl From<PersonRow> for ListedPersonRow {
+    fn from(row: PersonRow) -> Self {
+        Self {
+            id: row.account.person,
+            name: row.name,
+            role: row.role,
+            invited_at: row.invited_at,
+            disabled_at: row.disabled_at,
+        }
+    }
+}
+
+impl ListItem for ListedPersonRow {
     fn id(&self) -> String {
-        self.account.person.clone()
+        self.id.clone()
     }
 }
 
@@ -114,14 +138,15 @@ async fn invite(
     let invited = handle.invite_person(&maker, &arguments.name).await;
     let invited = invited.map_err(|error| error.problem())?;
     let url = login_url(&arguments.at.url, &invited.link);
-    let id = &invited.person.account.person;
+    let person = ListedPersonRow::from(invited.person);
     if arguments.output.is_json() {
         let until = invited.link.row.expires_at;
-        let page = json!({"person": invited.person, "link": url, "expires_at": until});
+        let page = json!({"person": person, "link": url, "expires_at": until});
         output::print(&output::json_page(&page)?)?;
     } else {
         output::print(&format!("{url}\n"))?;
         let until = human_format::moment(invited.link.row.expires_at);
+        let id = person.id;
         let words = format!("{id} is invited; give him this link, which works once, until {until}");
         output::print_note(environment, &words);
     }
@@ -135,12 +160,13 @@ async fn list(arguments: PersonListArguments, environment: &Environment) -> Resu
     } else {
         Vec::new()
     };
+    let rows: Vec<ListedPersonRow> = rows.into_iter().map(ListedPersonRow::from).collect();
     let look = listing::look(environment);
     listing::print(&rows, arguments.output.format, look, table)?;
     Ok(Exit::DONE)
 }
 
-fn table(rows: &[PersonRow]) -> TextTable {
+fn table(rows: &[ListedPersonRow]) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
         ("ID", ColumnShrink::Stiff),
@@ -158,13 +184,7 @@ fn table(rows: &[PersonRow]) -> TextTable {
             || "enabled".to_owned(),
             |at| format!("disabled {}", human_format::ago(now, at)),
         );
-        table.row([
-            row.account.person.clone(),
-            row.name.clone(),
-            role.into(),
-            since,
-            state,
-        ]);
+        table.row([row.id.clone(), row.name.clone(), role.into(), since, state]);
     }
     table
 }
@@ -176,11 +196,11 @@ async fn disable(
     let maker = local_owner()?;
     let handle = environment.control()?;
     let disabled = handle.disable_person(&maker, &arguments.person).await;
-    let disabled = disabled.map_err(|error| error.problem())?;
+    let disabled = ListedPersonRow::from(disabled.map_err(|error| error.problem())?);
     if arguments.output.is_json() {
         output::print(&output::json_page(&disabled)?)?;
     } else {
-        let id = &disabled.account.person;
+        let id = disabled.id;
         output::print(&format!("disabled {id}; his tokens and links have ended\n"))?;
     }
     Ok(Exit::DONE)

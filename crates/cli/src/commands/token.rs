@@ -1,11 +1,13 @@
 //! Access tokens for the HTTP API: makes, lists and revokes them.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
-use rooftree_protocol::{AccessScope, AuthorizedCaller, ErrorCode, Problem, Surface};
+use rooftree_protocol::{AccessScope, Account, AuthorizedCaller, ErrorCode, Problem, Surface};
 use rooftree_runtime::{Clock, NewAccessToken, SystemClock};
 use rooftree_store::AccessTokenRow;
+use serde::Serialize;
 use serde_json::json;
-use std::time::Duration;
 
 use crate::{
     control::owner,
@@ -41,12 +43,7 @@ struct TokenCreateArguments {
     /// What to call it
     name: String,
     /// What it may do: read, chat, approve, admin or metrics; may be given several times
-    #[arg(
-        long = "scope",
-        value_name = "SCOPE",
-        required = true,
-        value_delimiter = ','
-    )]
+    #[arg(long = "scope", value_name = "SCOPE", required = true, value_delimiter = ',', value_parser = scope)]
     scopes: Vec<AccessScope>,
     /// Only for sessions of this agent; may be given several times
     #[arg(long = "agent", value_name = "NAME")]
@@ -80,10 +77,33 @@ struct TokenRevokeArguments {
     output: PageOutput,
 }
 
-impl ListItem for AccessTokenRow {
-    fn id(&self) -> String {
-        self.id.clone()
+/// A token as it is listed.
+#[derive(Serialize)]
+struct ListedTokenRow {
+    person: String,
+    #[serde(flatten)]
+    token: AccessTokenRow,
+}
+
+impl From<AccessTokenRow> for ListedTokenRow {
+    fn from(mut token: AccessTokenRow) -> Self {
+        // Once is enough.
+        let person = std::mem::replace(&mut token.account, Account::default()).person;
+        Self { person, token }
     }
+}
+
+impl ListItem for ListedTokenRow {
+    fn id(&self) -> String {
+        self.token.id.clone()
+    }
+}
+
+fn scope(text: &str) -> Result<AccessScope, String> {
+    text.parse().map_err(|problem: Problem| {
+        let fix = problem.fix.unwrap_or_default();
+        format!("{}; {fix}", problem.message)
+    })
 }
 
 /// Does it.
@@ -123,7 +143,7 @@ async fn create(
     let issued = handle.create_token(&maker, new).await;
     let issued = issued.map_err(|error| error.problem())?;
     if arguments.output.is_json() {
-        let page = json!({"secret": issued.secret, "token": issued.row});
+        let page = json!({"secret": issued.secret, "token": ListedTokenRow::from(issued.row)});
         output::print(&output::json_page(&page)?)?;
     } else {
         output::print(&format!("{}\n", issued.secret))?;
@@ -143,6 +163,7 @@ async fn list(arguments: TokenListArguments, environment: &Environment) -> Resul
     };
     let now = SystemClock.now();
     rows.retain(|row| arguments.all || row.is_valid_at(now));
+    let rows: Vec<ListedTokenRow> = rows.into_iter().map(ListedTokenRow::from).collect();
     let look = listing::look(environment);
     listing::print(&rows, arguments.output.format, look, table)?;
     if rows.is_empty() {
@@ -154,7 +175,7 @@ async fn list(arguments: TokenListArguments, environment: &Environment) -> Resul
     Ok(Exit::DONE)
 }
 
-fn table(rows: &[AccessTokenRow]) -> TextTable {
+fn table(rows: &[ListedTokenRow]) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
         ("ID", ColumnShrink::Stiff),
@@ -165,7 +186,7 @@ fn table(rows: &[AccessTokenRow]) -> TextTable {
         ("USED", ColumnShrink::Stiff),
         ("ENDS", ColumnShrink::Stiff),
     ]);
-    for row in rows {
+    for ListedTokenRow { person, token: row } in rows {
         let scopes: Vec<&str> = row.scopes.iter().map(AccessScope::word).collect();
         let agents = row.agents.as_ref().map(|agents| agents.join(", "));
         let used = row.used_at.map(|at| human_format::ago(now, at));
@@ -177,7 +198,7 @@ fn table(rows: &[AccessTokenRow]) -> TextTable {
         table.row([
             row.id.clone(),
             row.name.clone(),
-            row.account.person.clone(),
+            person.clone(),
             scopes.join(","),
             agents.unwrap_or_else(|| "all".into()),
             used.unwrap_or_else(|| "never".into()),
@@ -198,7 +219,7 @@ async fn revoke(
         .await;
     let revoked = revoked.map_err(|error| error.problem())?;
     if arguments.output.is_json() {
-        output::print(&output::json_page(&revoked)?)?;
+        output::print(&output::json_page(&ListedTokenRow::from(revoked))?)?;
     } else {
         output::print(&format!("revoked {} ({})\n", revoked.id, revoked.name))?;
     }

@@ -45,10 +45,10 @@ fn tokens_are_made_listed_and_revoked() {
             .next(),
         Some("revoked")
     );
-    let again = house.rooftree(&["token", "revoke", "ci"]).ended(2);
+    let again = house.rooftree(&["token", "revoke", "ci"]);
     assert!(
-        again.contains("no token `ci`") || again.contains("token list"),
-        "{again}"
+        again.code != 0 && again.err.contains("token list"),
+        "{again:?}"
     );
     let all = house.rooftree(&["token", "list", "--all"]).well();
     assert!(all.contains("revoked"), "{all}");
@@ -98,7 +98,7 @@ fn persons_are_invited_by_a_link_and_disabled() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| row["person"].clone())
+        .map(|row| row["id"].clone())
         .collect();
     assert_eq!(rows[0]["name"], "Ann Lee", "{ids:?}");
     assert_eq!(rows[1]["role"], "owner");

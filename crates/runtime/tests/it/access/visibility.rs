@@ -460,3 +460,61 @@ async fn b18_subscriptions_tell_nothing_of_another_person_or_another_agent() {
         }
     }
 }
+
+#[tokio::test]
+async fn b18_agents_of_one_person_reach_no_session_of_another() {
+    let send = |to: &str| call("SendMessage", json!({"to": to, "text": "leak"}));
+    let plan = TestRuntimeBuilder::new([
+        say("mine").agent("helper").times(9),
+        say("").agent("lead").calls([
+            send("diary"),
+            send("{{ user.text }}"),
+            send("helper"),
+            send("foreground"),
+            call(
+                "agents_message",
+                json!({"agentId": "helper", "content": "leak"}),
+            ),
+        ]),
+        say("done").agent("lead"),
+    ]);
+    let helper = AgentDefinition {
+        description: "Helps.".into(),
+        ..AgentDefinition::new("helper")
+    };
+    let runtime = plan
+        .with_delegation(Toolset::default())
+        .agent(helper)
+        .build();
+    let owners = runtime.post_as("helper", "private").await;
+    runtime.wait_for_run(&owners).await;
+    runtime
+        .command(Command::Rename {
+            session: owners.clone(),
+            name: Some("diary".into()),
+        })
+        .await;
+    let post = Command::Post {
+        to: Address::Create(new(&runtime, "lead")),
+        parts: vec![Part::text(owners.to_string())],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Queue,
+    };
+    let sent = runtime.handle.send(&person("ann"), post).await.unwrap();
+    let CommandReply::Accepted { session, .. } = sent else {
+        panic!("{sent:?}")
+    };
+    runtime.wait_for_run(&session).await;
+    let said = runtime.transcript(&session).await;
+    let private = runtime.transcript(&owners).await;
+    assert!(!private.contains("leak"), "{private}\n{said}");
+    let inbox = runtime
+        .store()
+        .waiting(&owners, rooftree_protocol::Lane::Boundary, 9);
+    assert!(inbox.await.unwrap().is_empty(), "{said}");
+    let inbox = runtime
+        .store()
+        .waiting(&owners, rooftree_protocol::Lane::Mail, 9);
+    assert!(inbox.await.unwrap().is_empty(), "{said}");
+}
