@@ -11,12 +11,12 @@ use std::sync::Arc;
 use axum::{
     Extension, Router,
     extract::{ConnectInfo, DefaultBodyLimit, Request, State},
-    http::{Method, StatusCode},
+    http::{Method, StatusCode, request::Parts},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use rooftree_protocol::{AccessScope, Timestamp};
+use rooftree_protocol::{AccessScope, Timestamp, api_paths::API_PREFIX};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -90,7 +90,7 @@ async fn authorise_connection(
     match access::connection_key(&access.outcome) {
         None => connection.request_received(),
         Some(token) if !connection.authorise(&token) => {
-            return ApiError::busy(connection.max_per_token()).into_response();
+            return too_many_connections(&parts, connection.max_per_token());
         }
         Some(_) => {}
     }
@@ -110,6 +110,15 @@ async fn authorise_connection(
         Some(origin) => cors::allowed(response, &origin),
         None => response,
     }
+}
+
+/// The answer on a connection beyond the limit of its token, in the shape of the API it asks.
+fn too_many_connections(parts: &Parts, most: usize) -> Response {
+    if parts.uri.path().starts_with(API_PREFIX) {
+        let message = format!("this token has {most} connections already");
+        return api::ApiProblem::busy(message).into_response();
+    }
+    ApiError::busy(most).into_response()
 }
 
 fn agent_api_router(agents: ExposedAgents, stopping: CancellationToken) -> Router {

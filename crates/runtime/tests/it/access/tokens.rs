@@ -279,6 +279,27 @@ async fn an_idempotency_key_belongs_to_a_principal_and_one_request() {
         .unwrap()
         .1;
     assert_eq!(elsewhere, IdempotencyOutcome::New);
+    // An answer with a token in it is kept without the token.
+    let made = handle
+        .create_token(&admin(), token("ci", &[Chat]))
+        .await
+        .unwrap();
+    let keyed = RequestKey {
+        key: "token",
+        ..request("a")
+    };
+    let taken = handle.begin_request(&owner, keyed).await.unwrap().0;
+    let answer = StoredAnswer {
+        status: 201,
+        body: format!("{{\"secret\": \"{}\"}}", made.secret),
+    };
+    handle.end_request(taken, Some(answer)).await.unwrap();
+    let kept = handle.begin_request(&owner, keyed).await.unwrap().1;
+    let kept = format!("{kept:?}");
+    assert!(
+        kept.contains("Answered") && !kept.contains(&made.secret[3..]),
+        "{kept}"
+    );
     let empty = RequestKey {
         key: " ",
         ..request("a")
