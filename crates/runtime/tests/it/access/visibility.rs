@@ -1,7 +1,7 @@
 //! What each principal sees and changes of the sessions of others: queries, commands and subscriptions, as tables.
 
 use rooftree_protocol::{
-    AgentDefinition, Answer, Command, Effect, EventBody, Origin, Part, PermissionId,
+    AgentDefinition, Answer, Command, Effect, ErrorCode, EventBody, Origin, Part, PermissionId,
     PermissionMode, PermissionScope, Principal, ProcessId, QuestionId, QuestionReply, RuleKind,
     RuleScope, SessionId,
     command::{Address, CommandReply, Delivery, HandBackSummary, NewSession},
@@ -389,7 +389,8 @@ async fn only_the_owner_answers_and_rules_for_more_than_a_session() {
     };
     for scope in [PermissionScope::Project, PermissionScope::Always] {
         for who in [&ann, &bound(&["lead"])] {
-            assert!(handle.send(who, permit(scope)).await.is_err(), "{scope:?}");
+            let refused = handle.send(who, permit(scope)).await.unwrap_err();
+            assert_eq!(refused.problem().code, ErrorCode::ToolDenied, "{scope:?}");
         }
     }
     scene
