@@ -205,10 +205,13 @@ impl BenchRuntime {
 
     /// Subscribes to a session, from after an event on.
     pub fn watch(&self, session: &SessionId, after: u64) -> Subscription {
-        self.handle.subscribe(EventFilter {
-            session: session.clone(),
-            after,
-        })
+        self.handle.subscribe(
+            &owner(),
+            EventFilter {
+                session: session.clone(),
+                after,
+            },
+        )
     }
 
     /// Posts to a new session and waits for the end of its run, as a client does.

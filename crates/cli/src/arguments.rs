@@ -70,6 +70,12 @@ pub enum CliCommand {
     Mcp(LazyArguments<commands::mcp::Arguments>),
     /// Store, list and remove keys of providers
     Auth(LazyArguments<commands::auth::Arguments>),
+    /// Make, list and revoke access tokens for the HTTP API
+    #[command(visible_alias = "tokens")]
+    Token(LazyArguments<commands::token::Arguments>),
+    /// Invite, list and disable persons; print login links
+    #[command(visible_alias = "persons")]
+    Person(LazyArguments<commands::person::Arguments>),
     /// Show who changed sessions, rules, trust, settings, agents and keys
     Audit(LazyArguments<commands::audit::Arguments>),
     /// Sum up tokens and cost
@@ -235,6 +241,9 @@ mod tests {
             "mcp tools",
             "mcp prompts",
             "auth list",
+            "token list",
+            "token create",
+            "person list",
             "audit",
             "usage",
             "tools list",

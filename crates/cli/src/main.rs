@@ -49,8 +49,8 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, permissions, run, runs, serve, sessions,
-        sessions::SessionsOutcome, tasks, tools, trust as trusting, usage, version, why,
+        hooks as hooking, init, man, mcp, models, permissions, person, run, runs, serve, sessions,
+        sessions::SessionsOutcome, tasks, token, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -149,6 +149,10 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
             models::execute(arguments, environment).await
         }
         CliCommand::Auth(LazyArguments(arguments)) => auth::execute(arguments, environment).await,
+        CliCommand::Token(LazyArguments(arguments)) => token::execute(arguments, environment).await,
+        CliCommand::Person(LazyArguments(arguments)) => {
+            person::execute(arguments, environment).await
+        }
         CliCommand::Audit(LazyArguments(arguments)) => audit::execute(arguments, environment).await,
         CliCommand::Usage(LazyArguments(arguments)) => usage::execute(arguments, environment).await,
         CliCommand::Call(LazyArguments(arguments)) => call::execute(arguments),

@@ -8,6 +8,7 @@
 //! it even after they changed group, session and parent. A child that also cleared its
 //! environment is found only while its parents live; a [`sandbox`] catches that one too.
 
+mod agent_ancestry;
 mod bounded_output;
 mod child;
 mod clone;
@@ -27,6 +28,7 @@ mod spawn;
 mod spawn_plan;
 mod spawn_request;
 
+pub use agent_ancestry::{AgentAncestry, adopt_orphans, refuse_agent_descendant};
 pub use bounded_output::BoundedOutput;
 pub use child::ExitReason;
 pub use environment::{ChildEnvironment, EnvironmentFilter, looks_secret};

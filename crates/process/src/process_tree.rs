@@ -49,6 +49,8 @@ pub(crate) struct ProcessStat {
     pub pid: i32,
     pub parent: i32,
     pub group: i32,
+    /// The leader of its session.
+    pub session: i32,
     pub start: u64,
     pub is_zombie: bool,
 }
@@ -71,6 +73,7 @@ pub(crate) fn read_stat(pid: i32) -> Option<ProcessStat> {
         is_zombie: matches!(*fields.first()?, "Z" | "X"),
         parent: number(1)?,
         group: number(2)?,
+        session: number(3)?,
         start: fields.get(19)?.parse().ok()?,
     })
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorCode, Principal, Problem};
+use crate::{ErrorCode, Principal, Problem, Surface};
 
 /// One thing a token may do.
 #[derive(
@@ -117,6 +117,16 @@ pub struct AuthorizedCaller {
     pub principal: Principal,
     /// What it may do.
     pub scopes: AccessScopes,
+}
+
+impl AuthorizedCaller {
+    /// The owner of a local installation, who may do everything.
+    pub fn local_owner(surface: Surface) -> Self {
+        Self {
+            principal: Principal::local_owner(surface),
+            scopes: [AccessScope::Admin].into_iter().collect(),
+        }
+    }
 }
 
 #[cfg(test)]

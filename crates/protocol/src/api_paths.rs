@@ -21,6 +21,25 @@ pub const OPEN_QUESTIONS: &str = "/open-questions";
 /// The board: who needs a person, what works, what is done.
 pub const BOARD: &str = "/board";
 
+/// `POST` exchanges the secret of a one-time link for a cookie.
+pub const LOGIN: &str = "/login";
+/// `POST` ends the token of a browser.
+pub const LOGOUT: &str = "/logout";
+/// Who the caller is and what he may do.
+pub const ME: &str = "/me";
+/// Access tokens.
+pub const TOKENS: &str = "/tokens";
+/// One access token.
+pub const TOKEN: &str = "/tokens/{token}";
+/// Persons.
+pub const PERSONS: &str = "/persons";
+/// One person.
+pub const PERSON: &str = "/persons/{person}";
+/// `POST` makes a one-time link for another browser of a person.
+pub const PERSON_LINKS: &str = "/persons/{person}/links";
+/// The audit log.
+pub const AUDIT: &str = "/audit";
+
 /// A path with its parameters filled in, in order. Parameters are percent-encoded.
 pub fn fill(path: &str, parameters: &[&str]) -> String {
     let mut filled = String::from(API_PREFIX);

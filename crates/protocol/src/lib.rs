@@ -57,7 +57,7 @@ pub use media::media_type;
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;
-pub use principal::{Account, Principal, Surface};
+pub use principal::{Account, LOCAL_OWNER, Principal, Surface};
 pub use reserved_tags::ReservedTag;
 pub use rule::{RuleKind, RuleScope};
 pub use run_bounds::RunBounds;

@@ -66,11 +66,25 @@ impl Principal {
         self.person == LOCAL_OWNER
     }
 
-    /// Whether a session is one that it may see.
+    /// Whether it may do everything in its tenant: the owner, with a token that is bound to no agents or without one.
+    pub fn is_unbound_owner(&self) -> bool {
+        self.is_owner() && self.agents.is_none()
+    }
+
+    /// Whether it may see and make permission rules that hold for all sessions. They belong to the default tenant.
+    pub fn may_rule_all(&self) -> bool {
+        self.is_unbound_owner() && self.tenant == DEFAULT_TENANT
+    }
+
+    /// Whether what belongs to this account is its own, or it is the owner.
+    pub fn may_see_account(&self, account: &Account) -> bool {
+        account.tenant == self.tenant && (self.is_owner() || account.person == self.person)
+    }
+
+    /// Whether a session that was not delegated is one that it may see. For a delegated one the topmost session above
+    /// it decides.
     pub fn may_see(&self, session: &Session) -> bool {
-        let account = &session.account;
-        let is_own = self.is_owner() || account.person == self.person;
-        account.tenant == self.tenant && is_own && self.may_use(&session.agent)
+        self.may_see_account(&session.account) && self.may_use(&session.agent)
     }
 
     /// Whether its token is for an agent.

@@ -42,7 +42,7 @@ impl SessionTreeWatcher {
     pub(crate) fn new(handle: Handle, root: SessionId, after: u64, until: WatchUntil) -> Self {
         let tree = RunTree::new(root.clone(), until);
         let session = root.clone();
-        let events = handle.subscribe_tree(EventFilter { session, after });
+        let events = handle.subscribe_tree(&owner(), EventFilter { session, after });
         Self { root, tree, events }
     }
 

@@ -9,6 +9,7 @@ use rooftree_runtime::EventFilter;
 use crate::{
     error::Result,
     events::{stored_events, subscription_events},
+    principal::owner,
     running::SharedRuntime,
 };
 
@@ -65,7 +66,7 @@ impl SessionFeed {
             session: self.session,
             after: self.after,
         };
-        let events = subscription_events(self.runtime.handle().subscribe(filter));
+        let events = subscription_events(self.runtime.handle().subscribe(&owner(), filter));
         Box::pin(events.map(|heard| Ok(Arc::unwrap_or_clone(heard?))))
     }
 }

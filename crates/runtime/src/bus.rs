@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Event, EventBody, SessionId};
+use rooftree_protocol::{Event, EventBody, Principal, SessionId};
 use rooftree_store::Store;
 use tokio::{
     sync::{broadcast, watch},
@@ -28,7 +28,7 @@ use tokio::{
 
 pub(crate) use self::drafts::{OpenDraft, ReplyDrafts};
 pub use self::{drafts::ReplyDraft, tree::TreeSubscription};
-use crate::Error;
+use crate::{Error, handle::find_visible};
 
 /// Events a subscriber may lag behind before it must re-read the journal. The channel allocates all slots at once
 /// (40 bytes each); a larger backlog saves only deltas, for subscribers that do not read between two of the model's
@@ -135,6 +135,7 @@ impl Bus {
             idle_timer,
             read,
             behind: true,
+            unchecked: None,
         }
     }
 
@@ -190,11 +191,32 @@ pub struct Subscription {
     read: VecDeque<Event>,
     /// Whether the journal may hold more than the bus will tell.
     behind: bool,
+    /// The one who subscribed, until it is known that he may see the session.
+    unchecked: Option<Box<Principal>>,
 }
 
 impl Subscription {
+    /// The same for a principal: nothing is told before it is known that he may see the session.
+    pub(crate) fn visible_to(mut self, who: &Principal) -> Self {
+        self.unchecked = Some(Box::new(who.clone()));
+        self
+    }
+
+    /// Dropping the wait leaves it unchecked.
+    async fn check(&mut self) -> Result<(), Error> {
+        if let Some(who) = &self.unchecked {
+            let session = &self.filter.session;
+            if find_visible(&*self.store, who, session).await?.is_none() {
+                return Err(rooftree_store::Error::NoSession(session.clone()).into());
+            }
+            self.unchecked = None;
+        }
+        Ok(())
+    }
+
     /// The next event, durable ones in order and without a gap.
     pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
+        self.check().await?;
         loop {
             if let Some(event) = self.read.pop_front() {
                 return Ok(Arc::new(event));
@@ -211,6 +233,7 @@ impl Subscription {
 
     /// The next event that is in the journal already, without waiting for more.
     pub async fn next_stored(&mut self) -> Result<Option<Arc<Event>>, Error> {
+        self.check().await?;
         if self.read.is_empty() {
             self.read_journal().await?;
         }

@@ -15,6 +15,7 @@ mod rules;
 mod runs;
 mod sessions;
 mod undo;
+mod visibility;
 
 use std::sync::Arc;
 
@@ -24,8 +25,12 @@ use rooftree_protocol::{
 };
 use rooftree_store::{AuditEntry, Owner, Store};
 
+pub(crate) use self::visibility::{find as find_visible, may_see as may_see_session};
 pub use self::{
-    access::{IssuedToken, NewAccessToken},
+    access::{
+        InvitedPerson, IssuedLink, IssuedToken, NewAccessLink, NewAccessToken, RequestKey,
+        TOKEN_PREFIX,
+    },
     files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
 };
@@ -165,14 +170,18 @@ impl Handle {
         Queries::new(self.store.clone(), who)
     }
 
-    /// Watches a session: first what the journal holds after a number, then what happens.
-    pub fn subscribe(&self, filter: EventFilter) -> Subscription {
-        self.bus.subscribe(self.store.clone(), filter)
+    /// Watches a session: first what the journal holds after a number, then what happens. One that the principal may
+    /// not see is not there.
+    pub fn subscribe(&self, who: &Principal, filter: EventFilter) -> Subscription {
+        let subscription = self.bus.subscribe(self.store.clone(), filter);
+        subscription.visible_to(who)
     }
 
-    /// Subscribes to a session, from its number on, and to all sessions it delegates to.
-    pub fn subscribe_tree(&self, filter: EventFilter) -> TreeSubscription {
-        self.bus.subscribe_tree(self.store.clone(), filter)
+    /// Subscribes to a session, from its number on, and to all sessions it delegates to. One that the principal may not
+    /// see is not there.
+    pub fn subscribe_tree(&self, who: &Principal, filter: EventFilter) -> TreeSubscription {
+        let subscription = self.bus.subscribe_tree(self.store.clone(), filter);
+        subscription.visible_to(who)
     }
 
     /// The reply that a model is writing in a session of this process now.
@@ -196,11 +205,8 @@ impl Handle {
 
     /// A session that this principal may see, deleted ones included.
     async fn owned_session(&self, who: &Principal, id: &SessionId) -> Result<Session, Error> {
-        let found = self.store.session(id).await?;
-        let found = found
-            .filter(|found| who.may_see(found))
-            .ok_or_else(|| rooftree_store::Error::NoSession(id.clone()))?;
-        Ok(found)
+        let found = visibility::find(&*self.store, who, id).await?;
+        Ok(found.ok_or_else(|| rooftree_store::Error::NoSession(id.clone()))?)
     }
 
     /// The same, which must not be deleted.

@@ -78,7 +78,7 @@ pub fn signature(who: &Principal) -> String {
     named.unwrap_or_else(|| "user".into())
 }
 
-fn unknown(id: &str) -> Problem {
+pub(crate) fn unknown(id: &str) -> Problem {
     Problem::new(
         ErrorCode::TaskNotFound,
         format!("no open request matches `{id}`"),

@@ -58,7 +58,10 @@ pub use bus::{EventFilter, ReplyDraft, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
-pub use handle::{AuditedFileChange, Handle, IssuedToken, ListPage, NewAccessToken, Queries};
+pub use handle::{
+    AuditedFileChange, Handle, InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink,
+    NewAccessToken, Queries, RequestKey, TOKEN_PREFIX,
+};
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
 pub use rooftree_secrets::SecretRedactor;

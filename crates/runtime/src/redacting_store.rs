@@ -6,14 +6,15 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
+    Account, BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
-    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
-    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
+    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
+    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -89,6 +90,15 @@ impl RedactingStore {
         self.text(&mut entry.subject);
         text_visitor::map(&mut entry.detail, &|text| self.secrets.clean(text));
         entry
+    }
+
+    fn some_audit_cleaned(&self, entry: Option<AuditEntry>) -> Option<AuditEntry> {
+        entry.map(|entry| self.audit_cleaned(entry))
+    }
+
+    fn request_cleaned(&self, mut request: IdempotentRequest) -> IdempotentRequest {
+        self.text(&mut request.key);
+        request
     }
 
     /// Blobs stay as they are: `events` name them by what is in them, so they were cleaned before.
@@ -200,8 +210,8 @@ impl SessionStore for RedactingStore {
         self.store.events(session, after, limit)
     }
 
-    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>> {
-        self.store.search(words, limit)
+    fn search(&self, search: JournalSearch) -> Pending<Vec<SearchHit>> {
+        self.store.search(search)
     }
 
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
@@ -331,12 +341,93 @@ impl AccessStore for RedactingStore {
         audit: Option<AuditEntry>,
     ) -> Pending<()> {
         self.text(&mut token.name);
-        let audit = audit.map(|entry| self.audit_cleaned(entry));
-        self.store.put_access_token(token, audit)
+        self.store
+            .put_access_token(token, self.some_audit_cleaned(audit))
     }
 
     fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
         self.store.access_token(digest)
+    }
+
+    fn access_tokens(&self, tenant: &str) -> Pending<Vec<AccessTokenRow>> {
+        self.store.access_tokens(tenant)
+    }
+
+    fn revoke_access_token(
+        &self,
+        tenant: &str,
+        id: &str,
+        at: Timestamp,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let audit = self.some_audit_cleaned(audit);
+        self.store.revoke_access_token(tenant, id, at, audit)
+    }
+
+    fn touch_access_token(&self, id: &str, at: Timestamp, unless_after: Timestamp) -> Pending<()> {
+        self.store.touch_access_token(id, at, unless_after)
+    }
+
+    fn put_person(
+        &self,
+        mut person: PersonRow,
+        link: Option<AccessLinkRow>,
+        audit: Option<AuditEntry>,
+    ) -> Pending<()> {
+        self.text(&mut person.name);
+        let audit = self.some_audit_cleaned(audit);
+        self.store.put_person(person, link, audit)
+    }
+
+    fn persons(&self, tenant: &str) -> Pending<Vec<PersonRow>> {
+        self.store.persons(tenant)
+    }
+
+    fn disable_person(
+        &self,
+        account: &Account,
+        at: Timestamp,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let audit = self.some_audit_cleaned(audit);
+        self.store.disable_person(account, at, audit)
+    }
+
+    fn put_access_link(&self, link: AccessLinkRow, audit: Option<AuditEntry>) -> Pending<()> {
+        self.store
+            .put_access_link(link, self.some_audit_cleaned(audit))
+    }
+
+    fn access_link(&self, digest: TokenHash) -> Pending<Option<AccessLinkRow>> {
+        self.store.access_link(digest)
+    }
+
+    fn exchange_access_link(
+        &self,
+        digest: TokenHash,
+        at: Timestamp,
+        mut token: AccessTokenRow,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        self.text(&mut token.name);
+        let audit = self.some_audit_cleaned(audit);
+        self.store.exchange_access_link(digest, at, token, audit)
+    }
+
+    fn begin_idempotent(&self, request: IdempotentRequest) -> Pending<IdempotencyOutcome> {
+        self.store.begin_idempotent(self.request_cleaned(request))
+    }
+
+    fn end_idempotent(
+        &self,
+        request: IdempotentRequest,
+        mut answer: Option<StoredAnswer>,
+    ) -> Pending<()> {
+        if let Some(answer) = &mut answer {
+            self.text(&mut answer.body);
+        }
+        let request = self.request_cleaned(request);
+        self.store.end_idempotent(request, answer)
     }
 }
 

@@ -6,10 +6,10 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Account, Command, ErrorCode, Principal, Problem, RunId, Session, SessionId,
+    Command, ErrorCode, Principal, Problem, RunId, Session, SessionId,
     command::{Address, Delivery, NewSession},
 };
-use rooftree_store::{CommandRow, NewSessionRow, Pending, SessionFilter, Store};
+use rooftree_store::{CommandRow, NewSessionRow, Pending, SessionFilter, Store, VisibleSessions};
 use tokio::sync::mpsc;
 
 use crate::{
@@ -41,14 +41,6 @@ impl ResolvedSession {
         match self {
             Self::Known(session) | Self::Seen(session) => &session.agent,
             Self::New(row) => &row.agent,
-        }
-    }
-
-    /// The tenant and person it belongs to.
-    pub(crate) fn account(&self) -> &Account {
-        match self {
-            Self::Known(session) | Self::Seen(session) => &session.account,
-            Self::New(row) => &row.account,
         }
     }
 
@@ -178,6 +170,11 @@ impl Router {
     async fn latest(&self, agent: &str, who: &Principal) -> Result<Option<Session>, Error> {
         let filter = SessionFilter {
             tenant: Some(who.tenant.clone()),
+            visible: VisibleSessions {
+                // His own: the owner does not go on with what another person said last.
+                person: Some(who.person.clone()),
+                ..VisibleSessions::of(who)
+            },
             agent: Some(agent.into()),
             top_level: Some(true),
             limit: 1,
@@ -204,6 +201,7 @@ impl Router {
         who: &Principal,
     ) -> Result<NewSessionRow, Error> {
         let definition = self.context.definitions().find(&new.agent)?;
+        refuse_other_agent(who, &definition.name)?;
         Ok(NewSessionRow {
             id: SessionId::from_entropy(self.context.entropy()),
             agent: definition.name.clone(),
@@ -330,4 +328,14 @@ impl Router {
             }
         });
     }
+}
+
+/// A token that is bound to agents opens sessions of these alone.
+pub(crate) fn refuse_other_agent(who: &Principal, agent: &str) -> Result<(), Problem> {
+    if who.may_use(agent) {
+        return Ok(());
+    }
+    let message = format!("this token may not use the agent `{agent}`");
+    Err(Problem::new(ErrorCode::ToolDenied, message)
+        .fix("GET /api/v1/me names the agents it is bound to"))
 }

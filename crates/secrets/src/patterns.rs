@@ -75,6 +75,8 @@ const fn assigned(name: &'static str, literals: &'static [&'static str]) -> Secr
 
 /// All of them. Where two begin alike, the more telling one stands first.
 pub(super) const SHAPES: &[SecretPattern] = &[
+    // Tokens and login links of our own server.
+    token("rooftree token", &["rt_", "rl_"], Hex, 60..80),
     // Keys of models.
     token("anthropic key", &["sk-ant-"], Dashed, 20..256),
     token("openrouter key", &["sk-or-v1-"], Hex, 40..80),

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use rooftree_protocol::{AgentDefinition, Principal, Surface};
+use rooftree_protocol::{AgentDefinition, Principal};
 use rooftree_runtime::{Clock, Definitions, Handle, definitions::is_name};
 
 /// Prefix of an agent's name where models are named.
@@ -28,27 +28,25 @@ pub struct ExposedAgents {
     pub queue_timeout: Duration,
 }
 
-/// The principal of requests: all present the one token of the server, which is its owner's.
-pub(crate) fn principal() -> Principal {
-    Principal::local_owner(Surface::Http)
-}
-
 impl ExposedAgents {
-    /// The agent of this name, if it may be reached. Invariant: only the exact name leads to it, so that no
+    /// The agent of this name, if this principal may reach it. Invariant: only the exact name leads to it, so that no
     /// other spelling finds one that was not meant.
-    pub(crate) fn exposed(&self, model: &str) -> Option<Arc<AgentDefinition>> {
+    pub(crate) fn exposed(&self, who: &Principal, model: &str) -> Option<Arc<AgentDefinition>> {
         let name = model.strip_prefix(PREFIX).filter(|name| is_name(name))?;
         let found = self.definitions.find(name).ok()?;
-        (found.api_exposed && found.name == name).then_some(found)
+        let is_exposed = found.api_exposed && found.name == name && who.may_use(name);
+        is_exposed.then_some(found)
     }
 
-    /// Names of all exposed agents, as models are named.
-    pub(crate) fn names(&self) -> Vec<String> {
+    /// Names of all exposed agents that this principal may reach, as models are named.
+    pub(crate) fn names(&self, who: &Principal) -> Vec<String> {
         let names = self
             .definitions
             .iter()
             .map(|definition| model_name(&definition));
-        names.filter(|name| self.exposed(name).is_some()).collect()
+        names
+            .filter(|name| self.exposed(who, name).is_some())
+            .collect()
     }
 }
 

@@ -4,19 +4,23 @@
 //! `route_table.rs` makes both the router and the OpenAPI document out of the same table.
 
 mod access;
+mod audit;
 mod commands;
 mod events;
 mod extract;
+mod login;
 mod open_questions;
+mod persons;
 mod problem;
 pub(crate) mod route_table;
 mod sessions;
 mod stream;
+mod tokens;
 
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{Router, middleware::from_fn_with_state};
-use rooftree_protocol::api_paths::API_PREFIX;
+use rooftree_protocol::{AccessScope, api_paths::API_PREFIX};
 use rooftree_runtime::{Clock, Definitions, Handle};
 use tokio_util::sync::CancellationToken;
 
@@ -46,16 +50,47 @@ pub(crate) struct ApiState {
 
 /// All routes of the API.
 fn routes() -> Vec<ApiRoute> {
-    [
+    let parts = [
         sessions::routes(),
         commands::routes(),
         events::routes(),
         open_questions::routes(),
         stream::routes(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+        login::routes(),
+        tokens::routes(),
+        persons::routes(),
+        audit::routes(),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// A route of the API, for tests that try each of them.
+#[derive(Clone, Debug)]
+pub struct ListedRoute {
+    /// The method.
+    pub method: String,
+    /// The path below the prefix, parameters in braces.
+    pub path: &'static str,
+    /// What a token needs for it; none if no token is needed.
+    pub scope: Option<AccessScope>,
+    /// Whether it reads a JSON body.
+    pub has_body: bool,
+    /// Whether it may answer with a stream of events, which does not end.
+    pub is_stream: bool,
+}
+
+/// All routes of the API, from the same table as the router.
+pub fn listed_routes() -> Vec<ListedRoute> {
+    let routes = routes().into_iter();
+    routes
+        .map(|route| ListedRoute {
+            method: route.method.to_string(),
+            path: route.path,
+            scope: (!route.is_public).then_some(route.scope),
+            has_body: route.body.is_some(),
+            is_stream: route.is_stream,
+        })
+        .collect()
 }
 
 /// The router, below its prefix.

@@ -1,4 +1,4 @@
-//! Bearer token authentication: a request must present the server's token.
+//! The token of `ROOFTREE_SERVER_TOKEN`, which is good for asking agents under `/v1` and for nothing else.
 
 use axum::http::{HeaderMap, header::AUTHORIZATION};
 use ring::{hmac, rand};

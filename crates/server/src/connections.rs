@@ -7,7 +7,7 @@
 mod limited;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     net::{IpAddr, SocketAddr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -21,6 +21,7 @@ use tokio::{net::TcpListener, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::limited::LimitedStream;
+use crate::{access::TrustedProxies, local_socket::LocalSocketListener};
 
 /// How many connections there may be, and how long they may take.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,8 @@ pub struct ConnectionLimits {
     pub per_address: usize,
     /// Connections with an authorised request, for one token.
     pub authorised: usize,
+    /// The same for all tokens together, below the limit of open files.
+    pub authorised_in_all: usize,
     /// Until the head of the first request is there.
     pub head: Duration,
     /// From the head of a request without authority until the connection is closed.
@@ -46,6 +49,7 @@ impl Default for ConnectionLimits {
             waiting: (files / 4).clamp(16, 256),
             per_address: (files / 8).clamp(8, 128),
             authorised: (files / 2).clamp(16, 512),
+            authorised_in_all: (files / 8 * 5).max(16),
             head: Duration::from_secs(10),
             answer: Duration::from_secs(60),
             write: Duration::from_secs(30),
@@ -67,6 +71,7 @@ fn open_files() -> usize {
 #[derive(Clone)]
 pub(crate) struct ConnectionTracker {
     limits: ConnectionLimits,
+    proxies: Arc<TrustedProxies>,
     table: Arc<Mutex<ConnectionTable>>,
 }
 
@@ -75,11 +80,12 @@ struct ConnectionTable {
     next: u64,
     /// Those without an authorised request, the oldest first.
     waiting: BTreeMap<u64, UnauthorisedConnection>,
-    authorised: usize,
+    /// How many each token has.
+    authorised: HashMap<Arc<str>, usize>,
 }
 
 struct UnauthorisedConnection {
-    address: IpAddr,
+    address: Option<IpAddr>,
     close: CancellationToken,
 }
 
@@ -87,8 +93,15 @@ impl ConnectionTracker {
     pub(crate) fn new(limits: ConnectionLimits) -> Self {
         Self {
             limits,
+            proxies: Arc::default(),
             table: Arc::default(),
         }
+    }
+
+    /// The same behind these proxies.
+    pub(crate) fn behind(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = Arc::new(proxies);
+        self
     }
 
     fn table(&self) -> MutexGuard<'_, ConnectionTable> {
@@ -97,8 +110,20 @@ impl ConnectionTracker {
 
     /// Counts a new connection; where there are too many without authority, the oldest is closed.
     pub(crate) fn admit(&self, address: IpAddr) -> Arc<ClientConnection> {
+        self.admit_from(Some(address))
+    }
+
+    /// A stream over the Unix socket.
+    pub(crate) fn local_stream<S>(&self, stream: S) -> LimitedStream<S> {
+        LimitedStream::new(stream, self.admit_from(None), self.limits.write)
+    }
+
+    /// The same; over the Unix socket there is no address. Behind a trusted proxy the address is that of many clients, and
+    /// only all of them together have a limit.
+    fn admit_from(&self, address: Option<IpAddr>) -> Arc<ClientConnection> {
         let mut table = self.table();
-        let same = |entry: &UnauthorisedConnection| entry.address == address;
+        let is_one = address.is_some_and(|address| !self.proxies.contains(address));
+        let same = |entry: &UnauthorisedConnection| is_one && entry.address == address;
         while table.waiting.values().filter(|entry| same(entry)).count()
             >= self.limits.per_address.max(1)
         {
@@ -126,16 +151,28 @@ impl ConnectionTracker {
         Arc::new(ClientConnection {
             id,
             all: self.clone(),
+            address,
             close,
             state: Mutex::new(State {
                 deadline,
-                is_authorised: false,
+                token: None,
             }),
         })
     }
 }
 
 impl ConnectionTable {
+    /// One connection less for a token.
+    fn leave(&mut self, token: Option<&Arc<str>>) {
+        let Some(token) = token else { return };
+        if let Some(count) = self.authorised.get_mut(token) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.authorised.remove(token);
+            }
+        }
+    }
+
     fn close(&mut self, id: Option<u64>) {
         if let Some(entry) = id.and_then(|id| self.waiting.remove(&id)) {
             entry.close.cancel();
@@ -147,6 +184,8 @@ impl ConnectionTable {
 pub(crate) struct ClientConnection {
     id: u64,
     all: ConnectionTracker,
+    /// Where it comes from; none over the Unix socket.
+    address: Option<IpAddr>,
     /// Fires when it must make room.
     close: CancellationToken,
     state: Mutex<State>,
@@ -155,7 +194,8 @@ pub(crate) struct ClientConnection {
 struct State {
     /// When it is closed; none once it is authorised.
     deadline: Option<Instant>,
-    is_authorised: bool,
+    /// The token it counts for.
+    token: Option<Arc<str>>,
 }
 
 impl ClientConnection {
@@ -170,22 +210,33 @@ impl ClientConnection {
         }
     }
 
-    /// An authorised request is there: from now on the connection counts for the token. Says whether there is
-    /// room for it.
-    pub(crate) fn authorise(&self) -> bool {
+    /// Where it comes from; none over the Unix socket.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    /// An authorised request is there: from now on the connection counts for its token. Says whether there is room for
+    /// it. One that presents another token later counts for that.
+    pub(crate) fn authorise(&self, token: &Arc<str>) -> bool {
         let mut state = self.state();
-        let mut table = self.all.table();
-        if !state.is_authorised {
-            if table.authorised >= self.all.limits.authorised {
-                return false;
-            }
-            table.authorised += 1;
-            table.waiting.remove(&self.id);
-            *state = State {
-                deadline: None,
-                is_authorised: true,
-            };
+        if state.token.as_ref() == Some(token) {
+            return true;
         }
+        let limits = &self.all.limits;
+        let mut table = self.all.table();
+        let own = table.authorised.get(token).copied().unwrap_or(0);
+        let all: usize = table.authorised.values().sum();
+        let is_new = state.token.is_none();
+        if own >= limits.authorised || (is_new && all >= limits.authorised_in_all) {
+            return false;
+        }
+        table.leave(state.token.as_ref());
+        *table.authorised.entry(token.clone()).or_default() += 1;
+        table.waiting.remove(&self.id);
+        *state = State {
+            deadline: None,
+            token: Some(token.clone()),
+        };
         true
     }
 
@@ -197,10 +248,10 @@ impl ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
-        let is_authorised = self.state().is_authorised;
+        let token = self.state().token.take();
         let mut table = self.all.table();
         table.waiting.remove(&self.id);
-        table.authorised -= usize::from(is_authorised);
+        table.leave(token.as_ref());
     }
 }
 
@@ -234,6 +285,12 @@ pub(crate) struct RequestConnection(pub(crate) Arc<ClientConnection>);
 
 impl Connected<IncomingStream<'_, LimitedListener>> for RequestConnection {
     fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
+        Self(stream.io().connection().clone())
+    }
+}
+
+impl Connected<IncomingStream<'_, LocalSocketListener>> for RequestConnection {
+    fn connect_info(stream: IncomingStream<'_, LocalSocketListener>) -> Self {
         Self(stream.io().connection().clone())
     }
 }

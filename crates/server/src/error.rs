@@ -1,6 +1,6 @@
 //! Errors that keep the server from starting or stop it.
 
-use std::{io, net::SocketAddr};
+use std::{io, net::SocketAddr, path::PathBuf};
 
 use rooftree_protocol::{ErrorCode, Problem};
 
@@ -11,8 +11,16 @@ pub enum Error {
     #[error("{0} is taken")]
     Taken(SocketAddr),
     /// The address can be reached from other machines, and nothing keeps them out.
-    #[error("refusing to listen on {0} without a token")]
+    #[error("refusing to listen on {0} without a public URL and a token")]
     Exposed(SocketAddr),
+    /// The Unix socket cannot be made.
+    #[error("cannot make the socket {path}")]
+    Socket {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}")]
     Listen {
@@ -33,9 +41,12 @@ impl Error {
             Self::Taken(_) => Problem::new(ErrorCode::SessionBusy, self.to_string())
                 .cause("another program listens there, maybe another `rooftree serve`")
                 .fix("stop it, or choose another port with --port"),
-            Self::Exposed(_) => Problem::new(ErrorCode::InvalidArguments, self.to_string())
+            Self::Exposed(_) => Problem::new(ErrorCode::InvalidConfig, self.to_string())
                 .cause("other machines can reach this address")
-                .fix("give --token or ROOFTREE_SERVER_TOKEN, or leave --bind at 127.0.0.1"),
+                .fix("make a token with `rooftree token create NAME --scope chat`, and start with --public-url https://NAME; or leave --bind at 127.0.0.1"),
+            Self::Socket { source, .. } => {
+                Problem::new(ErrorCode::InvalidConfig, self.to_string()).cause(source.to_string())
+            }
             Self::Listen { source, .. } => {
                 Problem::new(ErrorCode::InvalidArguments, self.to_string())
                     .cause(source.to_string())

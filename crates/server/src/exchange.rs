@@ -18,7 +18,6 @@ pub(crate) use self::agent_request::{AgentRequest, RequestedSession};
 use self::client_guard::{ClientGuard, SessionRetention};
 use crate::{
     agents::ExposedAgents,
-    agents::principal,
     answer_stream::{AnswerDetail, AnswerFold, AnswerPiece},
     openai::errors::ApiError,
 };
@@ -97,9 +96,10 @@ impl AgentExchange {
         question: AgentRequest,
         seat: ResponseSlot,
     ) -> Result<Self, ApiError> {
+        let who = question.who.clone();
         let posted = question.post(&agents).await?;
         let presence = ClientGuard::new(
-            agents.handle.clone(),
+            (agents.handle.clone(), who.clone()),
             posted.session.clone(),
             posted.run.clone(),
             posted.stay,
@@ -108,13 +108,13 @@ impl AgentExchange {
             session: posted.session.clone(),
             after: posted.after,
         };
-        let events = agents.handle.subscribe_tree(filter);
+        let events = agents.handle.subscribe_tree(&who, filter);
         let mut telling = AnswerFold::new(posted.session.clone(), posted.run, seat.detail);
         // An earlier run of the session may be held up, and this one behind it. A new session has none.
         let open = match posted.stay {
             SessionRetention::ForThis => Ok(Vec::new()),
             SessionRetention::Kept => {
-                let queries = agents.handle.queries(&principal());
+                let queries = agents.handle.queries(&who);
                 queries.inquiries(Some(&posted.session)).await
             }
         };

@@ -5,12 +5,16 @@
 
 use std::net::IpAddr;
 
-use axum::http::{
-    HeaderMap, HeaderName,
-    header::{HOST, ORIGIN},
-};
+use axum::http::{HeaderMap, HeaderName, header::ORIGIN};
 
-use crate::openai::errors::ApiError;
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RefusedHost {
+    /// It asks for a name that is not ours.
+    UnknownName(String),
+    /// A page of another site sent it.
+    ForeignPage,
+}
 
 /// The names this server has besides its addresses.
 pub(crate) struct HostCheck(Vec<String>);
@@ -26,15 +30,18 @@ impl HostCheck {
         )
     }
 
-    /// Whether a request may come in, as far as browsers tell where it comes from.
-    pub(crate) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let host = text(headers, &HOST).unwrap_or_default();
-        let name = without_port(host);
-        if name.parse::<IpAddr>().is_err() && !self.0.contains(&plain(name)) {
-            return Err(ApiError::misdirected(
-                &host.chars().take(100).collect::<String>(),
-            ));
-        }
+    /// The same with the name in the URL under which people reach the server.
+    pub(crate) fn with_public_url(mut self, url: Option<&str>) -> Self {
+        let place = url.and_then(|url| url.split_once("://"));
+        let place = place.and_then(|(_, rest)| rest.split('/').next());
+        self.0.extend(place.map(|place| plain(without_port(place))));
+        self
+    }
+
+    /// Whether a request may come in, as far as browsers tell where it comes from. `host` is what the client asked for.
+    pub(crate) fn check(&self, headers: &HeaderMap, host: Option<&str>) -> Result<(), RefusedHost> {
+        self.check_name(host)?;
+        let host = host.unwrap_or_default();
         let own = |origin: &str| {
             let place = origin
                 .strip_prefix("http://")
@@ -44,7 +51,18 @@ impl HostCheck {
         let is_foreign = headers.contains_key(ORIGIN) && !text(headers, &ORIGIN).is_some_and(own);
         let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
         if is_foreign || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-            return Err(ApiError::foreign_page());
+            return Err(RefusedHost::ForeignPage);
+        }
+        Ok(())
+    }
+
+    /// Whether the name that the client asked for is one of ours.
+    pub(crate) fn check_name(&self, host: Option<&str>) -> Result<(), RefusedHost> {
+        let host = host.unwrap_or_default();
+        let name = without_port(host);
+        if name.parse::<IpAddr>().is_err() && !self.0.contains(&plain(name)) {
+            let shown = host.chars().take(100).collect();
+            return Err(RefusedHost::UnknownName(shown));
         }
         Ok(())
     }
@@ -99,8 +117,10 @@ mod tests {
         headers.for_each(|(name, value)| {
             map.append(name, value);
         });
+        let host = text(&map, &axum::http::header::HOST);
         HostCheck::new(&["Roof.example.com".into()])
-            .check(&map)
+            .with_public_url(Some("https://public.example:8443/x"))
+            .check(&map, host)
             .is_ok()
     }
 
@@ -117,6 +137,7 @@ mod tests {
             "192.168.1.2:80",
             "roof.example.com",
             "ROOF.example.com.:443",
+            "public.example:8443",
         ] {
             assert!(admits(&[("host", good)]), "{good}");
         }

@@ -5,6 +5,7 @@
 //! know who waits for a callback: the caller that starts it passes a handler.
 #![warn(missing_docs)]
 
+mod access;
 mod agents;
 mod answer_stream;
 mod api;
@@ -13,13 +14,16 @@ mod connections;
 mod error;
 mod exchange;
 mod host_check;
+mod local_socket;
 mod openai;
 mod routes;
 mod server;
 
+pub use access::{AccessOptions, AddressRange, TrustedProxies};
 pub use agents::ExposedAgents;
-pub use api::ApiOptions;
+pub use api::{ApiOptions, ListedRoute, listed_routes};
 pub use connections::ConnectionLimits;
 pub use error::Error;
+pub use local_socket::{LocalSocketOptions, PeerCheck};
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
 pub use server::{HttpServer, HttpServerOptions};

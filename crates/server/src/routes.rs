@@ -3,37 +3,41 @@
 pub(crate) mod body;
 pub(crate) mod callbacks;
 mod completions;
+mod cors;
 mod models;
 
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{ConnectInfo, DefaultBodyLimit, Request, State},
-    http::{HeaderMap, StatusCode},
+    http::{Method, StatusCode, request::Parts},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use rooftree_protocol::Timestamp;
+use rooftree_protocol::{AccessScope, Timestamp, api_paths::API_PREFIX};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ApiOptions, agents::ExposedAgents, api, auth::TokenAuth, connections::RequestConnection,
-    host_check::HostCheck, openai::errors::ApiError,
+    ApiOptions,
+    access::{self, AccessCheck, AccessOutcome, RequestAccess},
+    agents::ExposedAgents,
+    api,
+    connections::RequestConnection,
+    host_check::RefusedHost,
+    openai::errors::ApiError,
 };
 
 /// State that all routes share.
 pub(crate) struct AppState {
-    pub(crate) gate: TokenAuth,
-    pub(crate) visitors: HostCheck,
+    pub(crate) access: AccessCheck,
     pub(crate) deliver: callbacks::CallbackHandler,
 }
 
 /// State of the routes of agents.
 struct AgentApi {
-    state: Arc<AppState>,
     agents: Arc<ExposedAgents>,
     since: Timestamp,
     /// One permit for each concurrent request.
@@ -61,10 +65,7 @@ pub(crate) fn router(state: AppState, served: ServedParts, stopping: Cancellatio
         .with_state(state.clone());
     let routes = match agents {
         None => open,
-        Some(agents) => open.nest(
-            "/v1",
-            agent_api_router(state.clone(), agents, stopping.clone()),
-        ),
+        Some(agents) => open.nest("/v1", agent_api_router(agents, stopping.clone())),
     };
     let routes = match api {
         None => routes,
@@ -73,32 +74,56 @@ pub(crate) fn router(state: AppState, served: ServedParts, stopping: Cancellatio
     routes.layer(from_fn_with_state(state, authorise_connection))
 }
 
-/// Counts a connection by what its request may do. Invariant: this is the only place where it gets authority.
+/// Authenticates a request and counts its connection by what it may do. Invariant: this is the only place where either
+/// gets authority; routes read the outcome.
 async fn authorise_connection(
     State(state): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> Response {
-    if let Some(ConnectInfo(RequestConnection(connection))) =
-        request.extensions().get::<ConnectInfo<RequestConnection>>()
-    {
-        if !state.gate.is_authorised(request.headers()) {
-            connection.request_received();
-        } else if !connection.authorise() {
-            return ApiError::busy(connection.max_per_token()).into_response();
+    let connection = request.extensions().get::<ConnectInfo<RequestConnection>>();
+    let Some(ConnectInfo(RequestConnection(connection))) = connection.cloned() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let (mut parts, body) = request.into_parts();
+    let access = state.access.check(&parts, connection.address()).await;
+    match access::connection_key(&access.outcome) {
+        None => connection.request_received(),
+        Some(token) if !connection.authorise(&token) => {
+            return too_many_connections(&parts, connection.max_per_token());
         }
+        Some(_) => {}
     }
-    next.run(request).await
+    let origin = state
+        .access
+        .allowed_origin(&parts.headers)
+        .map(str::to_owned);
+    if let Some(origin) = &origin
+        && cors::is_preflight(&parts)
+        && !matches!(access.outcome, AccessOutcome::Foreign(_))
+    {
+        return cors::preflight(origin);
+    }
+    parts.extensions.insert(access);
+    let response = next.run(Request::from_parts(parts, body)).await;
+    match origin {
+        Some(origin) => cors::allowed(response, &origin),
+        None => response,
+    }
 }
 
-fn agent_api_router(
-    state: Arc<AppState>,
-    agents: ExposedAgents,
-    stopping: CancellationToken,
-) -> Router {
+/// The answer on a connection beyond the limit of its token, in the shape of the API it asks.
+fn too_many_connections(parts: &Parts, most: usize) -> Response {
+    if parts.uri.path().starts_with(API_PREFIX) {
+        let message = format!("this token has {most} connections already");
+        return api::ApiProblem::busy(message).into_response();
+    }
+    ApiError::busy(most).into_response()
+}
+
+fn agent_api_router(agents: ExposedAgents, stopping: CancellationToken) -> Router {
     let (since, seats) = (agents.clock.now(), Arc::new(Semaphore::new(agents.at_once)));
     let api = Arc::new(AgentApi {
-        state,
         agents: Arc::new(agents),
         since,
         seats,
@@ -120,26 +145,50 @@ fn agent_api_router(
 /// Invariant: no request that does not pass here learns anything about agents.
 async fn require_access(
     State(api): State<Arc<AgentApi>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
-    if let Err(failure) = api.state.visitors.check(request.headers()) {
-        return failure.into_response();
-    }
-    if !api.state.gate.is_authorised(request.headers()) {
-        return ApiError::unauthorized().into_response();
+    let outcome = request.extensions().get::<RequestAccess>();
+    let outcome = outcome.map_or(AccessOutcome::Anonymous, |access| access.outcome.clone());
+    let caller = match outcome {
+        AccessOutcome::Allowed(caller, _) => caller,
+        refused => return refused_answer(refused).into_response(),
+    };
+    let needed = match *request.method() {
+        Method::GET | Method::HEAD => AccessScope::Read,
+        _ => AccessScope::Chat,
+    };
+    if !caller.scopes.allow(needed) {
+        return ApiError::missing_scope(needed).into_response();
     }
     if api.stopping.is_cancelled() {
         return ApiError::stopping().into_response();
     }
+    request.extensions_mut().insert(*caller);
     next.run(request).await
 }
 
-async fn not_found(State(state): State<Arc<AppState>>, headers: HeaderMap) -> StatusCode {
-    if state.gate.is_authorised(&headers) {
-        StatusCode::NOT_FOUND
-    } else {
-        StatusCode::UNAUTHORIZED
+/// The answer to a request that may not come in, as OpenAI's clients read it.
+fn refused_answer(outcome: AccessOutcome) -> ApiError {
+    match outcome {
+        AccessOutcome::Foreign(RefusedHost::UnknownName(host)) => ApiError::misdirected(&host),
+        AccessOutcome::Foreign(RefusedHost::ForeignPage) | AccessOutcome::Forged => {
+            ApiError::foreign_page()
+        }
+        AccessOutcome::Locked(seconds) => ApiError::locked(seconds),
+        AccessOutcome::Unavailable(problem) => ApiError::refused(&problem),
+        AccessOutcome::Anonymous | AccessOutcome::Wrong | AccessOutcome::Allowed(..) => {
+            ApiError::unauthorized()
+        }
+    }
+}
+
+/// Whether there is such a path is told only to those who may come in.
+async fn not_found(Extension(access): Extension<RequestAccess>) -> StatusCode {
+    match access.outcome {
+        AccessOutcome::Allowed(..) => StatusCode::NOT_FOUND,
+        AccessOutcome::Locked(_) => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::UNAUTHORIZED,
     }
 }
 

@@ -9,6 +9,7 @@
     reason = "a check says that it failed by panicking"
 )]
 
+mod access;
 mod audit;
 mod claims;
 mod fixture;
@@ -48,6 +49,7 @@ use list;
 pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
     let all = [
         sessions::CHECKS,
+        access::CHECKS,
         audit::CHECKS,
         inbox::CHECKS,
         claims::CHECKS,

@@ -18,7 +18,10 @@ pub mod sqlite;
 pub mod store;
 pub mod verify;
 
-pub use access::{AccessTokenRow, TokenHash};
+pub use access::{
+    AccessLinkRow, AccessTokenRow, IdempotencyOutcome, IdempotentRequest, LinkPurpose, PersonRole,
+    PersonRow, StoredAnswer, TokenHash,
+};
 pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
@@ -27,9 +30,10 @@ pub use inquiries::{AnswerOutcome, Inquiry, InquiryAnswer, RuleRow, RuleVersion}
 pub use journal_pages::JournalPages;
 pub use pending::Pending;
 pub use records::{
-    AppendBatch, CommandRow, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece,
-    PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch,
-    TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow, batch_limit,
+    AppendBatch, CommandRow, InboxItem, InboxPost, JournalSearch, KeyReuse, NewSessionRow,
+    OutputPiece, PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor,
+    SessionPatch, TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow,
+    VisibleSessions, batch_limit,
 };
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;

@@ -75,6 +75,8 @@ pub struct SessionFilter {
     pub deleted: bool,
     /// Only of this tenant.
     pub tenant: Option<String>,
+    /// Only these.
+    pub visible: VisibleSessions,
     /// Only those listed after this place; not for `foreground`.
     pub after: Option<SessionListCursor>,
     /// At most this many; zero for all.
@@ -246,6 +248,8 @@ pub struct TaskFilter {
     pub session: Option<SessionId>,
     /// Only of sessions of this tenant.
     pub tenant: Option<String>,
+    /// Only of these sessions.
+    pub visible: VisibleSessions,
     /// Only those whose id ends so.
     pub ending: Option<String>,
     /// Only those listed after this one: the last one of a page.
@@ -309,6 +313,8 @@ pub struct RunFilter {
     pub roots: bool,
     /// Only of sessions of this tenant.
     pub tenant: Option<String>,
+    /// Only of these sessions.
+    pub visible: VisibleSessions,
     /// Only those that began before this one: the last one of a page.
     pub before: Option<RunId>,
     /// At most this many; zero for all.
@@ -336,6 +342,68 @@ pub struct UsageFilter {
     pub by: UsageGroup,
     /// Only of sessions of this tenant.
     pub tenant: Option<String>,
+    /// Only of these sessions.
+    pub visible: VisibleSessions,
+}
+
+/// Which sessions a principal may see, as far as a list can tell: of a person, and below sessions of some agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VisibleSessions {
+    /// Only of this person; none for all.
+    pub person: Option<String>,
+    /// Only those of these agents (without case), and those delegated below them; none for all.
+    pub agents: Option<Vec<String>>,
+}
+
+impl VisibleSessions {
+    /// Those that this principal may see.
+    pub fn of(who: &Principal) -> Self {
+        Self {
+            person: (!who.is_owner()).then(|| who.person.clone()),
+            agents: who.agents.as_ref().map(|agents| agents.to_vec()),
+        }
+    }
+
+    /// Those of an account's person, as agents that work for him see them.
+    pub fn of_account(account: &Account) -> Self {
+        Self {
+            person: Some(account.person.clone()),
+            agents: None,
+        }
+    }
+
+    /// Of those, only the ones that a filter wants too.
+    #[must_use]
+    pub fn narrowed_by(self, other: Self) -> Self {
+        Self {
+            person: self.person.or(other.person),
+            agents: self.agents.or(other.agents),
+        }
+    }
+}
+
+/// What to search journals for.
+#[derive(Clone, Debug, Default)]
+pub struct JournalSearch {
+    /// The words, all of which must be there.
+    pub words: String,
+    /// Only in sessions of this tenant.
+    pub tenant: Option<String>,
+    /// Only in these sessions.
+    pub visible: VisibleSessions,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl JournalSearch {
+    /// A search in all sessions.
+    pub fn new(words: &str, limit: usize) -> Self {
+        Self {
+            words: words.to_owned(),
+            limit,
+            ..Self::default()
+        }
+    }
 }
 
 /// What one agent, model, day or session used.

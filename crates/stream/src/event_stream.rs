@@ -175,7 +175,7 @@ impl EventStream {
             return Ok(false);
         };
         let cursor = start.cursor();
-        let source = SessionSource::open(&handle, &session, &cursor).await?;
+        let source = SessionSource::open(&handle, &self.setup.who, &session, &cursor).await?;
         self.roots.insert(id.clone());
         let after = cursor.after.unwrap_or(session.head);
         let progress = SessionProgress::new(id.clone(), after, session.head);
@@ -290,6 +290,11 @@ impl EventStream {
     /// Says that the stream lives, if its token is still good.
     async fn beat(&mut self) {
         self.beat_at = Instant::now() + BEAT;
+        match self.setup.handle.is_still_authorised(&self.setup.who).await {
+            Ok(true) => {}
+            Ok(false) => return self.end(ByeReason::Token),
+            Err(_) => return self.end(ByeReason::Failed),
+        }
         let heads = self.sessions.iter();
         let heads: BTreeMap<SessionId, u64> = heads
             .map(|(session, progress)| (session.clone(), progress.position()))

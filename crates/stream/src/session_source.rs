@@ -25,6 +25,7 @@ impl SessionSource {
     /// Subscribes to a session from a cursor on. Without one, from the head of its journal on.
     pub(crate) async fn open(
         handle: &Handle,
+        who: &Principal,
         session: &Session,
         cursor: &StreamCursor,
     ) -> Result<Self, Error> {
@@ -33,7 +34,7 @@ impl SessionSource {
             after: cursor.after.unwrap_or(session.head),
         };
         let kind = if cursor.tree {
-            let mut tree = handle.subscribe_tree(filter);
+            let mut tree = handle.subscribe_tree(who, filter);
             if let Some(below) = &cursor.below {
                 let below: HashMap<SessionId, u64> = below.clone().into_iter().collect();
                 let since = cursor.since.unwrap_or(Timestamp(i64::MIN));
@@ -42,7 +43,7 @@ impl SessionSource {
             tree.begin().await?;
             SourceKind::Tree(Box::new(tree))
         } else {
-            SourceKind::One(Box::new(handle.subscribe(filter)))
+            SourceKind::One(Box::new(handle.subscribe(who, filter)))
         };
         Ok(Self {
             root: session.id.clone(),

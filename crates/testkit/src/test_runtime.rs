@@ -317,10 +317,13 @@ impl TestRuntime {
         what: &str,
         wanted: impl Fn(&Event) -> bool,
     ) -> Arc<Event> {
-        let mut events = self.handle.subscribe(EventFilter {
-            session: session.clone(),
-            after: 0,
-        });
+        let mut events = self.handle.subscribe(
+            &owner(),
+            EventFilter {
+                session: session.clone(),
+                after: 0,
+            },
+        );
         let search = async {
             loop {
                 let event = events.next().await.expect("the journal can be read");

@@ -62,6 +62,10 @@ pub const EXAMPLES: &[CommandExamples] = &[
                 "rooftree serve --port 8080 --no-resume",
                 "leave unfinished sessions alone",
             ),
+            (
+                "rooftree serve --bind 0.0.0.0 --public-url https://agents.example.org",
+                "behind a proxy",
+            ),
         ],
     ),
     (
@@ -388,6 +392,34 @@ pub const EXAMPLES: &[CommandExamples] = &[
     ("auth set", &[("rooftree auth set openai - < key.txt", "")]),
     ("auth login", &[("rooftree auth login anthropic", "")]),
     ("auth logout", &[("rooftree auth logout anthropic", "")]),
+    (
+        "token create",
+        &[
+            (
+                "rooftree token create ci --scope chat --expires 30d",
+                "sends messages, cannot approve",
+            ),
+            (
+                "rooftree token create phone --scope chat,approve --agent reviewer",
+                "for one agent",
+            ),
+        ],
+    ),
+    ("token list", &[("rooftree token list --all", "")]),
+    ("token revoke", &[("rooftree token revoke ci", "")]),
+    (
+        "person invite",
+        &[(
+            "rooftree person invite Ann --url https://agents.example.org",
+            "prints a link that works once",
+        )],
+    ),
+    ("person list", &[("rooftree person list -o json", "")]),
+    ("person disable", &[("rooftree person disable ann", "")]),
+    (
+        "person link",
+        &[("rooftree person link", "logs another browser of yours in")],
+    ),
     ("audit", &[("rooftree audit --limit 20", "")]),
     (
         "usage",

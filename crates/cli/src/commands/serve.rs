@@ -1,9 +1,10 @@
-//! Runs the server: resumes unfinished sessions, serves the OpenAI-compatible API, receives callbacks of
+//! Runs the server: resumes unfinished sessions, serves the HTTP API and the OpenAI-compatible API, receives callbacks of
 //! external agents.
+
+pub mod exposure;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    os::unix::process::CommandExt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -12,8 +13,8 @@ use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
-use rooftree_runtime::{AgentRuntime, ApprovalSource, Definitions, SystemClock, UnfinishedSession};
-use rooftree_server::{ExposedAgents, HttpServer, HttpServerOptions};
+use rooftree_runtime::{AgentRuntime, ApprovalSource, Handle, SystemClock, UnfinishedSession};
+use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +23,7 @@ use crate::{
     commands::sandbox_flags::SandboxFlags,
     configured_models::{self, ConfiguredModels, RecordingMode},
     embeddings,
-    environment::Environment,
+    environment::{Environment, variable},
     exit::Exit,
     external_agents::{self, PORT},
     mcp_servers, output,
@@ -36,29 +37,38 @@ use crate::{
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a request waits for its turn before it is refused.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Open files that are asked for; more would only slow down programs that look at all of them.
+const MOST_FILES: u64 = 65_536;
 /// Maximum number of concurrent requests to agents.
 const AT_ONCE: usize = 64;
 
 /// Options of `rooftree serve`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// The address to listen on; others than this machine's own need a token
+    /// The address to listen on; others than this machine's own need --public-url and a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub bind: IpAddr,
     /// The port to listen on; 0 for any that is free
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     pub port: u16,
-    /// What requests other than callbacks must show as a bearer token
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        env = "ROOFTREE_SERVER_TOKEN",
-        hide_env_values = true
-    )]
-    pub token: Option<String>,
-    /// A name that leads here, besides addresses and localhost; agents are not asked by any other
+    /// The URL under which people reach the server, behind a proxy that speaks TLS
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// A proxy whose X-Forwarded-* and Forwarded headers count: an address or a range such as 10.0.0.0/8
+    #[arg(long = "trusted-proxy", value_name = "ADDRESS")]
+    pub trusted_proxies: Vec<AddressRange>,
+    /// An origin whose pages may use tokens, such as https://app.example; cookies do not count for it
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    pub allowed_origins: Vec<String>,
+    /// A name that leads here, besides addresses, localhost and the public URL; no other is answered
     #[arg(long = "host", value_name = "NAME")]
     pub hosts: Vec<String>,
+    /// Print a one-time login link also where standard output is no terminal
+    #[arg(long)]
+    pub print_link: bool,
+    /// Gone: arguments can be read by other programs
+    #[arg(long, value_name = "TOKEN", hide = true, num_args = 0..=1, default_missing_value = "")]
+    pub token: Option<String>,
     /// How long an answer is held while a permission request is open
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
@@ -71,7 +81,7 @@ pub struct Arguments {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    hide_token(&arguments, environment);
+    refuse_token_argument(&arguments)?;
     // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
     let settings = settings::load(environment)?;
@@ -80,10 +90,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     }
     let models = ConfiguredModels::of(environment, &settings)?;
     let SandboxFlags { sandbox, network } = arguments.confined;
-    let has_token = arguments
-        .token
-        .as_ref()
-        .is_some_and(|token| !token.trim().is_empty());
+    let chat_token = variable("ROOFTREE_SERVER_TOKEN").filter(|token| !token.trim().is_empty());
+    let store = environment.store()?;
+    let control = Handle::without_agents(store.clone(), Arc::new(SystemClock));
+    let has_chat_token = chat_token.is_some();
+    let guards = (&control, has_chat_token);
+    exposure::require_access(arguments.bind, arguments.public_url.as_deref(), guards).await?;
+    raise_file_limit();
     let overrides = CliOverrides {
         sandbox,
         network,
@@ -103,20 +116,28 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let address = SocketAddr::new(arguments.bind, arguments.port);
     let deliver = external_agents::deliver(callbacks.clone());
     let Arguments {
-        token,
         hosts,
+        public_url,
+        trusted_proxies,
+        allowed_origins,
+        print_link,
         permission_timeout,
         no_resume,
         ..
     } = arguments;
     let server = HttpServer::listen(HttpServerOptions {
         address,
-        token,
+        token: chat_token,
         hosts,
+        public_url: public_url.clone(),
         deliver,
     })
     .await;
     let server = server.map_err(|error| error.problem())?;
+    let mut server = server
+        .with_trusted_proxies(trusted_proxies.into_iter().collect())
+        .with_allowed_origins(allowed_origins);
+    exposure::bind_socket(&mut server, environment);
     let url = format!("http://{}", server.address());
     // It is set only here, so this cannot fail.
     let _ = base.set(url.clone());
@@ -130,7 +151,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         &settings,
         &[],
     )?;
-    let unreachable = unreachable(&project.definitions).filter(|_| !has_token);
+    let guards = (&control, has_chat_token);
+    let unreachable = exposure::unreachable(&project.definitions, guards).await?;
     for remark in project
         .remarks
         .iter()
@@ -139,7 +161,6 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     {
         output::print_note(environment, remark);
     }
-    let store = environment.store()?;
     let secrets = Arc::new(secrets::known_besides(
         environment,
         &settings,
@@ -161,6 +182,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         servers: gathered.setup(environment),
     };
     let runtime = plan.start(environment)?;
+    let server = server.with_api(ApiOptions {
+        handle: runtime.handle(),
+        definitions: definitions.clone(),
+        clock: Arc::new(SystemClock),
+        cwd: environment.cwd.clone(),
+    });
     let server = server.with_agents(ExposedAgents {
         handle: runtime.handle(),
         definitions,
@@ -178,12 +205,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let done = match resumed(&runtime, resume, environment).await {
         Ok(words) => {
-            serve(
-                server,
-                &mut leaving,
-                &format!("listening on {url}{words}\n"),
-            )
-            .await
+            let base = public_url.as_deref().unwrap_or(&url);
+            let link = exposure::login_line(&control, base, print_link).await?;
+            let words = format!("listening on {url}{words}\n{}", link.unwrap_or_default());
+            serve(server, &mut leaving, &words).await
         }
         Err(problem) => Err(problem),
     };
@@ -263,45 +288,25 @@ async fn serve(
     served.map_err(|error| error.problem())
 }
 
-/// Restarts this program with the token in its environment, if it was given as an argument: arguments of a
-/// process can be read by every other one. If that fails, a note says so.
-fn hide_token(arguments: &Arguments, environment: &Environment) {
-    let Some(token) = &arguments.token else {
-        return;
-    };
-    let mut given = std::env::args_os().skip(1);
-    let (mut kept, mut is_shown) = (Vec::new(), false);
-    while let Some(argument) = given.next() {
-        let text = argument.to_string_lossy();
-        match (text.as_ref() == "--token", text.starts_with("--token=")) {
-            (true, _) => (is_shown, _) = (true, given.next()),
-            (_, true) => is_shown = true,
-            _ => kept.push(argument),
-        }
+/// Arguments of a process can be read by every other one, so a token is none.
+fn refuse_token_argument(arguments: &Arguments) -> Result<(), Problem> {
+    if arguments.token.is_none() {
+        return Ok(());
     }
-    if is_shown {
-        let program = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
-        let mut again = std::process::Command::new(program);
-        let error = again.args(kept).env("ROOFTREE_SERVER_TOKEN", token).exec();
-        let words =
-            "--token can be read by every program of this machine; use ROOFTREE_SERVER_TOKEN";
-        output::print_note(environment, &format!("{words} ({error})"));
-    }
+    let message = "--token is gone: every program of this machine can read it";
+    Err(Problem::new(ErrorCode::InvalidArguments, message).fix(
+        "rooftree token create NAME --scope chat makes a token; or set ROOFTREE_SERVER_TOKEN, which is good for /v1",
+    ))
 }
 
-/// Agents that are exposed over HTTP but cannot be reached, because the server has no token.
-fn unreachable(definitions: &Definitions) -> Option<String> {
-    let exposed = definitions
-        .iter()
-        .filter(|agent| agent.api_exposed)
-        .map(|agent| agent.name.clone());
-    let exposed: Vec<String> = exposed.collect();
-    (!exposed.is_empty()).then(|| {
-        format!(
-            "no client can ask {} here without a token; give --token or ROOFTREE_SERVER_TOKEN",
-            exposed.join(", ")
-        )
-    })
+/// Lets this process have as many open files as it may: each client needs one.
+fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let wanted = hard.min(MOST_FILES).max(soft);
+        // Where it cannot be raised, fewer clients are served.
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
+    }
 }
 
 /// Callbacks come to where the server listens, by whatever name the agent knows it.

@@ -42,7 +42,7 @@ impl BackgroundEvents {
         Self {
             handle: handle.clone(),
             session: session.clone(),
-            subscription: handle.subscribe_tree(filter),
+            subscription: handle.subscribe_tree(&owner(), filter),
             view: PlainView::new(Vec::new(), colours, ViewDetail::Usual),
             format: AnswerFormat::of(environment),
             seen,

@@ -6,7 +6,7 @@ use rooftree_client::{
     EmbeddedClient, RemoteClient, RemoteOptions, RetryPauses, RuntimeClient, Watch,
 };
 use rooftree_protocol::{
-    AccessScope, AgentDefinition, Answer, Command, Effect, Event, EventBody, PermissionMode,
+    AccessScope, AgentDefinition, Answer, AuthorizedCaller, Command, Effect, Event, EventBody, PermissionMode,
     PermissionScope, SessionId,
 };
 use rooftree_runtime::NewAccessToken;
@@ -83,6 +83,7 @@ impl Served {
             address: "127.0.0.1:0".parse().unwrap(),
             token: None,
             hosts: Vec::new(),
+            public_url: None,
             deliver,
         });
         let server = server.await.unwrap().with_api(ApiOptions {
@@ -100,7 +101,11 @@ impl Served {
             agents: None,
             expires_at: None,
         };
-        let token = runtime.handle.create_token(&owner(), new).await.unwrap();
+        let maker = AuthorizedCaller {
+            principal: owner(),
+            scopes: [AccessScope::Admin].into_iter().collect(),
+        };
+        let token = runtime.handle.create_token(&maker, new).await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
         tokio::spawn(server.run(stop.clone()));
         Self {

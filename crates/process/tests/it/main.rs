@@ -7,6 +7,7 @@
     reason = "a test that cannot go on ends"
 )]
 
+mod ancestry;
 mod crash;
 mod ending;
 mod leftovers;

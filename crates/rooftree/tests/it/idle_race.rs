@@ -9,17 +9,18 @@ use futures::StreamExt;
 use rooftree::{
     EventBody, Runtime, SqliteStore, Store,
     protocol::{
-        BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
+        Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
         Timestamp,
     },
     testing::say,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
-    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore,
-    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
+    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
+    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -89,7 +90,7 @@ impl SessionStore for Interrupted {
         fn append(claim: &Claim, batch: AppendBatch) -> Pending<()>;
         fn append_shared(claim: &Claim, events: &[Arc<Event>], batch: AppendBatch) -> Pending<()>;
         fn events(session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
-        fn search(words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+        fn search(search: JournalSearch) -> Pending<Vec<SearchHit>>;
         fn runs(filter: RunFilter) -> Pending<Vec<RunRow>>;
         fn usage(filter: UsageFilter) -> Pending<Vec<UsageRow>>;
     }
@@ -128,12 +129,20 @@ impl TaskStore for Interrupted {
 }
 
 impl AccessStore for Interrupted {
-    fn put_access_token(&self, token: AccessTokenRow, audit: Option<AuditEntry>) -> Pending<()> {
-        self.inner.put_access_token(token, audit)
-    }
-
-    fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
-        self.inner.access_token(digest)
+    passed_on! {
+        fn put_access_token(token: AccessTokenRow, audit: Option<AuditEntry>) -> Pending<()>;
+        fn access_token(digest: TokenHash) -> Pending<Option<AccessTokenRow>>;
+        fn access_tokens(tenant: &str) -> Pending<Vec<AccessTokenRow>>;
+        fn revoke_access_token(tenant: &str, id: &str, at: Timestamp, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn touch_access_token(id: &str, at: Timestamp, unless_after: Timestamp) -> Pending<()>;
+        fn put_person(person: PersonRow, link: Option<AccessLinkRow>, audit: Option<AuditEntry>) -> Pending<()>;
+        fn persons(tenant: &str) -> Pending<Vec<PersonRow>>;
+        fn disable_person(account: &Account, at: Timestamp, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn put_access_link(link: AccessLinkRow, audit: Option<AuditEntry>) -> Pending<()>;
+        fn access_link(digest: TokenHash) -> Pending<Option<AccessLinkRow>>;
+        fn exchange_access_link(digest: TokenHash, at: Timestamp, token: AccessTokenRow, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn begin_idempotent(request: IdempotentRequest) -> Pending<IdempotencyOutcome>;
+        fn end_idempotent(request: IdempotentRequest, answer: Option<StoredAnswer>) -> Pending<()>;
     }
 }
 

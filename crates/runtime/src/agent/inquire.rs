@@ -11,7 +11,7 @@ use rooftree_protocol::{
     EventBody, InquiryResponse, Lane, Message, MessageId, Origin, Part, SessionId, Timestamp,
     event::WaitReason,
 };
-use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter};
+use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter, VisibleSessions};
 
 use super::{AgentActor, hook_points, journal::JournalCommit, limits::RunEndReason};
 use crate::{Error, runtime_options::ApprovalSource};
@@ -193,6 +193,7 @@ async fn foreground(agent: &AgentActor) -> Result<Option<SessionId>, Error> {
     }
     let filter = SessionFilter {
         tenant: Some(agent.session.account.tenant.clone()),
+        visible: VisibleSessions::of_account(&agent.session.account),
         foreground: true,
         limit: 1,
         ..SessionFilter::default()

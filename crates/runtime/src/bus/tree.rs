@@ -16,13 +16,13 @@ use std::{
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use rooftree_protocol::{
-    Event, EventBody, ParentCall, RunId, SessionId, Timestamp, ToolKind, event::TaskNote,
+    Event, EventBody, ParentCall, Principal, RunId, SessionId, Timestamp, ToolKind, event::TaskNote,
 };
 use rooftree_store::{RunFilter, SessionFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
 use super::{Bus, EventFilter, IdleTimer, Subscription};
-use crate::Error;
+use crate::{Error, handle::find_visible};
 
 /// A subscription and what it will say next.
 type BranchFuture = BoxFuture<'static, (Subscription, Result<Arc<Event>, Error>)>;
@@ -49,6 +49,8 @@ pub struct TreeSubscription {
     then: TreeStep,
     /// Whether an event of the root session was delivered. Sessions below it are not delivered before.
     has_begun: bool,
+    /// The one who subscribed, until it is known that he may see the root session, and so those below it.
+    unchecked: Option<Box<Principal>>,
 }
 
 /// Work to do before waiting for events.
@@ -86,9 +88,28 @@ impl TreeSubscription {
             wanted: BTreeSet::new(),
             then: TreeStep::Begin,
             has_begun: root.after > 0,
+            unchecked: None,
         };
         tree.watch(root);
         tree
+    }
+
+    /// The same for a principal: nothing is told before it is known that he may see the root session.
+    pub(crate) fn visible_to(mut self, who: &Principal) -> Self {
+        self.unchecked = Some(Box::new(who.clone()));
+        self
+    }
+
+    /// Dropping the wait leaves it unchecked.
+    async fn check(&mut self) -> Result<(), Error> {
+        if let Some(who) = &self.unchecked {
+            let root = &self.root.session;
+            if find_visible(&*self.store, who, root).await?.is_none() {
+                return Err(rooftree_store::Error::NoSession(root.clone()).into());
+            }
+            self.unchecked = None;
+        }
+        Ok(())
     }
 
     /// Continues with sessions below the root after the number that is given for each. Those that are not below it are
@@ -98,6 +119,7 @@ impl TreeSubscription {
         cursors: HashMap<SessionId, u64>,
         since: Timestamp,
     ) -> Result<(), Error> {
+        self.check().await?;
         let mut above = vec![self.root.session.clone()];
         while let Some(parent) = above.pop() {
             let filter = SessionFilter {
@@ -120,6 +142,7 @@ impl TreeSubscription {
 
     /// Finds the sessions that were at work below the root before the subscription began. The first `next` does it too.
     pub async fn begin(&mut self) -> Result<(), Error> {
+        self.check().await?;
         if self.then == TreeStep::Begin {
             self.find_those_at_work().await?;
             self.then = TreeStep::Wait;
@@ -134,6 +157,7 @@ impl TreeSubscription {
 
     /// The next event of any session of the tree. Dropping the wait loses nothing.
     pub async fn next(&mut self) -> Result<Arc<Event>, Error> {
+        self.check().await?;
         loop {
             if let Some(event) = self.next_held().await? {
                 return Ok(event);

@@ -82,8 +82,10 @@ impl CacheableQuestion {
         } = mandate;
         let told = caller.context.options.agents.surroundings.as_ref();
         let told = told.map(|read| read(&caller.session.cwd, caller.context.now()));
+        // An answer names the session it was given in, which is its person's.
+        let account = &caller.session.account;
         let text = format!(
-            "{told:?}\0{}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}\0{:?}",
+            "{account:?}\0{told:?}\0{}\0{}\0{model:?}\0{tools:?}\0{permission_mode:?}\0{allow:?}\0{ask:?}\0{deny:?}\0{skills:?}\0{max_turns:?}\0{:?}",
             prompt.text,
             request.words(),
             asking.definition,

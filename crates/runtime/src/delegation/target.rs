@@ -3,7 +3,9 @@
 use std::{path::PathBuf, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, CallId, Lane, ModelChoice, RunId, Session, SessionId};
-use rooftree_store::{Error as StoreError, NewSessionRow, RunFilter, SessionFilter};
+use rooftree_store::{
+    Error as StoreError, NewSessionRow, RunFilter, SessionFilter, VisibleSessions,
+};
 
 use super::{
     answer::DelegationError,
@@ -175,6 +177,7 @@ async fn latest(
     let filter = SessionFilter {
         agent: Some(definition.name.clone()),
         tenant: Some(caller.session.account.tenant.clone()),
+        visible: VisibleSessions::of_account(&caller.session.account),
         top_level: Some(true),
         limit: 1,
         ..SessionFilter::default()
@@ -214,7 +217,9 @@ pub(super) async fn called(caller: &Caller, name: &str) -> Result<Option<Session
         };
         store.sessions(filter).await?.into_iter().find(is_named)
     };
-    Ok(found.filter(|session| session.deleted_at.is_none()))
+    // Agents reach sessions of the person they work for, and of no other.
+    let is_his = |session: &Session| session.account == caller.session.account;
+    Ok(found.filter(|session| session.deleted_at.is_none() && is_his(session)))
 }
 
 /// The session a run works in: that of a task, or any run's.

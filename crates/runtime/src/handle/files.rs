@@ -3,7 +3,7 @@
 //! A file and the store cannot change in one transaction. So the intent is stored first, and what came of it after: an
 //! intent without an end tells that the process died in between.
 
-use rooftree_protocol::{Principal, Problem};
+use rooftree_protocol::{ErrorCode, Principal, Problem};
 use rooftree_store::{AuditEntry, AuditPhase};
 
 use super::Handle;
@@ -38,6 +38,10 @@ impl Handle {
         who: &Principal,
         change: &AuditedFileChange<'_>,
     ) -> Result<FileChangeIntent, Problem> {
+        if !who.is_unbound_owner() {
+            let message = "only the owner changes files of the installation";
+            return Err(Problem::new(ErrorCode::ToolDenied, message));
+        }
         let entry = AuditEntry::done(who, self.now(), change.action, &change.subject);
         let stored = self
             .store

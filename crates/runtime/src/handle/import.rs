@@ -19,7 +19,7 @@ use rooftree_store::{
 use self::rebuild::RebuiltJournal;
 pub use self::rebuild::{ImportError, check};
 use super::Handle;
-use crate::Error;
+use crate::{Error, router::refuse_other_agent};
 
 /// How long the claim lives if this process dies.
 const LEASE: Duration = Duration::from_secs(15);
@@ -37,6 +37,7 @@ pub(super) async fn import(
     exported: ExportedSession,
     target: ImportTarget,
 ) -> Result<CommandReply, Error> {
+    refuse_other_agent(who, &exported.session.agent)?;
     let id = SessionId::from_entropy(handle.clock.entropy());
     let rebuilt = rebuild::journal(&exported, &id).map_err(|wrong| {
         Problem::new(

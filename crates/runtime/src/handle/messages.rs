@@ -6,7 +6,7 @@ use rooftree_protocol::{
 };
 use rooftree_store::{KeyReuse, PostReceipt};
 
-use super::Handle;
+use super::{Handle, may_see_session};
 use crate::{
     Error,
     inbox::{self, OutgoingMessage},
@@ -95,10 +95,17 @@ impl Handle {
             Some(session) => ResolvedSession::Seen(session),
             None => agents.router.resolve(to, who).await?,
         };
-        match resolved.account() {
-            account if account.tenant == who.tenant => Ok(resolved),
-            _ => Err(rooftree_store::Error::NoSession(resolved.id().clone()).into()),
+        let is_visible = match &resolved {
+            ResolvedSession::Known(session) | ResolvedSession::Seen(session) => {
+                may_see_session(&*self.store, who, session).await?
+            }
+            // Its row says that it is this principal's, for an agent that he may use.
+            ResolvedSession::New(_) => true,
+        };
+        if is_visible {
+            return Ok(resolved);
         }
+        Err(rooftree_store::Error::NoSession(resolved.id().clone()).into())
     }
 
     /// Capacity of a lane of a session's inbox, as its agent is defined now.

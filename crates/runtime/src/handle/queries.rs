@@ -4,13 +4,15 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Event, Lane, Principal, Session, SessionId};
+use rooftree_protocol::{BlobId, Event, Lane, Principal, RuleScope, Session, SessionId};
 use rooftree_store::{
-    AuditRow, Error, InboxItem, Inquiry, JournalPages, OutputPiece, Owner, RuleRow, RunFilter,
-    RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter,
-    UsageGroup, UsageRow,
+    AuditRow, Error, InboxItem, Inquiry, JournalPages, JournalSearch, OutputPiece, Owner, RuleRow,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow,
+    UsageFilter, UsageGroup, UsageRow, VisibleSessions,
 };
 use tokio::sync::watch;
+
+use super::visibility;
 
 /// What one principal may read. Cheap to clone.
 #[derive(Clone)]
@@ -40,22 +42,26 @@ impl Queries {
 
     /// One session by id, deleted ones included.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, Error> {
-        let found = self.store.session(id).await?;
-        Ok(found.filter(|found| self.who.may_see(found)))
+        visibility::find(&*self.store, &self.who, id).await
     }
 
     /// The session bound to a connector key.
     pub async fn session_by_key(&self, key: &str) -> Result<Option<Session>, Error> {
-        let found = self.store.session_by_key(key).await?;
-        Ok(found.filter(|found| self.who.may_see(found)))
+        match self.store.session_by_key(key).await? {
+            Some(found) if self.may_see(&found).await? => Ok(Some(found)),
+            _ => Ok(None),
+        }
     }
 
     /// Sessions, most recently updated first.
     pub async fn sessions(&self, filter: SessionFilter) -> Result<Vec<Session>, Error> {
-        let tenant = Some(self.who.tenant.clone());
-        self.store
-            .sessions(SessionFilter { tenant, ..filter })
-            .await
+        let (tenant, visible) = self.visible(&filter.visible);
+        let filter = SessionFilter {
+            tenant,
+            visible,
+            ..filter
+        };
+        self.store.sessions(filter).await
     }
 
     /// One page of them.
@@ -106,25 +112,35 @@ impl Queries {
 
     /// Messages and replies that contain the words, best first.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Error> {
-        let mut found = Vec::new();
-        for hit in self.store.search(words, limit).await? {
-            if self.who.may_see(&hit.session) {
-                found.push(hit);
-            }
-        }
-        Ok(found)
+        let (tenant, visible) = self.visible(&VisibleSessions::default());
+        let search = JournalSearch {
+            tenant,
+            visible,
+            ..JournalSearch::new(words, limit)
+        };
+        self.store.search(search).await
     }
 
     /// Runs, the latest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
-        let tenant = Some(self.who.tenant.clone());
-        self.store.runs(RunFilter { tenant, ..filter }).await
+        let (tenant, visible) = self.visible(&filter.visible);
+        let filter = RunFilter {
+            tenant,
+            visible,
+            ..filter
+        };
+        self.store.runs(filter).await
     }
 
     /// What all sessions used, summed up by agent, model, day or session.
     pub async fn usage(&self, by: UsageGroup) -> Result<Vec<UsageRow>, Error> {
-        let tenant = Some(self.who.tenant.clone());
-        self.store.usage(UsageFilter { by, tenant }).await
+        let (tenant, visible) = self.visible(&VisibleSessions::default());
+        let filter = UsageFilter {
+            by,
+            tenant,
+            visible,
+        };
+        self.store.usage(filter).await
     }
 
     /// Sessions with an open run or a message that waits, oldest first.
@@ -197,8 +213,13 @@ impl Queries {
 
     /// Tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<TaskRow>, Error> {
-        let tenant = Some(self.who.tenant.clone());
-        self.store.tasks(TaskFilter { tenant, ..filter }).await
+        let (tenant, visible) = self.visible(&filter.visible);
+        let filter = TaskFilter {
+            tenant,
+            visible,
+            ..filter
+        };
+        self.store.tasks(filter).await
     }
 
     /// What a task's process wrote after so many bytes, in order.
@@ -222,13 +243,23 @@ impl Queries {
         self.store.blob(id).await
     }
 
-    /// Saved permission rules, the oldest first.
+    /// Saved permission rules, the oldest first: for the owner all, else those of sessions that are visible.
     pub async fn rules(&self) -> Result<Vec<RuleRow>, Error> {
-        Ok(self.store.rules().await?.1)
+        let rules = self.store.rules().await?.1;
+        let mut found = Vec::new();
+        for rule in rules {
+            if is_visible_rule(&*self.store, &self.who, &rule.scope).await? {
+                found.push(rule);
+            }
+        }
+        Ok(found)
     }
 
-    /// Entries of the audit log with a number above `after`, in order, at most `limit`.
+    /// Entries of the audit log with a number above `after`, in order, at most `limit`. Only for the owner.
     pub async fn audit(&self, after: i64, limit: usize) -> Result<Vec<AuditRow>, Error> {
+        if !self.who.is_unbound_owner() {
+            return Ok(Vec::new());
+        }
         self.store.audit(&self.who.tenant, after, limit).await
     }
 
@@ -237,10 +268,33 @@ impl Queries {
         self.store.changes()
     }
 
+    async fn may_see(&self, session: &Session) -> Result<bool, Error> {
+        visibility::may_see(&*self.store, &self.who, session).await
+    }
+
+    /// The tenant and the sessions that a list may hold.
+    fn visible(&self, wanted: &VisibleSessions) -> (Option<String>, VisibleSessions) {
+        let visible = VisibleSessions::of(&self.who).narrowed_by(wanted.clone());
+        (Some(self.who.tenant.clone()), visible)
+    }
+
     async fn needed(&self, session: &SessionId) -> Result<(), Error> {
         match self.session(session).await? {
             Some(_) => Ok(()),
             None => Err(Error::NoSession(session.clone())),
         }
+    }
+}
+
+/// Whether a principal may see and change a rule: the owner all, others those of sessions that they may see.
+pub(super) async fn is_visible_rule(
+    store: &dyn Store,
+    who: &Principal,
+    scope: &RuleScope,
+) -> Result<bool, Error> {
+    match scope {
+        _ if who.may_rule_all() => Ok(true),
+        RuleScope::Session(session) => Ok(visibility::find(store, who, session).await?.is_some()),
+        RuleScope::Project(_) | RuleScope::Always => Ok(false),
     }
 }

@@ -1,9 +1,11 @@
 //! Commands about saved permission rules.
 
-use rooftree_protocol::{Principal, RuleKind, RuleScope, command::CommandReply};
+use rooftree_protocol::{
+    ErrorCode, Principal, Problem, RuleKind, RuleScope, command::CommandReply,
+};
 use rooftree_store::{AuditEntry, RuleRow};
 
-use super::Handle;
+use super::{Handle, queries::is_visible_rule};
 use crate::{Error, inquiries};
 
 impl Handle {
@@ -16,6 +18,11 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         if let RuleScope::Session(session) = &scope {
             self.session(who, session).await?;
+        } else if !who.may_rule_all() {
+            let message = "only the owner makes rules that hold for more than one session";
+            return Err(Problem::new(ErrorCode::ToolDenied, message)
+                .fix("make the rule for your session")
+                .into());
         }
         let at = self.now();
         let audit = AuditEntry::done(who, at, "rule.add", &rule)
@@ -41,6 +48,12 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         let (_, rules) = self.store.rules().await?;
         let rule = rules.into_iter().find(|rule| rule.number == number);
+        // One that this principal may not see is not there.
+        if let Some(rule) = &rule
+            && !is_visible_rule(&*self.store, who, &rule.scope).await?
+        {
+            return Ok(CommandReply::Done);
+        }
         let subject = rule.map_or_else(|| number.to_string(), |rule| rule.rule);
         let audit =
             AuditEntry::done(who, self.now(), "rule.remove", subject).with("number", number);

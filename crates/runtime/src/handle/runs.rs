@@ -1,11 +1,12 @@
 //! Commands about work under way: resume, cancel, stop a program, answer a question.
 
 use rooftree_protocol::{
-    Command, InquiryResponse, Principal, ProcessId, RunId, SessionId, command::CommandReply,
+    Command, ErrorCode, InquiryResponse, PermissionScope, Principal, Problem, ProcessId, RunId,
+    SessionId, command::CommandReply,
 };
 use rooftree_store::{AuditEntry, CommandRow};
 
-use super::Handle;
+use super::{Handle, find_visible};
 use crate::{Error, inquiries, signals::AgentSignal};
 
 impl Handle {
@@ -68,8 +69,11 @@ impl Handle {
         response: InquiryResponse,
     ) -> Result<CommandReply, Error> {
         if let Some(asked) = self.store.inquiry(id).await? {
-            self.owned_session(who, &asked.session).await?;
+            // One of a session that this principal may not see is not there.
+            let session = find_visible(&*self.store, who, &asked.session).await?;
+            session.ok_or_else(|| inquiries::unknown(id))?;
         }
+        refuse_wide_answer(who, &response)?;
         let answered = inquiries::by_person(response, who, self.now());
         let asked = inquiries::answer(&*self.store, id, answered).await?;
         self.wake(&asked.session, AgentSignal::Mail);
@@ -110,4 +114,20 @@ impl Handle {
             CommandReply::Stopping { run: None }
         })
     }
+}
+
+/// An answer that holds for a project or for ever is a rule for the sessions of others: only the owner gives one.
+fn refuse_wide_answer(who: &Principal, response: &InquiryResponse) -> Result<(), Problem> {
+    let InquiryResponse::Permission(answer) = response else {
+        return Ok(());
+    };
+    let is_own = matches!(
+        answer.scope,
+        PermissionScope::Once | PermissionScope::Session
+    );
+    if who.may_rule_all() || is_own {
+        return Ok(());
+    }
+    let message = "only the owner answers for a project or for ever";
+    Err(Problem::new(ErrorCode::ToolDenied, message).fix("answer once, or for this session"))
 }

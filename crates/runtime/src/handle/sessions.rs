@@ -12,6 +12,7 @@ use super::{Handle, messages::PostContent};
 use crate::{
     Error,
     hand_back::{self, HandedOver},
+    router::refuse_other_agent,
     signals::AgentSignal,
 };
 
@@ -203,6 +204,7 @@ impl Handle {
             }
             (None, _) => None,
         };
+        refuse_other_agent(who, agent.as_deref().unwrap_or(&parent.agent))?;
         let id = SessionId::from_entropy(self.clock.entropy());
         let new = NewSessionRow {
             audit: self.audited(who, "session.fork", &id),

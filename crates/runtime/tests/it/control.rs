@@ -16,8 +16,8 @@ use serde_json::json;
 
 fn alice() -> Principal {
     Principal {
-        person: "alice".into(),
         token: Some("tok_1".into()),
+        on_behalf_of: Some("alice".into()),
         ..Principal::local_owner(Surface::Http)
     }
 }
@@ -226,6 +226,10 @@ async fn a_change_that_is_refused_leaves_no_entry() {
 
 #[tokio::test]
 async fn what_a_command_leads_to_in_the_journal_names_its_sender() {
+    let alice = || Principal {
+        person: "alice".into(),
+        ..alice()
+    };
     let (held, _keeper) = ProbeTool::gated("Held", Effect::ReadOnly);
     let plan = TestRuntimeBuilder::new([
         say("").calls([call("Change", json!({}))]),
@@ -692,5 +696,5 @@ async fn no_secret_gets_into_the_name_of_a_sender() {
         runtime.events(&session).await,
         runtime.handle.queries(&owner()).rules().await.unwrap()
     );
-    assert!(told.contains("alice") && !told.contains(&secret), "{told}");
+    assert!(told.contains("tok_1") && !told.contains(&secret), "{told}");
 }

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod access;
 mod authority;
 mod budget;
 mod cancel;

@@ -118,10 +118,13 @@ async fn no_secret_reaches_disk_watchers_or_the_model() {
     .tools(Toolset::new([leaky.clone() as Arc<dyn Tool>]))
     .build();
     let session = runtime.post(&told).await;
-    let mut events = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut events = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     let mut heard = String::new();
     let mut said = String::new();
     let mut shown = String::new();

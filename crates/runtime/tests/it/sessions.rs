@@ -220,10 +220,13 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
     use rooftree_runtime::EventFilter;
     let runtime = TestRuntimeBuilder::new([say("one"), say("two")]).build();
     let session = runtime.post("a").await;
-    let mut early = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut early = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     let mut seen = Vec::new();
     loop {
         let event = early.next().await.unwrap();
@@ -242,10 +245,13 @@ async fn a_watcher_that_comes_late_sees_the_same_events_as_one_that_was_there() 
             .collect::<Vec<_>>(),
         (1..=seen.len() as u64).collect::<Vec<_>>()
     );
-    let mut late = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 3,
-    });
+    let mut late = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 3,
+        },
+    );
     let first_kept = loop {
         if let Some(number) = late.next().await.unwrap().id {
             break number;
@@ -263,10 +269,13 @@ async fn a_watcher_that_falls_behind_misses_deltas_and_no_event() {
     ])
     .build();
     let session = runtime.post("talk").await;
-    let mut slow = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut slow = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     // It looks away while far more is said than the bus keeps for it.
     runtime.wait_for_run(&session).await;
     runtime.post_to(&session, "more").await;

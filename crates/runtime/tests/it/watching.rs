@@ -81,10 +81,13 @@ fn assert_whole(events: &[Arc<Event>], sessions: usize) {
 }
 
 fn whole_tree(runtime: &TestRuntime, session: &SessionId) -> TreeSubscription {
-    runtime.handle.subscribe_tree(EventFilter {
-        session: session.clone(),
-        after: 0,
-    })
+    runtime.handle.subscribe_tree(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    )
 }
 
 #[tokio::test]
@@ -261,10 +264,13 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
         .unwrap()
         .unwrap()
         .head;
-    let mut tree = runtime.handle.subscribe_tree(EventFilter {
-        session: session.clone(),
-        after: head,
-    });
+    let mut tree = runtime.handle.subscribe_tree(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: head,
+        },
+    );
     keeper.open(1);
     let seen = until_ended(&mut tree, 2).await;
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
@@ -278,10 +284,13 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
 async fn who_was_on_the_bus_before_the_first_word_hears_every_piece_however_late_it_listens() {
     let runtime = plan([say("one two three").chunk(2), say("four")]).build();
     let session = runtime.post("go").await;
-    let mut late = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut late = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     runtime.wait_for_run(&session).await;
     // The journal knows of an end before the bus tells it; once a second run is over, the first one was told.
     runtime.post_to(&session, "on").await;
@@ -309,10 +318,13 @@ async fn a_watcher_who_reads_on_in_the_journal_is_not_told_the_pieces_of_what_it
     let runtime = plan([say("one two three").chunk(2), say("four five").chunk(2)]).build();
     let session = runtime.post("go").await;
     // On the bus from the beginning, and only now reading: the journal is ahead of what waits there.
-    let mut late = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut late = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     runtime.wait_for_run(&session).await;
     runtime.post_to(&session, "on").await;
     runtime.wait_for_nth_run(&session, 2).await;
@@ -358,10 +370,13 @@ async fn r2_d30_a_silent_tool_shows_that_it_is_at_work_more_and_more_rarely() {
         .tools(Toolset::new([tool]))
         .build();
     let session = runtime.post("go").await;
-    let mut events = runtime.handle.subscribe(EventFilter {
-        session: session.clone(),
-        after: 0,
-    });
+    let mut events = runtime.handle.subscribe(
+        &rooftree_testkit::owner(),
+        EventFilter {
+            session: session.clone(),
+            after: 0,
+        },
+    );
     let mut seen = Vec::new();
     let mut told = async |wanted: &str| loop {
         let event = events.next().await.unwrap();

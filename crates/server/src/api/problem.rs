@@ -98,6 +98,50 @@ impl ApiProblem {
         Self::new(StatusCode::FORBIDDEN, problem)
     }
 
+    pub(crate) fn misdirected() -> Self {
+        let problem = Problem::new(
+            ErrorCode::ToolDenied,
+            "the request asks for a name that is not one of this server's",
+        )
+        .fix("call it by its address, as localhost, or by the name in --public-url or --host");
+        Self::new(StatusCode::MISDIRECTED_REQUEST, problem)
+    }
+
+    /// A cookie without proof that our own page sent the request.
+    pub(crate) fn forged() -> Self {
+        let message =
+            "a request with a cookie changes something only if a page of this server sent it";
+        let problem = Problem::new(ErrorCode::ToolDenied, message)
+            .cause("it has no `Origin`, no `Sec-Fetch-Site: same-origin` and no `X-Rooftree-CSRF`, or its body is no JSON")
+            .fix("send `Content-Type: application/json` and the `csrf` of GET /api/v1/me; programs use a token");
+        Self::new(StatusCode::FORBIDDEN, problem)
+    }
+
+    /// The token of the environment, which is for `/v1` alone.
+    pub(crate) fn chat_token() -> Self {
+        let message = "ROOFTREE_SERVER_TOKEN is good for /v1 alone";
+        let problem = Problem::new(ErrorCode::Unauthorized, message)
+            .fix("rooftree token create NAME --scope chat");
+        Self::new(StatusCode::UNAUTHORIZED, problem)
+    }
+
+    /// Too many wrong credentials came from this address.
+    pub(crate) fn locked(seconds: u16) -> Self {
+        let message = "too many wrong tokens or links came from this address";
+        let problem = Problem::new(ErrorCode::LimitReached, message).fix(format!(
+            "wait {seconds} s; those who are logged in are not affected"
+        ));
+        Self::new(StatusCode::TOO_MANY_REQUESTS, problem).with_retry(seconds)
+    }
+
+    /// A link that is unknown, used or expired: the three look the same.
+    pub(crate) fn no_link() -> Self {
+        let message = "this link is used, has expired, or never was one";
+        let problem = Problem::new(ErrorCode::Unauthorized, message)
+            .fix("`rooftree person link` makes another one");
+        Self::new(StatusCode::UNAUTHORIZED, problem)
+    }
+
     pub(crate) fn no_route() -> Self {
         let problem = Problem::new(ErrorCode::InvalidArguments, "there is no such path")
             .fix("GET /api/openapi.json lists the paths");
@@ -151,6 +195,7 @@ fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::AgentNotFound
         | ErrorCode::TaskNotFound
         | ErrorCode::ToolNotFound => StatusCode::NOT_FOUND,
+        ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
         ErrorCode::ToolDenied | ErrorCode::ToolNotAllowed => StatusCode::FORBIDDEN,
         ErrorCode::SessionBusy => StatusCode::CONFLICT,
         ErrorCode::InboxFull | ErrorCode::LimitReached => StatusCode::TOO_MANY_REQUESTS,

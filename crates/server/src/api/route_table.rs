@@ -26,6 +26,8 @@ pub(crate) struct ApiRoute {
     pub(crate) path: &'static str,
     /// What a token needs for it.
     pub(crate) scope: AccessScope,
+    /// Whether it needs no token at all.
+    pub(crate) is_public: bool,
     /// One sentence for the documentation.
     pub(crate) summary: &'static str,
     /// The parameters after `?`.
@@ -64,12 +66,21 @@ impl ApiRoute {
         Self::new(Method::PATCH, path, on(MethodFilter::PATCH, handler))
     }
 
+    pub(crate) fn delete<H, T>(path: &'static str, handler: H) -> Self
+    where
+        H: Handler<T, Arc<ApiState>>,
+        T: 'static,
+    {
+        Self::new(Method::DELETE, path, on(MethodFilter::DELETE, handler))
+    }
+
     fn new(method: Method, path: &'static str, handler: MethodRouter<Arc<ApiState>>) -> Self {
         Self {
             method,
             path,
             // The widest scope, until the route says which one is enough.
             scope: AccessScope::Admin,
+            is_public: false,
             summary: "",
             query: None,
             body: None,
@@ -82,6 +93,12 @@ impl ApiRoute {
     /// The scope it needs, and one sentence.
     pub(crate) fn needs(mut self, scope: AccessScope, summary: &'static str) -> Self {
         (self.scope, self.summary) = (scope, summary);
+        self
+    }
+
+    /// Needs no token. The middleware lets through what it names, and nothing else.
+    pub(crate) fn public(mut self, summary: &'static str) -> Self {
+        (self.is_public, self.summary) = (true, summary);
         self
     }
 
@@ -103,6 +120,12 @@ impl ApiRoute {
         self
     }
 
+    /// An answer without a body.
+    pub(crate) fn answers_nothing(mut self, status: u16) -> Self {
+        self.answers.push((status, None));
+        self
+    }
+
     /// An answer and the type of its body.
     pub(crate) fn answers<T: JsonSchema>(mut self, status: u16) -> Self {
         let schema: SchemaFn = |generator| generator.subschema_for::<T>();
@@ -111,13 +134,16 @@ impl ApiRoute {
     }
 }
 
-/// The router of a table. Invariant: every handler is behind the check of its scope.
+/// The router of a table. Invariant: every handler that is not public is behind the check of its scope.
 pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
     let mut router = Router::new();
     for route in routes {
-        let scope = route.scope;
+        let scope = (!route.is_public).then_some(route.scope);
         let check = move |request: Request, next: Next| async move {
-            check_scope(scope, request, next).await
+            match scope {
+                Some(scope) => check_scope(scope, request, next).await,
+                None => next.run(request).await,
+            }
         };
         router = router.route(route.path, route.handler.layer(from_fn(check)));
     }

@@ -183,7 +183,7 @@ mod tests {
             connections.admit([127, 0, 0, 1].into()),
             limits().write,
         );
-        assert!(limited.connection().authorise());
+        assert!(limited.connection().authorise(&"tok".into()));
         tokio::time::sleep(limits().head * 2).await;
         far.write_u8(7).await.unwrap();
         assert_eq!(limited.read_u8().await.unwrap(), 7);
@@ -203,7 +203,11 @@ mod tests {
             .build()
             .unwrap();
         let one = connections.admit([127, 0, 0, 1].into());
-        assert!(one.authorise() && one.authorise(), "twice is once");
+        let token = "tok".into();
+        assert!(
+            one.authorise(&token) && one.authorise(&token),
+            "twice is once"
+        );
         let others: Vec<_> = (0..4)
             .map(|_| connections.admit([127, 0, 0, 1].into()))
             .collect();
@@ -213,9 +217,17 @@ mod tests {
             .map(|other| other.close.is_cancelled())
             .collect();
         assert_eq!(closed, [true, true, false, false], "the oldest make room");
-        assert!(!others[3].authorise(), "one token has one connection here");
+        assert!(
+            !others[3].authorise(&token),
+            "one token has one connection here"
+        );
+        assert!(
+            others[2].authorise(&"other".into()),
+            "and another token its own"
+        );
+        assert!(!others[2].authorise(&token), "it stays with its token");
         drop(one);
-        assert!(others[3].authorise());
+        assert!(others[3].authorise(&token));
         let elsewhere = connections.admit([10, 0, 0, 1].into());
         assert!(!elsewhere.close.is_cancelled() && !others[2].close.is_cancelled());
     }

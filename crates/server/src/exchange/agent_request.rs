@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, Origin, Part, RunId, SessionId,
+    AgentDefinition, Command, Origin, Part, Principal, RunId, SessionId,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 
 use super::client_guard::SessionRetention;
 use crate::{
     agents::ExposedAgents,
-    agents::principal,
     openai::{
         content::{IncomingMedia, IncomingMessage, IncomingPart},
         earlier_messages,
@@ -23,6 +22,8 @@ const CONNECTOR: &str = "api";
 
 /// A request to an agent.
 pub(crate) struct AgentRequest {
+    /// Who asks.
+    pub(crate) who: Principal,
     pub(crate) agent: Arc<AgentDefinition>,
     pub(crate) earlier: Vec<IncomingMessage>,
     pub(crate) last: IncomingMessage,
@@ -63,6 +64,7 @@ impl AgentRequest {
     /// Puts the question into the inbox it is for.
     pub(super) async fn post(self, agents: &ExposedAgents) -> Result<AcceptedRequest, ApiError> {
         let target = self.target(agents).await?;
+        let who = self.who.clone();
         let (key, origin) = (
             self.key.as_ref().map(|key| format!("{CONNECTOR}:{key}")),
             self.origin(),
@@ -75,7 +77,7 @@ impl AgentRequest {
             key,
             delivery: Delivery::Queue,
         };
-        match agents.handle.send(&principal(), post).await {
+        match agents.handle.send(&who, post).await {
             Ok(CommandReply::Accepted {
                 session,
                 message,
@@ -97,12 +99,18 @@ impl AgentRequest {
         match (&self.place, &self.key) {
             (RequestedSession::Session(id), _) => self.existing_session(agents, id).await,
             (RequestedSession::User(user), _) => {
-                self.keyed_session(agents, format!("{CONNECTOR}/{name}/{user}"))
-                    .await
+                self.keyed_session(
+                    agents,
+                    format!("{CONNECTOR}/{name}{}/{user}", self.person_key()),
+                )
+                .await
             }
             (RequestedSession::Anywhere, Some(key)) => {
-                self.keyed_session(agents, format!("{CONNECTOR}-key/{name}/{key}"))
-                    .await
+                self.keyed_session(
+                    agents,
+                    format!("{CONNECTOR}-key/{name}{}/{key}", self.person_key()),
+                )
+                .await
             }
             (RequestedSession::Anywhere, None) => Ok(Target {
                 to: Address::Create(self.session(agents)),
@@ -112,11 +120,20 @@ impl AgentRequest {
         }
     }
 
+    /// What sets the sessions of one person apart from those of another with the same key. No name of a person and no
+    /// tenant has a `/`.
+    fn person_key(&self) -> String {
+        if self.who.is_owner() {
+            return String::new();
+        }
+        format!("/@{}/{}", self.who.tenant, self.who.person)
+    }
+
     /// Only sessions of this agent that were not delegated: another one would give access to another agent.
     async fn existing_session(&self, agents: &ExposedAgents, id: &str) -> Result<Target, ApiError> {
         let id = SessionId::parse(id)
             .map_err(|problem| ApiError::invalid("x-rooftree-session", problem.message.clone()))?;
-        let found = agents.handle.queries(&principal()).session(&id).await;
+        let found = agents.handle.queries(&self.who).session(&id).await;
         let found = found.map_err(|error| ApiError::refused(&error.problem()))?;
         let found = found.filter(|found| {
             found.agent == self.agent.name && found.deleted_at.is_none() && found.parent.is_none()
@@ -130,11 +147,7 @@ impl AgentRequest {
     }
 
     async fn keyed_session(&self, agents: &ExposedAgents, key: String) -> Result<Target, ApiError> {
-        let found = agents
-            .handle
-            .queries(&principal())
-            .session_by_key(&key)
-            .await;
+        let found = agents.handle.queries(&self.who).session_by_key(&key).await;
         let found = found.map_err(|error| ApiError::refused(&error.problem()))?;
         let to = Address::Connector {
             key,
@@ -167,7 +180,7 @@ impl AgentRequest {
 
     /// A session that remembers is told only what is new; one for this question, all that was said.
     async fn parts(self, agents: &ExposedAgents) -> Result<Vec<Part>, ApiError> {
-        let most = self.agent.limits.attachment_bytes;
+        let (most, who) = (self.agent.limits.attachment_bytes, self.who.clone());
         let earlier = if self.place == RequestedSession::Anywhere {
             self.earlier
         } else {
@@ -182,7 +195,7 @@ impl AgentRequest {
         for piece in before.chain(self.last.pieces) {
             parts.push(match piece {
                 IncomingPart::Text(text) => Part::text(text),
-                IncomingPart::Media(media) => store_media(agents, media, most).await?,
+                IncomingPart::Media(media) => store_media(agents, &who, media, most).await?,
             });
         }
         Ok(parts)
@@ -191,6 +204,7 @@ impl AgentRequest {
 
 async fn store_media(
     agents: &ExposedAgents,
+    who: &Principal,
     media: IncomingMedia,
     most: u64,
 ) -> Result<Part, ApiError> {
@@ -207,7 +221,7 @@ async fn store_media(
             format!("it has {length} bytes, and {most} are allowed"),
         ));
     }
-    let blob = agents.handle.upload(&principal(), bytes).await;
+    let blob = agents.handle.upload(who, bytes).await;
     let blob = blob.map_err(|error| ApiError::refused(&error.problem()))?;
     let media_type = media_type.into();
     Ok(match name {

@@ -1,9 +1,7 @@
 //! Cancels or keeps a run when its HTTP client disconnects.
 
-use rooftree_protocol::{Command, RunId, SessionId};
+use rooftree_protocol::{Command, Principal, RunId, SessionId};
 use rooftree_runtime::Handle;
-
-use crate::agents::principal;
 
 /// What becomes of a session when its client disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +16,7 @@ pub(crate) enum SessionRetention {
 /// The client that waits for a run.
 pub(crate) struct ClientGuard {
     handle: Handle,
+    who: Principal,
     session: SessionId,
     run: RunId,
     stay: SessionRetention,
@@ -25,13 +24,14 @@ pub(crate) struct ClientGuard {
 
 impl ClientGuard {
     pub(crate) fn new(
-        handle: Handle,
+        (handle, who): (Handle, Principal),
         session: SessionId,
         run: RunId,
         stay: SessionRetention,
     ) -> Self {
         Self {
             handle,
+            who,
             session,
             run,
             stay,
@@ -54,7 +54,7 @@ impl ClientGuard {
     /// Stops the run if it is only for this client; says whether it is.
     pub(crate) async fn cancel(&self) -> bool {
         if self.stay == SessionRetention::ForThis {
-            stop(&self.handle, &self.session, &self.run).await;
+            stop((&self.handle, &self.who), &self.session, &self.run).await;
         }
         self.stay == SessionRetention::ForThis
     }
@@ -63,7 +63,7 @@ impl ClientGuard {
     /// works for it.
     pub(crate) async fn finish_run(&mut self, is_worked_for: bool) {
         if self.stay == SessionRetention::ForThis && !is_worked_for {
-            delete_session(&self.handle, &self.session).await;
+            delete_session((&self.handle, &self.who), &self.session).await;
         }
         self.retain_session();
     }
@@ -75,21 +75,21 @@ impl Drop for ClientGuard {
             return;
         };
         if self.stay == SessionRetention::ForThis {
-            let (handle, session, run) =
-                (self.handle.clone(), self.session.clone(), self.run.clone());
+            let (handle, who) = (self.handle.clone(), self.who.clone());
+            let (session, run) = (self.session.clone(), self.run.clone());
             tokio.spawn(async move {
-                stop(&handle, &session, &run).await;
-                delete_session(&handle, &session).await;
+                stop((&handle, &who), &session, &run).await;
+                delete_session((&handle, &who), &session).await;
             });
         }
     }
 }
 
-async fn stop(handle: &Handle, session: &SessionId, run: &RunId) {
+async fn stop((handle, who): (&Handle, &Principal), session: &SessionId, run: &RunId) {
     // A runtime that is closing stops it by itself.
     let _ = handle
         .send(
-            &principal(),
+            who,
             Command::Cancel {
                 session: session.clone(),
                 run: Some(run.clone()),
@@ -99,11 +99,11 @@ async fn stop(handle: &Handle, session: &SessionId, run: &RunId) {
 }
 
 /// Deleted as people delete: it is not listed any more, and can be restored.
-async fn delete_session(handle: &Handle, session: &SessionId) {
+async fn delete_session((handle, who): (&Handle, &Principal), session: &SessionId) {
     // What is not put away is merely listed.
     let _ = handle
         .send(
-            &principal(),
+            who,
             Command::Delete {
                 session: session.clone(),
             },

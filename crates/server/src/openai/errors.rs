@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{AccessScope, ErrorCode, Problem};
 use serde_json::{Value, json};
 
 /// Seconds after which it is worth coming back.
@@ -58,9 +58,27 @@ impl ApiError {
 
     /// No token, or a wrong one.
     pub(crate) fn unauthorized() -> Self {
-        let message = "this needs the server's token as `Authorization: Bearer TOKEN`; it is what `rooftree serve` \
-                       was given with --token or ROOFTREE_SERVER_TOKEN, and without one this stays closed";
+        let message = "this needs a token with the scope `chat` as `Authorization: Bearer TOKEN`; \
+                       `rooftree token create NAME --scope chat` makes one";
         Self::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message)
+    }
+
+    /// A token that may do something else.
+    pub(crate) fn missing_scope(scope: AccessScope) -> Self {
+        let message = format!(
+            "this needs a token with the scope `{scope}`; `rooftree token create NAME --scope {scope}` makes one"
+        );
+        Self::new(StatusCode::FORBIDDEN, "missing_scope", message)
+    }
+
+    /// Too many wrong tokens came from this address.
+    pub(crate) fn locked(seconds: u16) -> Self {
+        let message = format!("too many wrong tokens came from this address; wait {seconds} s");
+        let failure = Self::new(StatusCode::TOO_MANY_REQUESTS, "locked_out", message);
+        Self {
+            again: RetryAdvice::After(seconds),
+            ..failure
+        }
     }
 
     /// Called by a name that is not ours: what a page does that was led here by its own DNS.

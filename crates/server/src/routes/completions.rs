@@ -5,13 +5,13 @@ mod sse_stream;
 use std::sync::Arc;
 
 use axum::{
-    Json,
+    Extension, Json,
     body::Body,
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use rooftree_protocol::SessionId;
+use rooftree_protocol::{AuthorizedCaller, Principal, SessionId};
 use rooftree_view::OpenInquiry;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -44,25 +44,27 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// `POST /v1/chat/completions`
 pub(super) async fn chat_completions(
     State(api): State<Arc<AgentApi>>,
+    Extension(caller): Extension<AuthorizedCaller>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    ask_agent(api, headers, body, &chat::WIRE).await
+    ask_agent(api, caller.principal, (headers, body), &chat::WIRE).await
 }
 
 /// `POST /v1/responses`
 pub(super) async fn responses(
     State(api): State<Arc<AgentApi>>,
+    Extension(caller): Extension<AuthorizedCaller>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    ask_agent(api, headers, body, &responses::WIRE).await
+    ask_agent(api, caller.principal, (headers, body), &responses::WIRE).await
 }
 
 async fn ask_agent(
     api: Arc<AgentApi>,
-    headers: HeaderMap,
-    body: Body,
+    who: Principal,
+    (headers, body): (HeaderMap, Body),
     wire: &'static ApiFormat,
 ) -> Result<Response, ApiError> {
     // Before the body is read: a request in the queue holds no memory of its own.
@@ -77,7 +79,7 @@ async fn ask_agent(
     let asked = (wire.read)(&body)?;
     let agents = api.agents.clone();
     let agent = agents
-        .exposed(&asked.model)
+        .exposed(&who, &asked.model)
         .ok_or_else(|| ApiError::no_model(&asked.model))?;
     let model = model_name(&agent);
     let ApiRequest {
@@ -94,6 +96,7 @@ async fn ask_agent(
         (None, None) => RequestedSession::Anywhere,
     };
     let question = AgentRequest {
+        who,
         agent,
         earlier,
         last,

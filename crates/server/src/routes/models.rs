@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
+    Extension, Json,
     extract::{Path, State},
 };
+use rooftree_protocol::AuthorizedCaller;
 use serde_json::{Value, json};
 
 use super::AgentApi;
 use crate::openai::errors::ApiError;
 
 /// `GET /v1/models`
-pub(super) async fn list(State(api): State<Arc<AgentApi>>) -> Json<Value> {
-    let names = api.agents.names();
+pub(super) async fn list(
+    State(api): State<Arc<AgentApi>>,
+    Extension(caller): Extension<AuthorizedCaller>,
+) -> Json<Value> {
+    let names = api.agents.names(&caller.principal);
     let models: Vec<Value> = names.iter().map(|name| model(&api, name)).collect();
     Json(json!({"object": "list", "data": models}))
 }
@@ -21,9 +25,10 @@ pub(super) async fn list(State(api): State<Arc<AgentApi>>) -> Json<Value> {
 /// `GET /v1/models/{name}`
 pub(super) async fn show(
     State(api): State<Arc<AgentApi>>,
+    Extension(caller): Extension<AuthorizedCaller>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
-    match api.agents.exposed(&name) {
+    match api.agents.exposed(&caller.principal, &name) {
         Some(_) => Ok(Json(model(&api, &name))),
         None => Err(ApiError::no_model(&name)),
     }

@@ -62,6 +62,7 @@ pub fn options(
             address: address.parse().unwrap(),
             token: token.map(str::to_owned),
             hosts,
+            public_url: None,
             deliver,
         },
         callbacks,

@@ -33,6 +33,7 @@ async fn s_b8_half_open_connections_do_not_keep_an_authorised_client_out() {
         waiting: 32,
         per_address: 16,
         authorised: 4,
+        authorised_in_all: 4,
         head: hour,
         answer: hour,
         write: hour,

@@ -1,7 +1,7 @@
 //! Where the server listens, who may come in, and how it stops.
 
 use rooftree_protocol::ErrorCode;
-use rooftree_server::{CallbackOutcome, Error, HttpServer};
+use rooftree_server::{CallbackOutcome, Error, HttpServer, HttpServerOptions};
 use tokio::io::AsyncWriteExt;
 
 use crate::callback_server::{Served, head, hear, options};
@@ -44,25 +44,26 @@ async fn everything_else_needs_the_token_and_without_one_is_closed() {
 }
 
 #[tokio::test]
-async fn other_machines_are_only_let_near_with_a_token() {
+async fn other_machines_are_only_let_near_with_a_public_url() {
+    let public = |address: &str, url: Option<&str>| HttpServerOptions {
+        public_url: url.map(str::to_owned),
+        ..options(address, Some("sesame"), CallbackOutcome::Taken).0
+    };
     for address in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0"] {
-        for token in [None, Some(""), Some(" ")] {
-            let refused = HttpServer::listen(options(address, token, CallbackOutcome::Taken).0)
+        for url in [None, Some(""), Some(" ")] {
+            let refused = HttpServer::listen(public(address, url))
                 .await
                 .err()
                 .unwrap();
             assert!(
                 matches!(refused, Error::Exposed(_)),
-                "{address} {token:?}: {refused}"
+                "{address} {url:?}: {refused}"
             );
-            assert_eq!(refused.problem().code, ErrorCode::InvalidArguments);
+            assert_eq!(refused.problem().code, ErrorCode::InvalidConfig);
         }
     }
-    assert!(
-        HttpServer::listen(options("0.0.0.0:0", Some("sesame"), CallbackOutcome::Taken).0)
-            .await
-            .is_ok()
-    );
+    let open = public("0.0.0.0:0", Some("https://roof.test"));
+    assert!(HttpServer::listen(open).await.is_ok());
 }
 
 #[tokio::test]

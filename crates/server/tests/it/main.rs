@@ -7,8 +7,10 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod access;
 mod agent_server;
 mod answers;
+mod api_server;
 mod callback_server;
 mod callbacks;
 mod connections;

@@ -395,7 +395,14 @@ async fn usage_is_summed_up_by_agent_model_day_and_session(store: StoreUnderTest
         ),
     ] {
         let tenant = Some("default".to_owned());
-        let mut rows = store.usage(UsageFilter { by, tenant }).await.unwrap();
+        let mut rows = store
+            .usage(UsageFilter {
+                by,
+                tenant,
+                ..UsageFilter::default()
+            })
+            .await
+            .unwrap();
         rows.sort_by(|one, other| (other.replies, &one.name).cmp(&(one.replies, &other.name)));
         let found: Vec<(String, u64)> = rows
             .iter()
@@ -414,7 +421,11 @@ async fn usage_is_summed_up_by_agent_model_day_and_session(store: StoreUnderTest
     let by = UsageGroup::Model;
     assert!(
         store
-            .usage(UsageFilter { by, tenant })
+            .usage(UsageFilter {
+                by,
+                tenant,
+                ..UsageFilter::default()
+            })
             .await
             .unwrap()
             .is_empty()

@@ -3,7 +3,10 @@
 use rooftree_protocol::{Command, EventBody, Lane, SessionId, Timestamp};
 
 use super::{fixture::*, list};
-use crate::{AppendBatch, CommandRow, OutputPiece, SessionPatch, TaskFilter, TaskRow, TaskStatus};
+use crate::{
+    AppendBatch, CommandRow, JournalSearch, OutputPiece, SessionPatch, TaskFilter, TaskRow,
+    TaskStatus,
+};
 
 list![
     commands_are_handed_out_once_and_oldest_first,
@@ -326,21 +329,38 @@ async fn search_finds_words_of_messages_in_any_form(store: StoreUnderTest) {
         &["Plant an oak", "The gardens are flooded", "nothing"],
     )
     .await;
-    let hits = store.search("garden flooding", 10).await.unwrap();
+    let hits = store
+        .search(JournalSearch::new("garden flooding", 10))
+        .await
+        .unwrap();
     let found: Vec<_> = hits
         .iter()
         .map(|hit| (&hit.session.id, hit.event, hit.snippet.as_str()))
         .collect();
     assert_eq!(found, [(&claim.session, 2, "The [gardens] are [flooded]")]);
     assert!(
-        store.search("garden oak", 10).await.unwrap().is_empty(),
+        store
+            .search(JournalSearch::new("garden oak", 10))
+            .await
+            .unwrap()
+            .is_empty(),
         "all words are meant"
     );
     assert!(
-        store.search("parts", 10).await.unwrap().is_empty(),
+        store
+            .search(JournalSearch::new("parts", 10))
+            .await
+            .unwrap()
+            .is_empty(),
         "field names are no words"
     );
-    assert!(store.search("oak", 0).await.unwrap().is_empty());
+    assert!(
+        store
+            .search(JournalSearch::new("oak", 0))
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 async fn no_search_words_are_an_error(store: StoreUnderTest) {
@@ -350,19 +370,54 @@ async fn no_search_words_are_an_error(store: StoreUnderTest) {
         "a + b", "\0", "{}", "'",
     ];
     for words in odd {
-        let answer = store.search(words, 10).await;
+        let answer = store.search(JournalSearch::new(words, 10)).await;
         assert!(answer.is_ok(), "{words:?}: {answer:?}");
     }
-    assert_eq!(store.search("cat AND", 10).await.unwrap().len(), 1);
-    assert_eq!(store.search("(tail) *", 10).await.unwrap().len(), 1);
+    assert_eq!(
+        store
+            .search(JournalSearch::new("cat AND", 10))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(
+        store
+            .search(JournalSearch::new("(tail) *", 10))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 async fn a_search_sees_what_was_appended_since_the_last_one(store: StoreUnderTest) {
     let claim = conversation(&store, 1, &["oak"]).await;
-    assert_eq!(store.search("oak", 10).await.unwrap().len(), 1);
+    assert_eq!(
+        store
+            .search(JournalSearch::new("oak", 10))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
     say(&store, &claim, 2, "another oak").await;
-    assert_eq!(store.search("oak", 10).await.unwrap().len(), 2);
-    assert_eq!(store.search("oak", 1).await.unwrap().len(), 1);
+    assert_eq!(
+        store
+            .search(JournalSearch::new("oak", 10))
+            .await
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(
+        store
+            .search(JournalSearch::new("oak", 1))
+            .await
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 async fn a_deleted_session_is_not_found(store: StoreUnderTest) {
@@ -372,5 +427,11 @@ async fn a_deleted_session_is_not_found(store: StoreUnderTest) {
         ..SessionPatch::default()
     };
     store.update(&claim.session, deletion).await.unwrap();
-    assert!(store.search("oak", 10).await.unwrap().is_empty());
+    assert!(
+        store
+            .search(JournalSearch::new("oak", 10))
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }

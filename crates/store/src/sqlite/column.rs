@@ -31,6 +31,11 @@ pub(crate) fn limit(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
+/// A list of names as JSON, which SQLite takes apart.
+pub(crate) fn names(names: Option<&[String]>) -> Result<Option<String>, Error> {
+    Ok(names.map(serde_json::to_string).transpose()?)
+}
+
 /// Reads a count.
 pub(crate) fn count(row: &Row<'_>, column: impl RowIndex) -> Result<u64, Error> {
     Ok(unsigned(row.get(column)?))

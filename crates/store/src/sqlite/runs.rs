@@ -3,7 +3,7 @@
 use rooftree_protocol::{Event, RunId, SessionId, Timestamp, event::VERSION};
 use rusqlite::{Connection, Row, named_params};
 
-use super::{column, shared_text};
+use super::{column, sessions::VISIBLE, shared_text};
 use crate::{Error, RunFilter, RunRow};
 
 /// Runs, the latest first.
@@ -20,7 +20,7 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
              AND (NOT :roots OR j.parent_run IS NULL)
              AND (:ending IS NULL OR substr(j.run, -length(:ending)) = :ending)
              AND (:before IS NULL OR j.id < (SELECT id FROM journal WHERE run = :before AND type = 'run.started'))
-             AND (:tenant IS NULL OR s.tenant = :tenant)
+             AND (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE}
          ORDER BY j.id DESC LIMIT :limit + 0"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -32,6 +32,8 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
         ":ending": filter.ending,
         ":before": filter.before.as_ref().map(RunId::as_str),
         ":tenant": filter.tenant,
+        ":person": filter.visible.person,
+        ":agents": column::names(filter.visible.agents.as_deref())?,
         ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },
     })?;
     let mut runs = Vec::new();

@@ -15,8 +15,9 @@ use self::image::DatabaseImage;
 use super::{connect, durability_mark::DurabilityMark, schema, wal_file::WalFile};
 use crate::Error;
 
-/// Tables and the order in which they are read. What a process left for another is not saved.
-const TABLES: [(&str, &str); 10] = [
+/// Tables and the order in which they are read. What a process left for another is not saved, nor are
+/// one-time links and idempotency keys, which are short-lived.
+const TABLES: [(&str, &str); 12] = [
     ("session", "number"),
     ("mailbox", "session"),
     ("journal", "id"),
@@ -27,6 +28,8 @@ const TABLES: [(&str, &str); 10] = [
     ("inquiry", "number"),
     ("rule", "number"),
     ("audit", "number"),
+    ("person", "tenant, id"),
+    ("access_token", "id"),
 ];
 
 /// What was saved.

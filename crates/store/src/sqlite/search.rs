@@ -1,9 +1,12 @@
 //! Full-text search over messages and replies. The index is updated lazily, at the time of a search.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, named_params};
 
-use super::{column, sessions};
-use crate::{Error, SearchHit};
+use super::{
+    column,
+    sessions::{self, VISIBLE},
+};
+use crate::{Error, JournalSearch, SearchHit};
 
 /// How many journal rows one commit reads into the index, so that others are not kept waiting.
 const AT_ONCE: i64 = 2_000;
@@ -42,18 +45,25 @@ pub(crate) fn is_behind(connection: &Connection) -> Result<bool, Error> {
 /// Where the words are, best first.
 pub(crate) fn search(
     connection: &Connection,
-    words: &str,
-    limit: usize,
+    search: &JournalSearch,
 ) -> Result<Vec<SearchHit>, Error> {
-    let Some(wanted) = quoted(words) else {
+    let Some(wanted) = quoted(&search.words) else {
         return Ok(Vec::new());
     };
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT j.session, j.seq, snippet(journal_search, 0, '[', ']', '…', 16) AS snippet
          FROM journal_search JOIN journal j ON j.id = journal_search.rowid JOIN session s ON s.number = j.session
-         WHERE journal_search MATCH ?1 AND s.deleted_at IS NULL ORDER BY rank, j.id DESC LIMIT ?2 + 0",
-    )?;
-    let mut rows = statement.query(params![wanted, column::limit(limit)])?;
+         WHERE journal_search MATCH :wanted AND s.deleted_at IS NULL
+             AND (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE}
+         ORDER BY rank, j.id DESC LIMIT :limit + 0"
+    ))?;
+    let mut rows = statement.query(named_params! {
+        ":wanted": wanted,
+        ":tenant": search.tenant,
+        ":person": search.visible.person,
+        ":agents": column::names(search.visible.agents.as_deref())?,
+        ":limit": column::limit(search.limit),
+    })?;
     let mut hits = Vec::new();
     while let Some(row) = rows.next()? {
         if let Some(session) = sessions::by_number(connection, row.get("session")?)? {

@@ -14,6 +14,13 @@ const LISTED: &str = "SELECT s.id, s.agent, s.name, s.model, s.cwd, s.parent_ses
          s.tenant, s.person
      FROM session s LEFT JOIN session f ON f.number = s.fork_session";
 
+/// Whether a session `s` is one of [`VisibleSessions`](crate::VisibleSessions), with `:person` and `:agents`. For a
+/// delegated session the agent of its topmost session counts; without that it is not visible.
+pub(crate) const VISIBLE: &str = "(:person IS NULL OR s.person = :person)
+     AND (:agents IS NULL OR EXISTS (SELECT 1 FROM json_each(:agents) bound
+         WHERE bound.value = CASE WHEN s.parent_session IS NULL THEN s.agent
+             ELSE (SELECT agent FROM session WHERE number = s.root_number) END COLLATE NOCASE))";
+
 /// Opens a session, or finds the one its connector key belongs to.
 pub(crate) fn open(connection: &Connection, new: &NewSessionRow) -> Result<Session, Error> {
     let opened = insert(connection, new, None)?;
@@ -65,9 +72,11 @@ fn insert(
     connection
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
-                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person)
+                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person,
+                 root_number)
              VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
-                 :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person)",
+                 :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person,
+                 (SELECT coalesce(root_number, number) FROM session WHERE id = :parent_session))",
         )?
         .execute(named_params! {
             ":id": new.id.as_str(),
@@ -248,7 +257,7 @@ pub(crate) fn list(
              AND (:parent IS NULL OR s.parent_session = :parent)
              AND (:cwd IS NULL OR s.cwd = :cwd)
              AND (:top_level IS NULL OR (s.parent_session IS NULL) = :top_level)
-             AND (:tenant IS NULL OR s.tenant = :tenant)
+             AND (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE}
              AND (:after IS NULL OR (s.updated_at, s.number) < (:updated_at, (SELECT number FROM session WHERE id = :after)))
          ORDER BY {by} s.updated_at DESC, s.number DESC LIMIT :limit + 0"
     ))?;
@@ -266,6 +275,8 @@ pub(crate) fn list(
         ":cwd": filter.cwd.as_deref().map(column::path),
         ":top_level": filter.top_level,
         ":tenant": filter.tenant,
+        ":person": filter.visible.person,
+        ":agents": column::names(filter.visible.agents.as_deref())?,
         ":after": filter.after.as_ref().map(|after| after.id.as_str()),
         ":updated_at": filter.after.as_ref().map(|after| after.updated_at.0),
         ":limit": if limit == 0 { -1 } else { column::limit(limit) },

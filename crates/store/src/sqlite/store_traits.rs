@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Event, Lane, Session, SessionId, Timestamp};
+use rooftree_protocol::{Account, BlobId, Event, Lane, Session, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use super::{
-    SqliteStore, access,
+    SqliteStore,
+    access::{self, idempotency, links, persons},
     append::EncodedBatch,
     audit, blobs,
     claim_check::ClaimProof,
@@ -19,12 +20,12 @@ use super::{
     writer::{Durability, Writer},
 };
 use crate::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim,
-    ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
-    TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain,
-    verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
+    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
+    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain, verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -119,14 +120,14 @@ impl SessionStore for SqliteStore {
         self.read(move |connection| journal::events(connection, &session, after, limit))
     }
 
-    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>> {
-        let (words, queue) = (words.to_owned(), self.queue().cloned());
+    fn search(&self, search: JournalSearch) -> Pending<Vec<SearchHit>> {
+        let queue = self.queue().cloned();
         self.read(move |connection| {
             // The index is the writer's to write; this reader waits for it.
             if let Some(queue) = queue.filter(|_| search::is_behind(connection).unwrap_or(true)) {
                 while !queue.write(search::index_more).wait()? {}
             }
-            search::search(connection, &words, limit)
+            search::search(connection, &search)
         })
     }
 
@@ -282,6 +283,87 @@ impl AccessStore for SqliteStore {
 
     fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
         self.read(move |connection| access::by_digest(connection, digest))
+    }
+
+    fn access_tokens(&self, tenant: &str) -> Pending<Vec<AccessTokenRow>> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| access::list(connection, &tenant))
+    }
+
+    fn revoke_access_token(
+        &self,
+        tenant: &str,
+        id: &str,
+        at: Timestamp,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        self.write(move |connection| access::revoke(connection, &tenant, &id, at, audit.as_ref()))
+    }
+
+    fn touch_access_token(&self, id: &str, at: Timestamp, unless_after: Timestamp) -> Pending<()> {
+        let id = id.to_owned();
+        self.write_for(Durability::Sight, move |connection| {
+            access::touch(connection, &id, at, unless_after)
+        })
+    }
+
+    fn put_person(
+        &self,
+        person: PersonRow,
+        link: Option<AccessLinkRow>,
+        audit: Option<AuditEntry>,
+    ) -> Pending<()> {
+        self.write(move |connection| {
+            persons::put(connection, &person, link.as_ref(), audit.as_ref())
+        })
+    }
+
+    fn persons(&self, tenant: &str) -> Pending<Vec<PersonRow>> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| persons::list(connection, &tenant))
+    }
+
+    fn disable_person(
+        &self,
+        account: &Account,
+        at: Timestamp,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let account = account.clone();
+        self.write(move |connection| persons::disable(connection, &account, at, audit.as_ref()))
+    }
+
+    fn put_access_link(&self, link: AccessLinkRow, audit: Option<AuditEntry>) -> Pending<()> {
+        self.write(move |connection| links::put(connection, &link, audit.as_ref()))
+    }
+
+    fn access_link(&self, digest: TokenHash) -> Pending<Option<AccessLinkRow>> {
+        self.read(move |connection| links::by_digest(connection, digest))
+    }
+
+    fn exchange_access_link(
+        &self,
+        digest: TokenHash,
+        at: Timestamp,
+        token: AccessTokenRow,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        self.write(move |connection| {
+            links::exchange(connection, digest, at, &token, audit.as_ref())
+        })
+    }
+
+    fn begin_idempotent(&self, request: IdempotentRequest) -> Pending<IdempotencyOutcome> {
+        self.write(move |connection| idempotency::begin(connection, &request))
+    }
+
+    fn end_idempotent(
+        &self,
+        request: IdempotentRequest,
+        answer: Option<StoredAnswer>,
+    ) -> Pending<()> {
+        self.write(move |connection| idempotency::end(connection, &request, answer.as_ref()))
     }
 }
 

@@ -4,7 +4,10 @@ use rooftree_protocol::{SessionId, Timestamp};
 use rusqlite::{Connection, Row, named_params, params};
 use serde_json::Value;
 
-use super::{column, sessions};
+use super::{
+    column,
+    sessions::{self, VISIBLE},
+};
 use crate::{Error, TaskFilter, TaskRow, TaskStatus};
 
 /// Inserts or replaces a task. A task that has ended stays ended: a caller that delegates it again after a crash
@@ -41,16 +44,18 @@ pub(crate) fn put(connection: &Connection, task: &TaskRow) -> Result<(), Error> 
 
 /// Tasks, newest first.
 pub(crate) fn list(connection: &Connection, filter: &TaskFilter) -> Result<Vec<TaskRow>, Error> {
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT t.*, s.id AS session_id FROM task t JOIN session s ON s.number = t.session
-         WHERE (:session IS NULL OR s.id = :session) AND (:tenant IS NULL OR t.tenant = :tenant)
+         WHERE (:session IS NULL OR s.id = :session) AND (:tenant IS NULL OR t.tenant = :tenant) AND {VISIBLE}
              AND (:ending IS NULL OR substr(t.id, -length(:ending)) = :ending)
              AND (:after IS NULL OR (t.started_at, t.number) < (SELECT started_at, number FROM task WHERE id = :after))
          ORDER BY t.started_at DESC, t.number DESC LIMIT :limit + 0",
-    )?;
+    ))?;
     let mut rows = statement.query(named_params! {
         ":session": filter.session.as_ref().map(SessionId::as_str),
         ":tenant": filter.tenant,
+        ":person": filter.visible.person,
+        ":agents": column::names(filter.visible.agents.as_deref())?,
         ":ending": filter.ending,
         ":after": filter.after,
         ":limit": if filter.limit == 0 { -1 } else { column::limit(filter.limit) },

@@ -3,7 +3,7 @@
 use rooftree_protocol::{Event, EventBody, Usage};
 use rusqlite::{Connection, named_params, params};
 
-use super::column;
+use super::{column, sessions::VISIBLE};
 use crate::{Error, UsageFilter, UsageGroup, UsageRow};
 
 /// Milliseconds of a day.
@@ -97,10 +97,15 @@ pub(crate) fn sums(connection: &Connection, filter: &UsageFilter) -> Result<Vec<
         "SELECT {name} AS name, sum(replies), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning),
              sum(searches), total(cost_usd), sum(unpriced) = 0
          FROM usage u JOIN session s ON s.number = u.session
-         WHERE :tenant IS NULL OR s.tenant = :tenant GROUP BY 1"
+         WHERE (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE} GROUP BY 1"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(named_params! { ":tenant": filter.tenant }, |row| {
+    let parameters = named_params! {
+        ":tenant": filter.tenant,
+        ":person": filter.visible.person,
+        ":agents": column::names(filter.visible.agents.as_deref())?,
+    };
+    let rows = statement.query_map(parameters, |row| {
         let count = |at: usize| row.get(at).map(column::unsigned);
         Ok(UsageRow {
             name: row.get(0)?,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rooftree_protocol::{Event, Session, SessionId, Timestamp};
 
 use crate::{
-    AppendBatch, Claim, ClaimOutcome, NewSessionRow, Owner, Pending, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, UsageFilter, UsageRow,
+    AppendBatch, Claim, ClaimOutcome, JournalSearch, NewSessionRow, Owner, Pending, RunFilter,
+    RunRow, SearchHit, SessionFilter, SessionPatch, UsageFilter, UsageRow,
 };
 
 /// Sessions, claims and journals.
@@ -74,7 +74,7 @@ pub trait SessionStore: Send + Sync {
     fn events(&self, session: &SessionId, after: u64, limit: usize) -> Pending<Vec<Event>>;
 
     /// Messages and replies that contain the words, best first.
-    fn search(&self, words: &str, limit: usize) -> Pending<Vec<SearchHit>>;
+    fn search(&self, search: JournalSearch) -> Pending<Vec<SearchHit>>;
 
     /// Runs by their begin and end, the latest first. Reads no other events.
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>>;

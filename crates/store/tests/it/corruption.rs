@@ -1,6 +1,6 @@
 //! What `verify` finds when somebody meddles with the file: each invariant, broken on purpose.
 
-use rooftree_store::{SqliteStore, prelude::*, verify::INVARIANTS};
+use rooftree_store::{JournalSearch, SqliteStore, prelude::*, verify::INVARIANTS};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -18,7 +18,7 @@ async fn broken_by(sql: &str) -> Vec<String> {
     conversation(&store, &claim, 2, 5).await;
     store.put_blob(b"bytes".to_vec()).await.unwrap();
     store.put_task(scene::delegated(1)).await.unwrap();
-    store.search("oak", 1).await.unwrap();
+    store.search(JournalSearch::new("oak", 1)).await.unwrap();
     assert_sound(&store).await;
     drop(store);
     let connection = Connection::open(&path).unwrap();

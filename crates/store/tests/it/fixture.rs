@@ -8,7 +8,8 @@ use std::{
 
 use flate2::read::GzDecoder;
 use rooftree_store::{
-    Error, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*, sqlite::salvage::salvage,
+    Error, JournalSearch, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*,
+    sqlite::salvage::salvage,
 };
 use tempfile::TempDir;
 
@@ -79,7 +80,14 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
             .count(),
         1
     );
-    assert_eq!(store.search("holes", 10).await.unwrap().len(), 6);
+    assert_eq!(
+        store
+            .search(JournalSearch::new("holes", 10))
+            .await
+            .unwrap()
+            .len(),
+        6
+    );
     let mut blobs = 0;
     for session in &live {
         for event in store.events(&session.id, 0, 1_000).await.unwrap() {

@@ -345,6 +345,61 @@ async fn salvage_keeps_the_audit_log() {
 }
 
 #[tokio::test]
+async fn salvage_keeps_persons_and_revoked_tokens_revoked() {
+    let scene = tempfile::tempdir().unwrap();
+    let (from, to) = (scene.path().join("a.db"), scene.path().join("b.db"));
+    let at = rooftree_protocol::Timestamp(1);
+    let account = |person: &str| rooftree_protocol::Account {
+        person: person.into(),
+        ..Default::default()
+    };
+    let token = |id: &str, person: &str| rooftree_store::AccessTokenRow {
+        id: id.into(),
+        account: account(person),
+        name: "a device".into(),
+        digest: rooftree_store::TokenHash::of(id),
+        scopes: rooftree_protocol::AccessScopes::default(),
+        agents: None,
+        created_at: at,
+        expires_at: None,
+        revoked_at: None,
+        used_at: None,
+    };
+    let store = SqliteStore::open(&from).unwrap();
+    let ann = rooftree_store::PersonRow {
+        account: account("ann"),
+        name: "Ann".into(),
+        role: rooftree_store::PersonRole::Member,
+        invited_at: at,
+        disabled_at: None,
+    };
+    store.put_person(ann, None, None).await.unwrap();
+    for (id, person) in [("tok_1", "owner"), ("tok_2", "ann"), ("tok_3", "owner")] {
+        store
+            .put_access_token(token(id, person), None)
+            .await
+            .unwrap();
+    }
+    assert!(
+        store
+            .disable_person(&account("ann"), at, None)
+            .await
+            .unwrap()
+    );
+    let revoked = store
+        .revoke_access_token("default", "tok_1", at, None)
+        .await;
+    assert!(revoked.unwrap());
+    let before = store.access_tokens("default").await.unwrap();
+    let persons = store.persons("default").await.unwrap();
+    drop(store);
+    salvage(&from, &to).unwrap();
+    let saved = SqliteStore::open(&to).unwrap();
+    assert_eq!(saved.access_tokens("default").await.unwrap(), before);
+    assert_eq!(saved.persons("default").await.unwrap(), persons);
+}
+
+#[tokio::test]
 async fn salvage_ends_a_journal_where_it_is_not_proven_any_more() {
     let directory = TempDir::new().unwrap();
     let path = killed(&directory).await;

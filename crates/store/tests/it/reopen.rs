@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use rooftree_protocol::Lane;
-use rooftree_store::{Error, SqliteStore, prelude::*};
+use rooftree_store::{Error, JournalSearch, SqliteStore, prelude::*};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -147,7 +147,11 @@ async fn a_read_only_store_reads_verifies_and_refuses_writes() {
         "{refused:?}"
     );
     assert!(
-        store.search("oak", 10).await.unwrap().is_empty(),
+        store
+            .search(JournalSearch::new("oak", 10))
+            .await
+            .unwrap()
+            .is_empty(),
         "it was never indexed, and that is no error"
     );
     drop(store);

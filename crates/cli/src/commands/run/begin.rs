@@ -63,10 +63,13 @@ pub async fn begin(
             let (id, message) =
                 post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
-            let subscription = handle.subscribe_tree(EventFilter {
-                session: id.clone(),
-                after: 0,
-            });
+            let subscription = handle.subscribe_tree(
+                &owner(),
+                EventFilter {
+                    session: id.clone(),
+                    after: 0,
+                },
+            );
             let mut watch = RunTracker::default();
             watch.await_message(message);
             let (session, remarks) = (session(handle, &id).await?, Vec::new());
@@ -91,7 +94,7 @@ pub async fn begin(
                 session: known.id.clone(),
                 after,
             };
-            let subscription = handle.subscribe_tree(filter);
+            let subscription = handle.subscribe_tree(&owner(), filter);
             let signals = StopSignals::listen()?;
             let mut watch = start_known(handle, &known.id, request).await?;
             watch.seen = after;

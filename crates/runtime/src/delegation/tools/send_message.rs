@@ -5,7 +5,7 @@ use rooftree_protocol::{
     AgentDialect, ErrorCode, Lane, Mandate, Message, MessageId, Origin, Part, RunId, Session,
     SessionId, ToolSpec,
 };
-use rooftree_store::{InboxPost, SessionFilter};
+use rooftree_store::{InboxPost, SessionFilter, VisibleSessions};
 use rooftree_tools::{
     Tool, ToolContext, ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, flag, text},
@@ -275,6 +275,8 @@ async fn named(caller: &Caller, name: &str) -> Result<Session, String> {
 /// The session a person talks to, other than this one.
 async fn foreground(caller: &Caller) -> Result<Session, String> {
     let filter = SessionFilter {
+        tenant: Some(caller.session.account.tenant.clone()),
+        visible: VisibleSessions::of_account(&caller.session.account),
         foreground: true,
         limit: 2,
         ..SessionFilter::default()
@@ -294,6 +296,8 @@ async fn foreground(caller: &Caller) -> Result<Session, String> {
 /// The latest session of an agent: one that people or peers talk to, else one that this agent has started.
 async fn latest(caller: &Caller, agent: &str) -> Result<Option<Session>, String> {
     let all = SessionFilter {
+        tenant: Some(caller.session.account.tenant.clone()),
+        visible: VisibleSessions::of_account(&caller.session.account),
         agent: Some(agent.to_owned()),
         limit: 1,
         ..SessionFilter::default()
