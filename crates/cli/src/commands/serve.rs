@@ -203,13 +203,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     } else {
         ResumeMode::Everything
     };
-    let done = match resumed(&runtime, resume, environment).await {
-        Ok(words) => {
-            let base = public_url.as_deref().unwrap_or(&url);
-            let link = exposure::login_line(&control, base, print_link).await?;
-            let words = format!("listening on {url}{words}\n{}", link.unwrap_or_default());
-            serve(server, &mut leaving, &words).await
-        }
+    let announced = async {
+        let words = resumed(&runtime, resume, environment).await?;
+        let base = public_url.as_deref().unwrap_or(&url);
+        let link = exposure::login_line(&control, base, print_link).await?;
+        Ok(format!(
+            "listening on {url}{words}\n{}",
+            link.unwrap_or_default()
+        ))
+    };
+    let done = match announced.await {
+        Ok(words) => serve(server, &mut leaving, &words).await,
         Err(problem) => Err(problem),
     };
     runtime.stop().await;
