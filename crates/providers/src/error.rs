@@ -77,6 +77,24 @@ impl Error {
         }
     }
 
+    /// The error in words for people, with what to do about a key of this provider.
+    pub fn problem_of(&self, provider: &str) -> Problem {
+        let problem = self.problem();
+        if !matches!(self, Self::Unauthorized(_)) || !Self::takes_key(provider) {
+            return problem;
+        }
+        problem.fix(format!(
+            "rooftree auth list   shows where the key is from; a variable goes before a stored key\n\
+             rooftree auth login {provider}   stores another"
+        ))
+    }
+
+    /// Whether a key of this provider can be stored.
+    fn takes_key(provider: &str) -> bool {
+        let has_none = ["scripted", "external"].contains(&provider);
+        !has_none && !provider.ends_with("-cli") && !provider.starts_with("demo")
+    }
+
     /// The error in words for people.
     pub fn problem(&self) -> Problem {
         let code = match self {
@@ -95,6 +113,24 @@ impl Error {
             Self::Unauthorized(_) => problem.fix("rooftree auth login PROVIDER stores another key"),
             Self::Unreachable(server) => problem.fix(server.fix.clone()),
             _ => problem,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_key_names_the_provider_whose_key_it_is() {
+        let fix = |provider: &str| {
+            let error = Error::Unauthorized("invalid x-api-key".into());
+            error.problem_of(provider).fix.unwrap_or_default()
+        };
+        assert!(fix("anthropic").contains("rooftree auth login anthropic"));
+        assert!(fix("anthropic").contains("rooftree auth list"));
+        for without_key in ["scripted", "codex-cli", "external"] {
+            assert!(!fix(without_key).contains(without_key), "{without_key}");
         }
     }
 }

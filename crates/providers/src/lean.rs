@@ -17,6 +17,7 @@ use rooftree_protocol::{PermissionMode, ToolSpec};
 
 use crate::{ModelRequest, Provider, ReplyStream, Workplace};
 
+pub use request::{CALL_NOW, SESSION_PART};
 pub use stream::INVENTED_RESULT;
 
 /// Default limit for the characters of a result, if the model's context window is not known.

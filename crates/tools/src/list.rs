@@ -118,6 +118,7 @@ fn list(input: &Value, shown: &str, context: &ToolContext) -> Result<ToolOutput,
     {
         0 if all == 0 => lines.push(format!("[{shown} is empty]")),
         0 => {}
+        1 => lines.push("[1 more is ignored; all: true shows it]".to_owned()),
         hidden => lines.push(format!("[{hidden} more are ignored; all: true shows them]")),
     }
     lines.extend(context.reach.notice());

@@ -32,6 +32,8 @@ pub async fn execute(
     if has_work {
         return run::execute(arguments, environment).await;
     }
+    // Settings that cannot be read are what has to be put right first.
+    settings::load(environment)?;
     // A write fails only if standard error is closed; then nothing can be said.
     let _ = stderr().write_all(start(environment).as_bytes());
     Ok(Exit::USAGE)

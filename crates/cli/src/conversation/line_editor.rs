@@ -270,6 +270,7 @@ fn open(
     };
     let config = Config::builder()
         .completion_type(CompletionType::List)
+        .completion_show_all_if_ambiguous(true)
         .color_mode(colours)
         .bracketed_paste(true)
         .build();

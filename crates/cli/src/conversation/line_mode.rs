@@ -352,6 +352,7 @@ impl LineMode<'_> {
         let models = self.models.catalog.known().iter();
         let models = models.filter(|model| usable.contains(&model.provider()));
         let agents = self.definitions.all().into_iter();
+        let agents = agents.filter(|agent| !agent.hidden);
         let tasks = self.tasks().await.unwrap_or_default().into_iter();
         CompletionSources {
             prompts: slash_prompt::names(&self.context.now()),

@@ -67,7 +67,7 @@ impl LineMode<'_> {
             }
             UserAction::Permissions => {
                 self.command(&["permissions", "list"]).await?;
-                return self.command(&["permissions", "rules", "list"]).await;
+                return self.command(&["permissions", "rules"]).await;
             }
             UserAction::Undo => return self.undo().await,
             UserAction::Cost => return self.cost().await,

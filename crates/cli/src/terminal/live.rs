@@ -121,17 +121,18 @@ impl<W: Write> LiveView<W> {
             if self.last == Block::Work {
                 lines.push(StyledLine::default());
             }
-            lines.extend(tail);
+            // It is wrapped already, and only the last row of the foot leaves columns free.
+            lines.extend(tail.into_iter().map(|line| line.cut(columns)));
         }
+        let begin = lines.len();
         lines.extend(self.foot.lines(columns - ECHO));
         if !lines.is_empty() || self.last != Block::Nothing {
             lines.push(StyledLine::default());
         }
         lines.push(self.foot.status.line(&self.foot.tree, columns - ECHO));
+        let below = lines.split_off(begin);
+        lines.extend(below.into_iter().map(|line| line.cut(columns - ECHO)));
         lines
-            .into_iter()
-            .map(|line| line.cut(columns - ECHO))
-            .collect()
     }
 
     fn remark(&mut self, event: &Event) {

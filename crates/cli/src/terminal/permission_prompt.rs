@@ -250,7 +250,7 @@ impl PermissionPrompt {
         let longer: Vec<(&str, &str)> = offered.map(|(_, key, meaning)| (*key, *meaning)).collect();
         if !longer.is_empty() {
             lines.extend(in_rows(
-                &[longer.as_slice(), &[("", "whatever matches")]].concat(),
+                &[longer.as_slice(), &[("", "also calls that match")]].concat(),
                 columns,
             ));
             let rows = broken(&self.rule, columns.saturating_sub(4));
@@ -266,7 +266,7 @@ impl PermissionPrompt {
     pub fn prompt(left: Duration) -> StyledLine {
         StyledLine::of(
             TextStyle::Dim,
-            format!("  no by itself in {} ", in_words(left)),
+            format!("  denied automatically in {} ", in_words(left)),
         )
         .with(TextStyle::Accent, "› ")
     }

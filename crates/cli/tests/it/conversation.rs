@@ -79,6 +79,11 @@ fn n_20_without_a_terminal_four_lines_say_how_to_start() {
     ] {
         assert!(done.err.contains(words), "{words}: {done:?}");
     }
+    desk.write("config.toml", "model = \"a");
+    let broken = desk.house.rooftree(&[]);
+    assert_eq!(broken.code, 3, "{broken:?}");
+    assert!(broken.err.contains("is not TOML"), "{broken:?}");
+    desk.write("config.toml", "");
     let misspelt = desk.house.rooftree(&["hello"]);
     assert_eq!(misspelt.code, 2);
     assert!(
@@ -119,6 +124,9 @@ fn help_lists_the_table_and_a_wrong_command_is_answered_with_the_nearest() {
     }
     sends(&mut seat, "/swich x");
     seat.sees("did you mean `/switch`?");
+    sends(&mut seat, "/permissions");
+    seat.sees("nothing waits for an answer");
+    seat.sees("no rules");
     sends(&mut seat, "/cost");
     seat.sees("needs a session");
     sends(&mut seat, "/quit");
@@ -210,6 +218,12 @@ fn history_survives_the_program_and_completion_fills_in_names() {
     seat.sees("›");
     seat.types("/sta\t\r");
     seat.sees("folder");
+    // One Tab lists what begins so.
+    seat.types("/s\t");
+    seat.sees("/sessions");
+    seat.sees("/switch");
+    seat.types("\u{3}");
+    seat.sees("›");
     seat.types("/agent expl\t look\r");
     seat.sees("heard: look");
     seat.sees("explore ›");
@@ -240,7 +254,7 @@ fn a_card_is_asked_inside_a_conversation_and_the_next_line_is_read_after_it() {
     let desk = Desk::new(WRITES);
     let mut seat = opened(&desk, "");
     sends(&mut seat, "Write it");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once");
     seat.sees("written");
     seat.sees("lead ›");
@@ -372,7 +386,7 @@ fn undo_shows_the_files_asks_and_takes_the_changes_back() {
     let desk = Desk::new(WRITES);
     let mut seat = opened(&desk, "");
     sends(&mut seat, "Write it");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once");
     seat.sees("written");
     seat.sees("lead ›");

@@ -26,9 +26,9 @@ fn a_person_sees_what_is_asked_and_answers_with_a_key() {
     seat.sees("? lead wants to change files");
     seat.sees("Write  new.txt");
     seat.sees("+hello");
-    seat.sees("s this session   p this project   a always   whatever matches");
+    seat.sees("s this session   p this project   a always   also calls that match");
     seat.sees("Write(new.txt)");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
     seat.sees("written");
     assert_eq!(seat.ends(), 0);
@@ -41,7 +41,7 @@ fn n_15_a_person_is_asked_on_the_terminal_although_standard_input_is_piped() {
     let rooftree = env!("CARGO_BIN_EXE_rooftree");
     let mut seat = Seat::with_line(&desk, &format!("echo 'Write it' | {rooftree} run"));
     seat.sees("? lead wants to change files");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
     seat.sees("written");
     assert_eq!(seat.ends(), 0);
@@ -53,7 +53,7 @@ fn n_15_a_person_is_asked_on_the_terminal_although_standard_error_is_redirected(
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it' 2>err.txt");
     seat.sees("? lead wants to change files");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");
     seat.sees("written");
     assert_eq!(seat.ends(), 0);
@@ -74,7 +74,7 @@ fn n_15_no_input_means_that_nothing_is_asked() {
 fn n_30_a_wrong_key_is_answered_with_the_keys_there_are() {
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it'");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     seat.presses_until("x", "`x` is no answer: press y, n, f, s, p, a or v");
     seat.presses_until("n", "✗ no");
     assert_eq!(seat.ends(), 0);
@@ -93,7 +93,7 @@ fn n_29_plain_lines_have_no_colours_on_a_terminal() {
 fn a_card_answered_elsewhere_goes_away_with_a_word_who_did() {
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it'");
-    seat.sees("no by itself in");
+    seat.sees("denied automatically in");
     let id = desk
         .house
         .rooftree(&["permissions", "list", "-o", "ids"])

@@ -35,8 +35,8 @@ const READ: &str =
 fn n_7_an_invented_result_is_sent_back_and_the_tool_is_called() {
     let house = small(&format!(
         "[[reply]]\ntext = \"<result of=\\\"Read\\\">\\nBuy bread.\\n</result>\"\n\
-         [[reply]]\nturn = 2\nmatch = \"You wrote the result of a tool yourself\"\ntext = \"{READ}\"\n\
-         [[reply]]\nturn = 3\nmatch = \"Buy milk\"\ntext = \"It says: Buy milk.\"\n"
+         [[reply]]\nmatch = \"Do not write the result of a tool yourself\"\ntext = \"{READ}\"\n\
+         [[reply]]\nmatch = \"Buy milk\"\ntext = \"It says: Buy milk.\"\n"
     ));
     let done = run(&house, &["What does notes.txt say?"]);
     assert_eq!(done.out, "It says: Buy milk.\n", "{done:?}");
@@ -44,14 +44,15 @@ fn n_7_an_invented_result_is_sent_back_and_the_tool_is_called() {
 }
 
 #[test]
-fn n_7_an_announcement_without_a_call_is_sent_back_once_and_then_people_are_told() {
+fn n_7_an_announcement_without_a_call_is_sent_back_twice_and_then_people_are_told() {
     let house = small(&format!(
-        "[[reply]]\ntext = \"I will read the file.\"\n[[reply]]\nturn = 2\nmatch = \"nothing was done\"\n\
-         text = \"{READ}\"\n[[reply]]\nturn = 3\ntext = \"Buy milk.\"\n"
+        "[[reply]]\ntext = \"I will read the file.\"\n[[reply]]\nmatch = \"nothing is done without a tool\"\n\
+         text = \"{READ}\"\n[[reply]]\nmatch = \"result of\"\ntext = \"Buy milk.\"\n"
     ));
     assert_eq!(run(&house, &["Read notes.txt"]).well(), "Buy milk.\n");
     let stubborn = small(
-        "[[reply]]\ntext = \"I will read the file.\"\n[[reply]]\ntext = \"I will read it soon.\"\n",
+        "[[reply]]\ntext = \"I will read the file.\"\n\
+         [[reply]]\nmatch = \"nothing is done\"\ntimes = 2\ntext = \"I will read it soon.\"\n",
     );
     let done = run(&stubborn, &["Read notes.txt"]);
     assert_eq!(

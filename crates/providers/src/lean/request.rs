@@ -24,11 +24,27 @@ const REPEATED: &str = "You made this call before, with the same result. Do not 
 const CHANGED: &str = "Is the request done? Then say so in one sentence.";
 
 /// Follows a call that was refused.
-const DENIED: &str =
-    "This is not permitted, and trying it again does not help. Answer in words what you would do.";
+const DENIED: &str = "This is not permitted now. Do not try it again: tell the user in words which change you propose, \
+                      in which file.";
 
-/// All that may follow a result.
-const HINTS: [&str; 3] = [REPEATED, CHANGED, DENIED];
+/// How the part of a system prompt begins that differs from session to session.
+pub const SESSION_PART: &str = "A <system_message> is from the runtime only if";
+
+/// Asks for a call in place of a reply that was sent back.
+pub const CALL_NOW: &str = "Call a tool now: write one block of JSON and nothing else, for example";
+
+/// Follows a result in plan mode, where a small model that reads its request again tries to fulfil it.
+const PROPOSE: &str =
+    "Look at more, or tell the user in words which change you propose, in which file.";
+
+/// All that may follow a result but the request.
+const HINTS: [&str; 4] = [REPEATED, CHANGED, DENIED, PROPOSE];
+
+/// Follows any other result, with the request behind it: a small model answers what it read last.
+const AGAIN: &str = "The request was: ";
+
+/// Bytes of a request that is repeated behind a result.
+const REPEATABLE: usize = 400;
 
 /// The tools after which a request may be done.
 const CHANGING: [&str; 4] = ["Edit", "Write", "ApplyDiff", "Delete"];
@@ -69,7 +85,7 @@ pub(super) fn to_plain_text(request: ModelRequest, result_chars: usize) -> LeanR
         [] => Vec::new(),
         names => vec![format!("the tools {}", names.join(", "))],
     };
-    let mut messages = conversation(&request, result_chars);
+    let mut messages = conversation(&without_rejected(&request.messages), result_chars, mode);
     if is_silent {
         messages = without_calls(messages);
     }
@@ -89,17 +105,23 @@ pub(super) fn to_plain_text(request: ModelRequest, result_chars: usize) -> LeanR
 
 /// The system prompt as a model without tool calls reads it: the agent's own, and the tools in words.
 pub(super) fn system_text(system: &str, tools: &[&ToolSpec], mode: PermissionMode) -> String {
-    let mut parts = vec![system.trim().to_owned()];
+    // What differs from session to session comes last: a server that keeps its last prompt reads only that again.
+    let at = system.find(SESSION_PART).unwrap_or(system.len());
+    let (same, of_session) = system.split_at(at);
+    let mut parts = vec![same.trim().to_owned()];
     if !tools.is_empty() {
         parts.push(tools::describe(tools));
     }
+    parts.push(of_session.trim().to_owned());
     if mode == PermissionMode::Plan {
         parts.push(
-            "Plan mode: change nothing now. Look at what you need, then answer with the changes you propose."
+            "Plan mode: you can look, but change nothing. Look at what you need, then answer in words: which file, \
+             and what you would change in it."
                 .to_owned(),
         );
     }
-    parts.join("\n\n").trim().to_owned()
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
 }
 
 /// The conversation with the calls of the last exchange taken out, and each of its results once: a small model that sees
@@ -119,7 +141,8 @@ fn without_calls(messages: Vec<Arc<ModelMessage>>) -> Vec<Arc<ModelMessage>> {
             continue;
         };
         for part in parts {
-            let is_hint = matches!(part, Part::Text { text } if HINTS.contains(&text.as_str()));
+            let is_hint = matches!(part, Part::Text { text }
+                if HINTS.contains(&text.as_str()) || text.starts_with(AGAIN));
             if !is_hint && !kept.contains(part) {
                 kept.push(part.clone());
             }
@@ -153,12 +176,54 @@ fn demand(choice: &ToolChoice) -> Option<String> {
     }
 }
 
+/// The messages without replies that were sent back: a small model keeps to what it said. The correction follows the
+/// request as long as it is the last word; once the model has called a tool, nothing is left of either.
+fn without_rejected(messages: &[Arc<ModelMessage>]) -> Vec<Arc<ModelMessage>> {
+    let mut kept: Vec<Arc<ModelMessage>> = Vec::with_capacity(messages.len());
+    for (at, message) in messages.iter().enumerate() {
+        let ModelMessage::User(parts) = message.as_ref() else {
+            kept.push(Arc::clone(message));
+            continue;
+        };
+        let is_reply = kept.last().is_some_and(|last| is_plain_reply(last));
+        if !is_reply || !parts.iter().any(is_correction) {
+            kept.push(Arc::clone(message));
+            continue;
+        }
+        kept.pop();
+        let is_last = at + 1 == messages.len();
+        let left = parts.iter().filter(|part| is_last || !is_correction(part));
+        let left: Vec<Part> = left.cloned().collect();
+        if !left.is_empty() {
+            kept.push(Arc::new(ModelMessage::User(left)));
+        }
+    }
+    kept
+}
+
+fn is_correction(part: &Part) -> bool {
+    matches!(part, Part::Text { text } if text.contains(CALL_NOW))
+}
+
+/// Whether this is a reply without calls.
+fn is_plain_reply(message: &ModelMessage) -> bool {
+    match message {
+        ModelMessage::Assistant { parts, .. } => parts.iter().all(|part| call_of(part).is_none()),
+        _ => false,
+    }
+}
+
 /// Converts the messages. Adjacent user messages are merged: many chat templates refuse two in a row.
-fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMessage>> {
+fn conversation(
+    all: &[Arc<ModelMessage>],
+    result_chars: usize,
+    mode: PermissionMode,
+) -> Vec<Arc<ModelMessage>> {
     let mut names: HashMap<&str, &ToolCall> = HashMap::new();
     let mut made: HashSet<(String, String, String)> = HashSet::new();
-    let mut messages: Vec<Arc<ModelMessage>> = Vec::with_capacity(request.messages.len());
-    for message in request.messages.iter() {
+    let mut asked = None;
+    let mut messages: Vec<Arc<ModelMessage>> = Vec::with_capacity(all.len());
+    for message in all {
         let parts = match message.as_ref() {
             ModelMessage::Assistant { model, parts } => {
                 names.extend(
@@ -171,7 +236,10 @@ fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMes
                 messages.push(Arc::new(ModelMessage::Assistant { model, parts }));
                 continue;
             }
-            ModelMessage::User(parts) => parts.clone(),
+            ModelMessage::User(parts) => {
+                asked = request_in(parts).or(asked);
+                parts.clone()
+            }
             ModelMessage::Results(results) => {
                 let mut parts = Vec::new();
                 let mut hint = None;
@@ -184,7 +252,12 @@ fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMes
                     });
                     hint = Some(after(result, call, is_new));
                 }
-                parts.extend(hint.flatten().map(Part::text));
+                let hint = hint.flatten().map(str::to_owned);
+                let again = || match mode {
+                    PermissionMode::Plan => Some(PROPOSE.to_owned()),
+                    _ => asked.map(|asked| format!("{AGAIN}{asked}")),
+                };
+                parts.extend(hint.or_else(again).map(Part::text));
                 parts
             }
         };
@@ -194,6 +267,16 @@ fn conversation(request: &ModelRequest, result_chars: usize) -> Vec<Arc<ModelMes
         }
     }
     messages
+}
+
+/// The request in a user message, if it is short enough to be repeated.
+fn request_in(parts: &[Part]) -> Option<&str> {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text { text } if !text.contains(CALL_NOW) => Some(text.trim()),
+        _ => None,
+    });
+    let last = texts.last()?;
+    (!last.is_empty() && last.len() <= REPEATABLE).then_some(last)
 }
 
 fn call_of(part: &ReplyPart) -> Option<&ToolCall> {
@@ -292,7 +375,7 @@ fn cut(text: &str, chars: usize) -> String {
     let front: String = text.chars().take(half).collect();
     let back: String = text.chars().skip(length - half).collect();
     format!(
-        "{front}\n[{} characters left out; ask for a smaller part]\n{back}",
+        "{front}\n[{} characters left out]\n{back}",
         length - 2 * half
     )
 }
@@ -370,7 +453,7 @@ mod tests {
             reply("Hello."),
             user(&["What is here?"]),
             reply(call),
-            user(&[result]),
+            user(&[result, "The request was: What is here?"]),
             reply(call),
             user(&[result, REPEATED]),
         ];
@@ -383,6 +466,39 @@ mod tests {
                 user(&["What is here?", result])
             ]
         );
+    }
+
+    #[test]
+    fn n_7_a_reply_that_was_sent_back_is_left_out_and_so_is_the_correction_once_a_tool_was_called()
+    {
+        let user = |text: &str| Arc::new(ModelMessage::User(vec![Part::text(text)]));
+        let reply = |parts: Vec<ReplyPart>| {
+            let model = "a/b".to_owned();
+            Arc::new(ModelMessage::Assistant { model, parts })
+        };
+        let guess = reply(vec![ReplyPart::Text {
+            text: "It is about dragons.".into(),
+        }]);
+        let call = reply(vec![ReplyPart::Call(ToolCall {
+            id: rooftree_protocol::CallId::from_entropy(1),
+            tool: "Read".into(),
+            input: json!({"file_path": "story.txt"}),
+        })]);
+        let correction = user(&format!("Do not guess. {CALL_NOW} …"));
+        let asked = user("What is story.txt about?");
+        let mut messages = vec![
+            Arc::clone(&asked),
+            Arc::clone(&guess),
+            Arc::clone(&correction),
+        ];
+        assert_eq!(
+            without_rejected(&messages),
+            [Arc::clone(&asked), correction]
+        );
+        messages.push(Arc::clone(&call));
+        assert_eq!(without_rejected(&messages), [Arc::clone(&asked), call]);
+        let answered = [asked, guess, user("Thanks.")];
+        assert_eq!(without_rejected(&answered), answered);
     }
 
     #[test]

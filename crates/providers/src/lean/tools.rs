@@ -5,7 +5,8 @@ use std::fmt::Write;
 use rooftree_protocol::{PermissionMode, ToolSpec};
 use serde_json::{Map, Value, json};
 
-/// The tools kept if there are too many: enough to look around, change files and run commands.
+/// The tools kept if there are too many: enough to look around, change files and run commands. Not Task: a model of 1.5
+/// billion parameters that has it also uses it where no agent is asked for.
 const KEPT: [&str; 6] = ["Read", "Grep", "List", "Edit", "Write", "Bash"];
 
 /// Our tools with arguments by which they are recognised, and how a small model is told of them.
@@ -19,7 +20,8 @@ const WORDED: [(&str, &[&str], &str); 6] = [
     (
         "Edit",
         &["file_path", "edits"],
-        "{file_path, old_string, new_string}: Replace old_string, which occurs once in the file, with new_string.",
+        "{file_path, old_string, new_string, replace_all?: true|false}: Replace old_string with new_string; with \
+         replace_all, wherever it occurs.",
     ),
     ("List", &["path"], "{path?}: List the files of a directory."),
     (
@@ -36,14 +38,21 @@ const DESCRIPTION: usize = 120;
 /// Maximum arguments described per tool. Grep alone has a dozen, and most of them mislead a small model.
 const ARGUMENTS: usize = 3;
 
-/// Tools that change files: in plan mode calls of them are refused, and a small model tries again and again.
-const CHANGING: [&str; 3] = ["Edit", "Write", "Bash"];
+/// Tools that act: in plan mode calls of them are refused, and a small model tries again and again.
+const ACTING: [&str; 3] = ["Edit", "Write", "Bash"];
+
+/// Tools whose calls are shown, each with the request that it answers.
+const SHOWN: [(&str, &str, &str, &str); 3] = [
+    ("Read", "What does notes.txt say?", "file_path", "notes.txt"),
+    ("Grep", "Which file mentions Anna?", "pattern", "Anna"),
+    ("Bash", "Run make test", "command", "make test"),
+];
 
 /// Splits the tools into those the model gets in this permission mode and the names of the others.
 pub(super) fn choose(tools: &[ToolSpec], mode: PermissionMode) -> (Vec<&ToolSpec>, Vec<&str>) {
     let (mut kept, withheld) = choose_few(tools);
     if mode == PermissionMode::Plan {
-        kept.retain(|spec| !CHANGING.contains(&spec.name.as_str()));
+        kept.retain(|spec| !ACTING.contains(&spec.name.as_str()));
     }
     (kept, withheld)
 }
@@ -72,13 +81,22 @@ fn choose_few(tools: &[ToolSpec]) -> (Vec<&ToolSpec>, Vec<&str>) {
     )
 }
 
-/// Describes how to call tools, and which there are. By example rather than explanation: a model with 1.5
-/// billion parameters then answers eleven of twelve questions with a call, and seven otherwise.
+/// Describes how to call tools, and which there are. By example rather than explanation: with one call shown, a model
+/// of 1.5 billion parameters runs `ls` where another command was asked for, and makes up which file mentions a word; with
+/// three it does not, and with an answer that needs no tool it does not call one for small talk.
 pub(super) fn describe(tools: &[&ToolSpec]) -> String {
+    let acts = tools
+        .iter()
+        .any(|spec| ACTING.contains(&spec.name.as_str()));
+    let reach = if acts {
+        "You see and change files, and run commands, only through tools."
+    } else {
+        "You see files only through tools."
+    };
     let mut text = format!(
-        "# Tools\n\nYou see files and run commands only through tools. A call is a block of JSON and nothing \
-         behind it. {}\n\nNever guess what a tool can tell you, and never write a result yourself.\n\n\
-         Only these tools exist. `?` marks what may be left out.\n",
+        "# Tools\n\n{reach} Without a tool you know nothing about them. To use one, answer with a block of JSON and \
+         nothing else.\n\n{}\n\nAsked \"What is 3 times 4?\" you need no tool and answer: 12.\n\nNever guess what a tool \
+         can tell you, and never write a result yourself.\n\nOnly these tools exist. `?` marks what may be left out.\n",
         shown(tools)
     );
     for spec in tools {
@@ -106,26 +124,34 @@ fn worded(spec: &ToolSpec) -> Option<&'static str> {
     has_all.then_some(*line)
 }
 
-/// An example of a call, its result and the answer. Without role names: a small model would copy them.
+/// Examples of calls, of a result and of the answer. Without role names: a small model would copy them.
 fn shown(tools: &[&ToolSpec]) -> String {
-    let reader = tools.iter().find(|spec| spec.name == "Read");
-    let (asked, call, then) = match (reader, tools.first()) {
-        (Some(_), _) => {
-            let call = json!({"tool": "Read", "input": {"file_path": "notes.txt"}}).to_string();
-            let result = "<result of=\"Read\">\nBuy milk.\n</result>";
-            let then = format!(
-                "The next message is the result:\n\n{result}\n\nAnd then you answer: It says \"Buy milk.\""
-            );
-            ("Asked what notes.txt says", call, then)
-        }
-        (None, Some(first)) => (
-            "To use a tool",
-            example(first),
-            "The next message is the result. Then you answer.".to_owned(),
-        ),
-        (None, None) => return String::new(),
+    let is_ours = |name: &str| {
+        let spec = tools.iter().find(|spec| spec.name == name);
+        spec.is_some_and(|spec| worded(spec).is_some())
     };
-    format!("{asked}, for example, you answer:\n\n```json\n{call}\n```\n\n{then}")
+    let examples: Vec<String> = SHOWN
+        .iter()
+        .filter(|(tool, ..)| is_ours(tool))
+        .map(|(tool, asked, argument, value)| {
+            let call = json!({"tool": tool, "input": {*argument: value}});
+            format!("Asked \"{asked}\" you answer:\n\n```json\n{call}\n```")
+        })
+        .collect();
+    let result = if is_ours("Read") {
+        "The next message is the result, for example\n\n<result of=\"Read\">\nBuy milk.\n</result>\n\nThen you answer in \
+         words: It says \"Buy milk.\""
+    } else {
+        "The next message is the result. Then you answer in words."
+    };
+    match (examples.as_slice(), tools.first()) {
+        ([], Some(first)) => format!(
+            "For example:\n\n```json\n{}\n```\n\n{result}",
+            example(first)
+        ),
+        ([], None) => String::new(),
+        (examples, _) => format!("{}\n\n{result}", examples.join("\n\n")),
+    }
 }
 
 /// A call of a tool with all required arguments.

@@ -112,7 +112,10 @@ async fn try_again(
             });
             Ok(None)
         }
-        retry::RetryDecision::GiveUp => Ok(Some(RunEndReason::Failed(error.problem()))),
+        retry::RetryDecision::GiveUp => {
+            let problem = error.problem_of(&retry.model().choice.provider);
+            Ok(Some(RunEndReason::Failed(problem)))
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::{
 const MAX_OUTPUT: u64 = 32_000;
 
 /// Turns without anything new after which a small model gets no more tools.
-const STUCK_TURNS: u32 = 3;
+const STUCK_TURNS: u32 = 2;
 
 /// The system prompt for a definition at work in a directory. A model with tools of its own reads nothing about ours,
 /// which it cannot call.

@@ -88,11 +88,14 @@ pub(super) fn sent_back(agent: &mut AgentActor) -> bool {
     let Some(run) = agent.history.run() else {
         return false;
     };
+    // A second time only for what cannot be an answer: nothing is known of a guess but that no tool was used.
     let is_left = run.reply.corrections < CORRECTIONS
-        && (run.reply.corrections == 0 || fault == ReplyFault::Invented)
+        && (run.reply.corrections == 0 || fault != ReplyFault::Guessed)
         && run.progress.turns < agent.resolved.limits.max_turns;
     if is_left {
-        let text = correction(agent, fault);
+        let messages = agent.history.messages();
+        let reply = messages.last().map(|message| reply_text(message));
+        let text = correction(agent, fault, &reply.unwrap_or_default());
         agent.note(EventBody::HookSaid(HookNote {
             point: HookNote::REPLY.into(),
             about: None,
@@ -191,7 +194,7 @@ fn named_file<'a>(text: &'a str, cwd: &Path) -> Option<&'a str> {
 }
 
 /// What the model is told, with an example of a call that it has a tool for.
-fn correction(agent: &AgentActor, fault: ReplyFault) -> String {
+fn correction(agent: &AgentActor, fault: ReplyFault, reply: &str) -> String {
     let mode = agent.rights.policy.mode;
     let offered = lean::offered_tools(&agent.model.prompt.specs, mode);
     let request = agent
@@ -200,24 +203,33 @@ fn correction(agent: &AgentActor, fault: ReplyFault) -> String {
         .and_then(|run| run.work.requests.last())
         .map(|request| request_text(request))
         .unwrap_or_default();
+    // The model does not see the reply that is sent back, so these words are true without it.
     let fault = match fault {
-        ReplyFault::Invented => "You wrote the result of a tool yourself, but no tool was called.",
+        ReplyFault::Invented => "Do not write the result of a tool yourself.",
         ReplyFault::Announced => {
-            "You only said what you will do. No tool was called, so nothing was done."
+            "Do not only say what you will do: nothing is done without a tool."
         }
-        ReplyFault::Guessed => "You answered without looking. No tool was called.",
+        ReplyFault::Guessed => "Do not answer without looking.",
     };
-    let example = example(&offered, named_file(&request, &agent.session.cwd));
-    format!(
-        "{fault} Call a tool now: write one block of JSON and nothing else, for example\n\n```json\n{example}\n```"
-    )
+    let file = named_file(&request, &agent.session.cwd);
+    let example = example(&offered, file, named_command(reply, &request));
+    format!("{fault} {}\n\n```json\n{example}\n```", lean::CALL_NOW)
 }
 
-fn example(offered: &[&str], file: Option<&str>) -> serde_json::Value {
+/// The command that a reply quotes from the request.
+fn named_command<'a>(reply: &'a str, request: &str) -> Option<&'a str> {
+    let quoted = reply.split('`').skip(1).step_by(2).map(str::trim);
+    quoted
+        .filter(|words| words.len() > 1 && !words.contains('\n'))
+        .find(|words| request.contains(words))
+}
+
+/// A call that may help; a small model often writes just this one.
+fn example(offered: &[&str], file: Option<&str>, command: Option<&str>) -> serde_json::Value {
     let has = |name: &str| offered.contains(&name);
-    match file {
-        Some(file) if has("Read") => json!({"tool": "Read", "input": {"file_path": file}}),
-        _ if has("Bash") => json!({"tool": "Bash", "input": {"command": "ls"}}),
+    match (file, command) {
+        (Some(file), _) if has("Read") => json!({"tool": "Read", "input": {"file_path": file}}),
+        (_, Some(command)) if has("Bash") => json!({"tool": "Bash", "input": {"command": command}}),
         _ if has("List") => json!({"tool": "List", "input": {"path": "."}}),
         _ => json!({"tool": offered.first(), "input": {}}),
     }

@@ -266,7 +266,7 @@ fn summary_line(
                 run_text::how_to_continue(id)
             )
         }
-        (FollowEnd::Done, Some(_)) => format!("  go on with: {}", run_text::how_to_continue(id)),
+        (FollowEnd::Done, Some(_)) => format!("  continue with: {}", run_text::how_to_continue(id)),
     };
     StyledLine::of(TextStyle::Dim, words)
 }

@@ -109,14 +109,16 @@ pub fn expand(name: &str, arguments: &str, context: &ProjectContext) -> Option<E
 
 /// The error for a name that nothing has, with the nearest one that there is.
 pub fn unknown(name: &str, known: &[&str]) -> Problem {
-    let nearest = edit_distance::nearest(name, known.iter().copied(), SLIP);
+    // A third of the letters: `/foo` is not a slip of `/cost`.
+    let slip = SLIP.min(name.chars().count().div_ceil(3));
+    let nearest = edit_distance::nearest(name, known.iter().copied(), slip);
     let problem = Problem::new(
         ErrorCode::InvalidArguments,
         format!("there is no command or skill `/{name}`"),
     );
-    let as_it_is = "a message that begins with a slash needs a word before it";
+    let as_it_is = "to say it to the agent, put a word before the slash";
     match nearest {
-        Some(nearest) => problem.fix(format!("did you mean `/{nearest}`? ({as_it_is})")),
+        Some(nearest) => problem.fix(format!("did you mean `/{nearest}`? {as_it_is}")),
         None => problem.fix(as_it_is),
     }
 }
@@ -173,6 +175,13 @@ fn untrusted(environment: &Environment) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_proposed_only_for_a_slip() {
+        let fix = |name: &str| unknown(name, &["cost", "switch"]).fix.unwrap_or_default();
+        assert!(fix("swich").starts_with("did you mean `/switch`?"));
+        assert!(!fix("foo").contains("did you mean"));
+    }
 
     #[test]
     fn n_13_a_slash_begins_a_name_unless_it_begins_a_path() {

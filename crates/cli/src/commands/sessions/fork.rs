@@ -52,7 +52,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let forked = send_for_session(&handle, command).await?;
     output::print(&format!("{}\n", forked.id))?;
     let next = format!(
-        "forked {} at event {at}; go on with: {}",
+        "forked {} at event {at}; continue with: {}",
         parent.id,
         how_to_continue(&forked.id)
     );

@@ -140,7 +140,7 @@ async fn is_confirmed(
         )));
     }
     let mut lines = vec![StyledLine::of(TextStyle::Strong, heading(preview))];
-    lines.extend(preview.files.iter().map(|file| file_line(file, "")));
+    lines.extend(preview.files.iter().map(|file| file_line(file, "will be")));
     lines.extend(
         preview
             .remarks

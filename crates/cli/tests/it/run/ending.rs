@@ -63,7 +63,7 @@ fn ctrl_c_stops_the_run_and_says_how_to_go_on() {
         done.err
     );
     assert!(
-        done.err.contains("go on with: rooftree run -s "),
+        done.err.contains("continue with: rooftree run -s "),
         "{}",
         done.err
     );

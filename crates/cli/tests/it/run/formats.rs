@@ -32,7 +32,7 @@ fn the_answer_alone_goes_to_standard_output() {
     assert!(done.err.contains("⏺ Read notes.md"), "{}", done.err);
     assert!(done.err.contains("✓ 2 turns · 1 tool · "), "{}", done.err);
     assert!(
-        done.err.contains("go on with: rooftree run -s "),
+        done.err.contains("continue with: rooftree run -s "),
         "{}",
         done.err
     );
