@@ -10,7 +10,9 @@ use std::{
 };
 
 use futures::future::LocalBoxFuture;
-use rooftree_protocol::{Command, Event, PermissionMode, Problem, command::CommandReply};
+use rooftree_protocol::{
+    Command, Event, PermissionMode, Problem, SkillNote, command::CommandReply,
+};
 use rooftree_runtime::{AgentRuntime, ContextWatcher, Definitions, Handle, SecretRedactor};
 use rooftree_store::SessionFilter;
 
@@ -82,8 +84,8 @@ pub(super) struct LineMode<'a> {
 pub(super) enum ConversationStep {
     /// The next line.
     Ask,
-    /// Say this to the agent.
-    Say(String),
+    /// Say this to the agent; with the tools that its run may use, if a command file says so.
+    Say(String, Option<SkillNote>),
     Leave(Exit),
 }
 
@@ -182,7 +184,7 @@ impl LineMode<'_> {
         loop {
             next = match next {
                 ConversationStep::Leave(exit) => return Ok(exit),
-                ConversationStep::Say(text) => self.say(text).await,
+                ConversationStep::Say(text, restriction) => self.say(text, restriction).await,
                 ConversationStep::Ask => match self.ask().await {
                     LineRead::Line(line) => {
                         self.remember(&line);
@@ -252,7 +254,7 @@ impl LineMode<'_> {
             TypedLine::Empty => self.watch_background().await,
             TypedLine::Action(action, words) => self.perform(action, &words).await,
             TypedLine::Prompt(name, words) => self.expand(&name, &words),
-            TypedLine::Message(text) => Ok(ConversationStep::Say(text)),
+            TypedLine::Message(text) => Ok(ConversationStep::Say(text, None)),
             TypedLine::Unknown(problem) => Err(problem),
         };
         done.unwrap_or_else(|problem| self.report(&problem))
@@ -271,25 +273,29 @@ impl LineMode<'_> {
                 ));
             }
         }
-        Ok(ConversationStep::Say(expanded.text))
+        Ok(ConversationStep::Say(expanded.text, expanded.restriction))
     }
 
     /// Sends a message and follows the run, until it has ended or is stopped.
-    async fn say(&mut self, text: String) -> ConversationStep {
-        let done = self.try_say(text).await;
+    async fn say(&mut self, text: String, restriction: Option<SkillNote>) -> ConversationStep {
+        let done = self.try_say(text, restriction).await;
         done.unwrap_or_else(|problem| self.report(&problem))
     }
 
-    async fn try_say(&mut self, text: String) -> Result<ConversationStep, Problem> {
-        let message = UserMessage::typed(text, &self.state.cwd)?;
+    async fn try_say(
+        &mut self,
+        text: String,
+        restriction: Option<SkillNote>,
+    ) -> Result<ConversationStep, Problem> {
+        let message = UserMessage::typed(text, &self.state.cwd)?.narrowed(restriction);
         let said = UserInput::Message(message);
         let said = expand_prompt(said, &self.gathered, self.environment).await?;
         let UserInput::Message(message) = said else {
             return Ok(ConversationStep::Ask);
         };
-        let parts = message.parts(&self.handle).await?;
+        let said = message.post(&self.handle).await?;
         let policy = BackgroundPolicy::Detach;
-        self.follow(CliRequest::Post(parts), policy, Vec::new())
+        self.follow(CliRequest::Post(said), policy, Vec::new())
             .await
     }
 

@@ -15,7 +15,10 @@ use super::{
 use crate::{
     commands::{
         run::{permission_mode, slash_prompt},
-        sessions::name,
+        sessions::{
+            compact::{self, CompactionOutcome},
+            name,
+        },
     },
     control::{owner, send_for_session},
     human_format::place,
@@ -55,7 +58,8 @@ impl LineMode<'_> {
                 return Ok(said(words));
             }
             UserAction::Clear => return self.clear().await,
-            UserAction::Sessions => return self.command(&["sessions", "list"]).await,
+            UserAction::Compact => return self.compact(words).await,
+            UserAction::Sessions => return self.sessions(words).await,
             UserAction::Resume => return self.resume(words).await,
             UserAction::Rename => return self.rename(words).await,
             UserAction::Switch => return self.switch(words).await,
@@ -186,6 +190,32 @@ impl LineMode<'_> {
             self.note("forgotten; the session and its journal stay");
         }
         Ok(ConversationStep::Ask)
+    }
+
+    /// Waits for the summary; Ctrl-C stops it.
+    async fn compact(&mut self, words: &str) -> Result<ConversationStep, Problem> {
+        if let Some(session) = &self.state.session {
+            self.note("summarising… (Ctrl-C stops it)");
+            let focus = Some(words.to_owned()).filter(|words| !words.is_empty());
+            let place = (&session.id, self.state.seen);
+            let (outcome, seen) = compact::compact(&self.handle, place, focus).await?;
+            self.state.seen = seen;
+            match &outcome {
+                CompactionOutcome::NotDone(why) => self.remark(why),
+                done => self.note(&done.words()),
+            }
+        }
+        Ok(ConversationStep::Ask)
+    }
+
+    /// The sessions of this folder, or all.
+    async fn sessions(&mut self, words: &str) -> Result<ConversationStep, Problem> {
+        match words {
+            "" => self.command(&["sessions", "list", "--here"]).await,
+            "all" => self.command(&["sessions", "list"]).await,
+            other => Err(wrong(format!("/sessions does not know `{other}`"))
+                .fix("/sessions lists those of this folder, /sessions all those of every folder")),
+        }
     }
 
     async fn resume(&mut self, words: &str) -> Result<ConversationStep, Problem> {
@@ -369,7 +399,7 @@ fn said(message: &str) -> ConversationStep {
     if message.is_empty() {
         ConversationStep::Ask
     } else {
-        ConversationStep::Say(message.to_owned())
+        ConversationStep::Say(message.to_owned(), None)
     }
 }
 

@@ -224,6 +224,7 @@ impl Handle {
                 origin: Origin::User,
                 key: Some(format!("first:{}", forked.id)),
                 delivery: Delivery::Queue,
+                restriction: None,
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -264,6 +265,7 @@ impl Handle {
                     origin,
                     key,
                     delivery: Delivery::Silent,
+                    restriction: None,
                 };
                 (over.from.session, content)
             }
@@ -273,6 +275,7 @@ impl Handle {
                     origin: hand_back::origin(),
                     key,
                     delivery: Delivery::Queue,
+                    restriction: None,
                 };
                 (id.clone(), content)
             }
