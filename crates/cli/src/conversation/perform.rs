@@ -1,11 +1,10 @@
 //! Carries out the slash commands of a conversation, through the handle and the commands of the program.
 
 use rooftree_protocol::{
-    Command, ErrorCode, EventBody, PermissionMode, Problem, Session, SessionId, Usage,
+    Command, ErrorCode, PermissionMode, Problem, Session,
     actions::{ActionInfo, ActionTarget, UserAction},
     command::{CommandReply, HandBackSummary},
 };
-use rooftree_store::SessionFilter;
 
 use super::{
     help,
@@ -29,9 +28,6 @@ use crate::{
         run_text,
     },
 };
-
-/// Sessions below a session that are added up.
-const DEEPEST: usize = 8;
 
 impl LineMode<'_> {
     /// Does what a slash command says.
@@ -321,55 +317,6 @@ impl LineMode<'_> {
             .await
     }
 
-    async fn cost(&self) -> Result<ConversationStep, Problem> {
-        if let Some(session) = &self.state.session {
-            let (mut usage, mut below) = (Usage::none(), Usage::none());
-            self.add_usage(&session.id, &mut usage).await?;
-            self.add_usage_below(&session.id, &mut below).await?;
-            let words = |usage: &Usage| {
-                let tokens = run_text::tokens(usage.total());
-                format!("{tokens} · {}", run_text::money(usage))
-            };
-            self.note(&format!("this session: {}", words(&usage)));
-            if below.total() > 0 {
-                self.note(&format!("agents it delegated to: {}", words(&below)));
-            }
-        }
-        Ok(ConversationStep::Ask)
-    }
-
-    async fn add_usage(&self, session: &SessionId, into: &mut Usage) -> Result<(), Problem> {
-        let queries = self.handle.queries(&owner());
-        let events = queries.all_events(session, 0).await;
-        for event in events.map_err(|error| error.problem())? {
-            if let (EventBody::RunCompleted(end), true) = (&event.body, event.session == *session) {
-                *into += end.usage;
-            }
-        }
-        Ok(())
-    }
-
-    async fn add_usage_below(&self, root: &SessionId, into: &mut Usage) -> Result<(), Problem> {
-        let queries = self.handle.queries(&owner());
-        let mut level = vec![root.clone()];
-        for _ in 0..DEEPEST {
-            let mut next = Vec::new();
-            for parent in level {
-                let filter = SessionFilter {
-                    parent: Some(parent),
-                    ..SessionFilter::default()
-                };
-                let children = queries.sessions(filter).await;
-                for child in children.map_err(|error| error.problem())? {
-                    self.add_usage(&child.id, into).await?;
-                    next.push(child.id);
-                }
-            }
-            level = next;
-        }
-        Ok(())
-    }
-
     fn status(&self) {
         let state = &self.state;
         let session = state.session.as_ref().map(|session| {
@@ -389,7 +336,7 @@ impl LineMode<'_> {
         self.print(&lines);
     }
 
-    fn note(&self, words: &str) {
+    pub(super) fn note(&self, words: &str) {
         self.print(&[StyledLine::of(TextStyle::Dim, words)]);
     }
 }
