@@ -7,6 +7,7 @@
 mod background;
 mod chat;
 mod completion;
+mod cost;
 mod draft;
 mod help;
 mod history;
@@ -14,6 +15,7 @@ mod input;
 mod line_editor;
 mod line_mode;
 mod perform;
+mod program_lines;
 mod state;
 mod unfinished_work;
 

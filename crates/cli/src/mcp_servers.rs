@@ -2,6 +2,8 @@
 //!
 //! A project's are used only if its folder is trusted: they are programs that would be started.
 
+mod opencode;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -27,7 +29,15 @@ use crate::{
 };
 
 /// Where projects write servers down, the weakest first.
-const PROJECT: [&str; 3] = [".emdash/mcp.json", ".mcp.json", ".rooftree/mcp.json"];
+const PROJECT: [&str; 4] = [
+    OPENCODE,
+    ".emdash/mcp.json",
+    ".mcp.json",
+    ".rooftree/mcp.json",
+];
+
+/// The settings of opencode, whose servers have a form of their own.
+const OPENCODE: &str = "opencode.json";
 
 /// A server, and where it is written.
 #[derive(Clone, Debug)]
@@ -120,7 +130,12 @@ impl ConfiguredServers {
         let Ok(text) = fs::read_to_string(path) else {
             return;
         };
-        match mcp::read_config(&text, &variable) {
+        let read = if path.ends_with(OPENCODE) {
+            opencode::read(&text, &variable)
+        } else {
+            mcp::read_config(&text, &variable)
+        };
+        match read {
             Ok(mut found) => {
                 if whose == ServerFileOwner::Project {
                     confine(&mut found, path);

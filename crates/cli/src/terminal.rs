@@ -27,12 +27,25 @@ use rustix::termios;
 /// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 80;
 
+/// Default height in rows if the terminal's is unknown.
+const USUAL_HEIGHT: usize = 24;
+
 /// Columns of the terminal: the one standard error goes to, else the one standard output goes to.
 pub fn width() -> usize {
+    let columns = size().map(|size| usize::from(size.ws_col));
+    columns
+        .filter(|columns| *columns > 0)
+        .unwrap_or(USUAL_WIDTH)
+}
+
+/// Rows of the same terminal.
+pub fn height() -> usize {
+    let rows = size().map(|size| usize::from(size.ws_row));
+    rows.filter(|rows| *rows > 0).unwrap_or(USUAL_HEIGHT)
+}
+
+fn size() -> Option<termios::Winsize> {
     let size = termios::tcgetwinsize(rustix::stdio::stderr())
         .or_else(|_| termios::tcgetwinsize(rustix::stdio::stdout()));
     size.ok()
-        .map(|size| usize::from(size.ws_col))
-        .filter(|columns| *columns > 0)
-        .unwrap_or(USUAL_WIDTH)
 }

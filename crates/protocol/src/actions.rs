@@ -16,6 +16,8 @@ pub enum UserAction {
     New,
     /// Forget the context.
     Clear,
+    /// Summarise the context.
+    Compact,
     /// List sessions.
     Sessions,
     /// Go on with another session.
@@ -170,10 +172,17 @@ pub const ACTIONS: &[ActionInfo] = &[
     )
     .in_session(),
     row(
+        UserAction::Compact,
+        "compact",
+        ("[FOCUS]", ActionArgument::Text),
+        "Summarise the older part of the conversation for the agent; say what to keep, if you like.",
+    )
+    .in_session(),
+    row(
         UserAction::Sessions,
         "sessions",
-        NOTHING,
-        "List the sessions.",
+        ("[all]", ActionArgument::Text),
+        "List the sessions of this folder, or all of them.",
     ),
     row(
         UserAction::Resume,

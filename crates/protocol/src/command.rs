@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     Event, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId, QuestionId,
-    RuleKind, RuleScope, RunId, Session, SessionId, ToolCall,
+    RuleKind, RuleScope, RunId, Session, SessionId, SkillNote, ToolCall,
 };
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
@@ -35,6 +35,15 @@ pub enum Command {
         /// Into which lane, and whether it wakes anybody.
         #[serde(default)]
         delivery: Delivery,
+    },
+    /// Put the text of a command file into a session's inbox. Its run may use only the tools that the file names.
+    Prompt {
+        /// Whose inbox.
+        to: Address,
+        /// What it says.
+        parts: Vec<Part>,
+        /// The command, and the rules that its file gives. They narrow the run and the agents it delegates to.
+        restriction: SkillNote,
     },
     /// Have a session's agent make one call, as if its model had asked for it: in scope, permitted and kept
     /// like any other. It waits for its turn, and the run ends with what comes of it.
@@ -64,6 +73,15 @@ pub enum Command {
         /// Refuse it if another process works on the session; without this its run is stopped.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unless_busy: bool,
+    },
+    /// Summarise the older part of the context, as is done by itself when the window fills. A run under way does it at
+    /// its next turn.
+    Compact {
+        /// Which one.
+        session: SessionId,
+        /// What the summary should keep above all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        focus: Option<String>,
     },
     /// Open a session without posting to it.
     Open(NewSession),

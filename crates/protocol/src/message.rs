@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, Mandate, MessageId, Principal, RunId, SessionId, Timestamp, ToolCall, Usage,
-    run::RunStatus,
+    BlobId, CallId, Mandate, MessageId, Principal, RunId, SessionId, SkillNote, Timestamp,
+    ToolCall, Usage, run::RunStatus,
 };
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
@@ -32,6 +32,9 @@ pub struct Message {
     /// A call to make instead of asking the model what to do. The run ends with what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ToolCall>>,
+    /// The only tools to be used in its run, if it is the text of a command file that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restriction: Option<Box<SkillNote>>,
     /// Who sent it, while it waits in an inbox. The event that tells it has this in its envelope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<Box<Principal>>,
@@ -51,6 +54,7 @@ impl Message {
             context: None,
             mandate: None,
             call: None,
+            restriction: None,
             who: None,
             at,
         }

@@ -98,6 +98,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
         context,
         mandate,
         call,
+        restriction,
         who: _,
         at: _,
     } = message;
@@ -117,6 +118,9 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
     }
     if let Some(call) = call {
         value(&mut call.input, edit);
+    }
+    if let Some(restriction) = restriction {
+        record_texts::skill(restriction, edit);
     }
     if let Some(mandate) = mandate {
         // The rules of a mandate are those of a policy: about calls whose secrets are redacted too.

@@ -179,6 +179,10 @@ impl AgentActor {
             (self.emergency_context())
                 .is_some_and(|limit| spoken > limit * u64::from(percent) / 100)
         };
+        let is_wanted = self.inbox.compact.is_some() && !self.is_program();
+        if self.model.refusals == 0 && is_wanted && self.history.shrunk() == 0 {
+            return WindowRoom::Tight;
+        }
         match self.model.refusals {
             // A request that is above the limit by itself is asked: the limit is not the model's.
             0 if self.history.shrunk() > 0 && self.history.is_shrinkable() && is_above(100) => {
@@ -197,10 +201,14 @@ impl AgentActor {
     /// Tokens of conversation above which it is started anew, if it cannot be made smaller. A program that answers
     /// as a model compacts its own context.
     fn emergency_context(&self) -> Option<u64> {
-        let model = self.model.chosen.as_ref().ok();
-        let is_program = model.is_some_and(|model| model.provider.has_own_tools());
         let limit = self.resolved.limits.emergency_context;
-        (limit > 0 && !is_program).then_some(limit)
+        (limit > 0 && !self.is_program()).then_some(limit)
+    }
+
+    /// Whether a program answers as a model, with a context of its own.
+    fn is_program(&self) -> bool {
+        let model = self.model.chosen.as_ref().ok();
+        model.is_some_and(|model| model.provider.has_own_tools())
     }
 
     /// Whether verifiers check the work when it is done.

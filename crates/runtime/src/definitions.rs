@@ -37,6 +37,7 @@ use std::{
 use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
 
 use self::definition_index::{DefinitionIndex, DefinitionOrigin};
+pub(crate) use self::skills::resolved_rules;
 pub use self::{
     build::compatible_provider,
     builtin::builtin_text,

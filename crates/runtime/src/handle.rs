@@ -7,6 +7,7 @@ mod access;
 mod attachment;
 mod clear;
 mod close_run;
+mod compact;
 mod files;
 pub mod import;
 mod messages;
@@ -101,9 +102,15 @@ impl Handle {
                     origin,
                     key,
                     delivery,
+                    restriction: None,
                 };
                 self.post(who, to, content).await
             }
+            Command::Prompt {
+                to,
+                parts,
+                restriction,
+            } => self.prompt(who, (to, parts), restriction).await,
             Command::Call { session, call } => self.call(who, session, call).await,
             Command::Open(new) => self.open(who, new).await,
             Command::Resume { session } => self.resume(who, &session).await,
@@ -112,6 +119,7 @@ impl Handle {
                 session,
                 unless_busy,
             } => self.clear(who, &session, unless_busy).await,
+            Command::Compact { session, focus } => self.compact(who, &session, focus).await,
             Command::Rename { session, name } => self.rename(who, &session, name).await,
             Command::Pin { session, pinned } => self.pin(who, &session, pinned).await,
             Command::SetAttributes {

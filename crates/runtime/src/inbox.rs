@@ -1,8 +1,8 @@
 //! A session's inbox queue: ordered, stored before a message is accepted, read only by its agent.
 
 use rooftree_protocol::{
-    ErrorCode, Lane, Message, MessageId, Origin, Part, Principal, Problem, SessionId, ToolCall,
-    command::Delivery,
+    ErrorCode, Lane, Message, MessageId, Origin, Part, Principal, Problem, SessionId, SkillNote,
+    ToolCall, command::Delivery,
 };
 use rooftree_store::{InboxItem, InboxPost, batch_limit};
 
@@ -18,6 +18,8 @@ pub(crate) struct OutgoingMessage {
     pub(crate) capacity: u64,
     /// A call to make instead of asking the model what to do.
     pub(crate) call: Option<Box<ToolCall>>,
+    /// The only tools to be used in its run.
+    pub(crate) restriction: Option<Box<SkillNote>>,
     /// Who sends it.
     pub(crate) who: Option<Box<Principal>>,
 }
@@ -40,6 +42,7 @@ pub(crate) fn post(clock: &dyn Clock, outgoing: OutgoingMessage) -> InboxPost {
         context: None,
         mandate: None,
         call: outgoing.call,
+        restriction: outgoing.restriction,
         who: outgoing.who,
         at: clock.now(),
     };

@@ -237,6 +237,12 @@ impl InboxStore for RedactingStore {
             Command::Post { parts, .. } => {
                 text_visitor::parts(parts, &|text| self.secrets.clean(text))
             }
+            Command::Prompt { parts, .. } => {
+                text_visitor::parts(parts, &|text| self.secrets.clean(text))
+            }
+            Command::Compact { focus, .. } => {
+                text_visitor::optional(focus, &|text| self.secrets.clean(text));
+            }
             Command::Permit { answer, .. } => {
                 text_visitor::optional(&mut answer.because, &|text| self.secrets.clean(text));
             }

@@ -23,6 +23,8 @@ pub(crate) enum AgentSignal {
     Cancel(Option<RunId>, Sender),
     /// Stop the run, then start the context anew.
     Clear(Sender),
+    /// Make the context smaller, as a person wants it.
+    Compact(CompactionRequest),
     /// Change the permission mode, as a person wants it.
     SetMode(Option<PermissionMode>, Sender),
     /// Stop a background process.
@@ -33,6 +35,14 @@ pub(crate) enum AgentSignal {
 
 /// The principal who sent the command for a signal; none if an agent did.
 pub(crate) type Sender = Option<Box<Principal>>;
+
+/// A person's request to make the context smaller.
+#[derive(Clone, Debug)]
+pub(crate) struct CompactionRequest {
+    /// What the summary should keep above all.
+    pub(crate) focus: Option<String>,
+    pub(crate) who: Sender,
+}
 
 impl AgentSignal {
     /// The same command for an agent in another process, if it is one.
@@ -47,6 +57,10 @@ impl AgentSignal {
                 },
                 who,
             ),
+            Self::Compact(request) => {
+                let focus = request.focus;
+                (Command::Compact { session, focus }, request.who)
+            }
             Self::SetMode(mode, who) => (Command::SetMode { session, mode }, who),
             Self::StopProcess(process) => (Command::StopProcess { session, process }, None),
             Self::Mail | Self::Broken(_) => return None,
@@ -63,6 +77,10 @@ impl AgentSignal {
             Command::Cancel { run, .. } => Self::Cancel(run, row.who),
             Command::Delete { .. } => Self::Cancel(None, row.who),
             Command::Clear { .. } => Self::Clear(row.who),
+            Command::Compact { focus, .. } => Self::Compact(CompactionRequest {
+                focus,
+                who: row.who,
+            }),
             Command::SetMode { mode, .. } => Self::SetMode(mode, row.who),
             Command::StopProcess { process, .. } => Self::StopProcess(process),
             _ => Self::Mail,

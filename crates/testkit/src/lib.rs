@@ -29,7 +29,7 @@ pub mod stories;
 pub mod test_runtime;
 pub mod transcript;
 
-pub use probe_tool::ProbeTool;
+pub use probe_tool::{ProbeGate, ProbeTool};
 pub use rooftree_providers::scripted;
 pub use rooftree_runtime::clock::VirtualClock;
 pub use rooftree_tools::Toolset;

@@ -69,7 +69,7 @@ pub use file_scope::{FileAccess, FileScope, LazyPrivatePlaces};
 pub use policy::{
     Derivation, PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
 };
-pub use reach::{CallReach, DeniedPaths, FileBefore, restore as file_restore};
+pub use reach::{CallReach, DeniedPaths, FileBefore, content_before, restore as file_restore};
 pub use rooftree_search::Embedder;
 pub use sandbox_config::{SandboxConfig, SandboxScanCache, SessionSandbox};
 pub use semantic_search::SemanticSearchTool;

@@ -33,7 +33,7 @@ pub use denied::DeniedPaths;
 pub(crate) use denied::is_plain;
 pub(crate) use directory::{DirectoryStatCache, OpenDirectory, is_directory};
 pub(crate) use nofollow_open::{read, read_within};
-pub use prior::FileBefore;
+pub use prior::{FileBefore, content_before};
 pub(crate) use target::FileTarget;
 
 /// The files that one call may access. The default is none. Cheap to clone.

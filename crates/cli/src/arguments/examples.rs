@@ -261,6 +261,16 @@ pub const EXAMPLES: &[CommandExamples] = &[
         &[("rooftree sessions set k3v9x2ab ticket=1234", "")],
     ),
     (
+        "sessions compact",
+        &[
+            ("rooftree sessions compact k3v9x2ab", ""),
+            (
+                "rooftree sessions compact k3v9x2ab \"the API decisions\"",
+                "what to keep above all",
+            ),
+        ],
+    ),
+    (
         "sessions undo",
         &[
             (

@@ -9,13 +9,13 @@ use std::{
 };
 
 use clap::Args;
-use rooftree_protocol::{ModelChoice, Part, Problem, RunId, SessionId, command::NewSession};
+use rooftree_protocol::{ModelChoice, Problem, RunId, SessionId, command::NewSession};
 use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
 use super::run::{
     BackgroundPolicy, BackgroundWait, CliRequest, PromptAnswerer, RunJob, SessionTarget,
-    ShutdownMode, StdoutReport, follow,
+    ShutdownMode, StdoutReport, UserPost, follow,
 };
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
@@ -78,7 +78,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         secrets: Arc::new(secrets::known(environment)),
     }
     .start(environment)?;
-    let request = CliRequest::Post(vec![Part::text(message)]);
+    let request = CliRequest::Post(UserPost::text(message));
     let job = RunJob {
         linger: BackgroundWait::new(BackgroundPolicy::Wait(Duration::from_secs(30))),
         ..RunJob::new(request, SessionTarget::New(new), PromptAnswerer::Nobody)

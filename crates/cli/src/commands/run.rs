@@ -32,7 +32,7 @@ use rooftree_tools::PermissionRule;
 
 pub use self::{
     background_wait::{BackgroundPolicy, BackgroundWait},
-    begin::CliRequest,
+    begin::{CliRequest, UserPost},
     finish::{FollowPlace, ShutdownMode},
     follow::{RunJob, follow},
     mcp_prompt::expand_prompt,
@@ -202,20 +202,22 @@ pub async fn go_on(
     model: Option<&str>,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
-    let mut line: Vec<OsString> = vec!["run".into(), "-s".into(), session.as_str().into()];
+    let mut line = vec!["-s".into(), session.as_str().into()];
     if let Some(model) = model {
         line.extend(["-m".into(), model.into()]);
     }
     line.push("--".into());
     line.extend(words.iter().cloned());
+    execute(typed(line)?, environment).await
+}
+
+/// The arguments as they would be typed behind `rooftree run`, for another command.
+pub fn typed(line: Vec<OsString>) -> Result<Arguments, Problem> {
     let command = Arguments::augment_args(clap::Command::new("run"));
+    let line = std::iter::once("run".into()).chain(line);
     let parsed = command.try_get_matches_from(line);
     let arguments = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
-    execute(
-        arguments.map_err(|error| usage(error.to_string()))?,
-        environment,
-    )
-    .await
+    arguments.map_err(|error| usage(error.to_string()))
 }
 
 /// Does it.
@@ -259,13 +261,13 @@ async fn attempt(
         }
         UserInput::Nothing => CliRequest::Resume,
         UserInput::Message(message) => {
-            let mut parts = message.parts(&handle).await?;
-            parts.extend(
+            let mut said = message.post(&handle).await?;
+            said.parts.extend(
                 schema
                     .as_ref()
                     .map(|schema| Part::text(schema.instruction())),
             );
-            CliRequest::Post(parts)
+            CliRequest::Post(said)
         }
     };
     report.expect(schema);
@@ -339,7 +341,7 @@ async fn follow_to_fit(
     let Some(session) = session.map_err(|error| error.problem())? else {
         return Ok(left);
     };
-    let request = CliRequest::Post(vec![Part::text(mend)]);
+    let request = CliRequest::Post(UserPost::text(mend));
     let target = SessionTarget::Known(Box::new(session));
     let again = RunJob {
         linger: BackgroundWait::new(BackgroundPolicy::Wait(AGENTS_WAIT)),

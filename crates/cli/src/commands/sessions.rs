@@ -4,6 +4,7 @@ mod archive;
 mod attributes;
 mod back;
 mod clear;
+pub mod compact;
 mod events;
 mod export;
 mod export_file;
@@ -25,11 +26,16 @@ mod undo;
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{ErrorCode, Problem, SessionId};
+use rooftree_protocol::{Command, ErrorCode, Problem, Session, SessionId};
 use rooftree_runtime::{Handle, Queries};
 
+use self::find::LookupScope;
 pub(crate) use crate::session_lookup as find;
-use crate::{environment::Environment, exit::Exit};
+use crate::{
+    control::{owner, send_for_session},
+    environment::Environment,
+    exit::Exit,
+};
 
 /// Options of `sessions`.
 #[derive(Args, Debug)]
@@ -70,6 +76,8 @@ enum Action {
     Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
     Clear(clear::Arguments),
+    /// Summarise the older part of a session's context
+    Compact(compact::Arguments),
     /// Take back the file changes of the last run
     Undo(undo::Arguments),
     /// Delete sessions; they can be restored
@@ -116,6 +124,7 @@ pub async fn execute(
         }
         Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
+        Action::Compact(arguments) => compact::execute(arguments, environment).await,
         Action::Undo(arguments) => undo::execute(arguments, environment).await,
         Action::Rm(arguments) => remove::execute(arguments, environment).await,
         Action::Restore(arguments) => restore::execute(arguments, environment).await,
@@ -135,6 +144,24 @@ fn control(environment: &Environment) -> Result<Handle, Problem> {
     } else {
         Err(none_yet())
     }
+}
+
+/// The session that was typed, and the way to change it.
+async fn target(environment: &Environment, typed: &str) -> Result<(Handle, Session), Problem> {
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let session = find::session(&queries, typed, LookupScope::Live).await?;
+    Ok((handle, session))
+}
+
+/// Sends a command about the session that was typed, and gives the session as it is then.
+async fn change(
+    environment: &Environment,
+    typed: &str,
+    command: impl FnOnce(SessionId) -> Command,
+) -> Result<Session, Problem> {
+    let (handle, session) = target(environment, typed).await?;
+    send_for_session(&handle, command(session.id)).await
 }
 
 fn none_yet() -> Problem {

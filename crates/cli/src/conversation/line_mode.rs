@@ -4,13 +4,15 @@
 //! typed while a run works is read when it has ended.
 
 use std::{
-    io::{IsTerminal, Write, stderr},
+    io::{IsTerminal, stderr},
     sync::Arc,
     time::Duration,
 };
 
 use futures::future::LocalBoxFuture;
-use rooftree_protocol::{Command, Event, PermissionMode, Problem, command::CommandReply};
+use rooftree_protocol::{
+    Command, Event, PermissionMode, Problem, SkillNote, command::CommandReply,
+};
 use rooftree_runtime::{AgentRuntime, ContextWatcher, Definitions, Handle, SecretRedactor};
 use rooftree_store::SessionFilter;
 
@@ -20,7 +22,8 @@ use super::{
     history::InputHistory,
     input::{self, TypedLine},
     line_editor::{EditorMode, LineEditor, LineRead},
-    state::{OpenConversation, mode_name},
+    program_lines::write,
+    state::OpenConversation,
 };
 use crate::{
     commands::run::{
@@ -32,14 +35,11 @@ use crate::{
     control::{owner, send},
     environment::{Environment, variable},
     exit::Exit,
-    failure,
-    human_format::place,
     mcp_servers::ConfiguredServers,
     terminal::{
-        self,
         answer_text::AnswerFormat,
         line::{StyledLine, TextStyle},
-        run_text, select_view, wrap,
+        run_text, select_view,
     },
     told_notices::ToldNotices,
 };
@@ -82,8 +82,8 @@ pub(super) struct LineMode<'a> {
 pub(super) enum ConversationStep {
     /// The next line.
     Ask,
-    /// Say this to the agent.
-    Say(String),
+    /// Say this to the agent; with the tools that its run may use, if a command file says so.
+    Say(String, Option<SkillNote>),
     Leave(Exit),
 }
 
@@ -182,7 +182,7 @@ impl LineMode<'_> {
         loop {
             next = match next {
                 ConversationStep::Leave(exit) => return Ok(exit),
-                ConversationStep::Say(text) => self.say(text).await,
+                ConversationStep::Say(text, restriction) => self.say(text, restriction).await,
                 ConversationStep::Ask => match self.ask().await {
                     LineRead::Line(line) => {
                         self.remember(&line);
@@ -252,7 +252,7 @@ impl LineMode<'_> {
             TypedLine::Empty => self.watch_background().await,
             TypedLine::Action(action, words) => self.perform(action, &words).await,
             TypedLine::Prompt(name, words) => self.expand(&name, &words),
-            TypedLine::Message(text) => Ok(ConversationStep::Say(text)),
+            TypedLine::Message(text) => Ok(ConversationStep::Say(text, None)),
             TypedLine::Unknown(problem) => Err(problem),
         };
         done.unwrap_or_else(|problem| self.report(&problem))
@@ -271,25 +271,29 @@ impl LineMode<'_> {
                 ));
             }
         }
-        Ok(ConversationStep::Say(expanded.text))
+        Ok(ConversationStep::Say(expanded.text, expanded.restriction))
     }
 
     /// Sends a message and follows the run, until it has ended or is stopped.
-    async fn say(&mut self, text: String) -> ConversationStep {
-        let done = self.try_say(text).await;
+    async fn say(&mut self, text: String, restriction: Option<SkillNote>) -> ConversationStep {
+        let done = self.try_say(text, restriction).await;
         done.unwrap_or_else(|problem| self.report(&problem))
     }
 
-    async fn try_say(&mut self, text: String) -> Result<ConversationStep, Problem> {
-        let message = UserMessage::typed(text, &self.state.cwd)?;
+    async fn try_say(
+        &mut self,
+        text: String,
+        restriction: Option<SkillNote>,
+    ) -> Result<ConversationStep, Problem> {
+        let message = UserMessage::typed(text, &self.state.cwd)?.narrowed(restriction);
         let said = UserInput::Message(message);
         let said = expand_prompt(said, &self.gathered, self.environment).await?;
         let UserInput::Message(message) = said else {
             return Ok(ConversationStep::Ask);
         };
-        let parts = message.parts(&self.handle).await?;
+        let said = message.post(&self.handle).await?;
         let policy = BackgroundPolicy::Detach;
-        self.follow(CliRequest::Post(parts), policy, Vec::new())
+        self.follow(CliRequest::Post(said), policy, Vec::new())
             .await
     }
 
@@ -366,76 +370,8 @@ impl LineMode<'_> {
         }
     }
 
-    fn greet(&self) {
-        let state = &self.state;
-        let facts = [
-            state.agent.clone(),
-            run_text::model(&state.model(&self.definitions)),
-            mode_name(state.mode()),
-            place(&state.cwd),
-        ];
-        let version = env!("CARGO_PKG_VERSION");
-        let head = StyledLine::of(TextStyle::Strong, "rooftree").with(
-            TextStyle::Dim,
-            format!(" {version} · {}", facts.join(" · ")),
-        );
-        let mut lines = vec![head.cut(terminal::width().saturating_sub(1).max(20))];
-        if let Some(session) = &state.session {
-            let id = run_text::short(&session.id);
-            lines.push(StyledLine::of(
-                TextStyle::Dim,
-                format!("goes on with session {id}"),
-            ));
-        }
-        lines.push(StyledLine::of(
-            TextStyle::Dim,
-            "/help lists commands · Ctrl-C stops a run · Ctrl-D leaves",
-        ));
-        self.print(&lines);
-    }
-
-    /// Prints lines of the program itself.
-    pub(super) fn print(&self, lines: &[StyledLine]) {
-        let text: String = lines
-            .iter()
-            .map(|line| line.paint(self.colours) + "\n")
-            .collect();
-        write(&text);
-    }
-
-    /// Says something beside the work.
-    pub(super) fn remark(&self, words: &str) {
-        let room = terminal::width().saturating_sub(3).max(20);
-        let rows = wrap::rows(words, room).into_iter().enumerate();
-        let lines = rows.map(|(number, row)| {
-            let sign = if number == 0 { "! " } else { "  " };
-            StyledLine::of(TextStyle::Warning, sign).with(TextStyle::Plain, row)
-        });
-        self.print(&lines.collect::<Vec<_>>());
-    }
-
-    /// An error ends nothing but the line that led to it.
-    pub(super) fn report(&self, problem: &Problem) -> ConversationStep {
-        let words = failure::in_words(problem);
-        let lines = words.lines().enumerate().map(|(number, line)| {
-            let look = if number == 0 {
-                TextStyle::Bad
-            } else {
-                TextStyle::Plain
-            };
-            StyledLine::of(look, line)
-        });
-        self.print(&lines.collect::<Vec<_>>());
-        ConversationStep::Ask
-    }
-
     /// Sends a command that is only accepted.
     pub(super) async fn send(&self, command: Command) -> Result<CommandReply, Problem> {
         send(&self.handle, command).await
     }
-}
-
-fn write(text: &str) {
-    // A terminal that is gone is noticed when it is read.
-    let _ = stderr().write_all(text.as_bytes());
 }

@@ -1,11 +1,10 @@
 //! Carries out the slash commands of a conversation, through the handle and the commands of the program.
 
 use rooftree_protocol::{
-    Command, ErrorCode, EventBody, PermissionMode, Problem, Session, SessionId, Usage,
+    Command, ErrorCode, PermissionMode, Problem, Session,
     actions::{ActionInfo, ActionTarget, UserAction},
     command::{CommandReply, HandBackSummary},
 };
-use rooftree_store::SessionFilter;
 
 use super::{
     help,
@@ -15,7 +14,10 @@ use super::{
 use crate::{
     commands::{
         run::{permission_mode, slash_prompt},
-        sessions::name,
+        sessions::{
+            compact::{self, CompactionOutcome},
+            name,
+        },
     },
     control::{owner, send_for_session},
     human_format::place,
@@ -26,9 +28,6 @@ use crate::{
         run_text,
     },
 };
-
-/// Sessions below a session that are added up.
-const DEEPEST: usize = 8;
 
 impl LineMode<'_> {
     /// Does what a slash command says.
@@ -55,7 +54,8 @@ impl LineMode<'_> {
                 return Ok(said(words));
             }
             UserAction::Clear => return self.clear().await,
-            UserAction::Sessions => return self.command(&["sessions", "list"]).await,
+            UserAction::Compact => return self.compact(words).await,
+            UserAction::Sessions => return self.sessions(words).await,
             UserAction::Resume => return self.resume(words).await,
             UserAction::Rename => return self.rename(words).await,
             UserAction::Switch => return self.switch(words).await,
@@ -188,6 +188,32 @@ impl LineMode<'_> {
         Ok(ConversationStep::Ask)
     }
 
+    /// Waits for the summary; Ctrl-C stops it.
+    async fn compact(&mut self, words: &str) -> Result<ConversationStep, Problem> {
+        if let Some(session) = &self.state.session {
+            self.note("summarising… (Ctrl-C stops it)");
+            let focus = Some(words.to_owned()).filter(|words| !words.is_empty());
+            let place = (&session.id, self.state.seen);
+            let (outcome, seen) = compact::compact(&self.handle, place, focus).await?;
+            self.state.seen = seen;
+            match &outcome {
+                CompactionOutcome::NotDone(why) => self.remark(why),
+                done => self.note(&done.words()),
+            }
+        }
+        Ok(ConversationStep::Ask)
+    }
+
+    /// The sessions of this folder, or all.
+    async fn sessions(&mut self, words: &str) -> Result<ConversationStep, Problem> {
+        match words {
+            "" => self.command(&["sessions", "list", "--here"]).await,
+            "all" => self.command(&["sessions", "list"]).await,
+            other => Err(wrong(format!("/sessions does not know `{other}`"))
+                .fix("/sessions lists those of this folder, /sessions all those of every folder")),
+        }
+    }
+
     async fn resume(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         if words.is_empty() {
             return Err(
@@ -291,55 +317,6 @@ impl LineMode<'_> {
             .await
     }
 
-    async fn cost(&self) -> Result<ConversationStep, Problem> {
-        if let Some(session) = &self.state.session {
-            let (mut usage, mut below) = (Usage::none(), Usage::none());
-            self.add_usage(&session.id, &mut usage).await?;
-            self.add_usage_below(&session.id, &mut below).await?;
-            let words = |usage: &Usage| {
-                let tokens = run_text::tokens(usage.total());
-                format!("{tokens} · {}", run_text::money(usage))
-            };
-            self.note(&format!("this session: {}", words(&usage)));
-            if below.total() > 0 {
-                self.note(&format!("agents it delegated to: {}", words(&below)));
-            }
-        }
-        Ok(ConversationStep::Ask)
-    }
-
-    async fn add_usage(&self, session: &SessionId, into: &mut Usage) -> Result<(), Problem> {
-        let queries = self.handle.queries(&owner());
-        let events = queries.all_events(session, 0).await;
-        for event in events.map_err(|error| error.problem())? {
-            if let (EventBody::RunCompleted(end), true) = (&event.body, event.session == *session) {
-                *into += end.usage;
-            }
-        }
-        Ok(())
-    }
-
-    async fn add_usage_below(&self, root: &SessionId, into: &mut Usage) -> Result<(), Problem> {
-        let queries = self.handle.queries(&owner());
-        let mut level = vec![root.clone()];
-        for _ in 0..DEEPEST {
-            let mut next = Vec::new();
-            for parent in level {
-                let filter = SessionFilter {
-                    parent: Some(parent),
-                    ..SessionFilter::default()
-                };
-                let children = queries.sessions(filter).await;
-                for child in children.map_err(|error| error.problem())? {
-                    self.add_usage(&child.id, into).await?;
-                    next.push(child.id);
-                }
-            }
-            level = next;
-        }
-        Ok(())
-    }
-
     fn status(&self) {
         let state = &self.state;
         let session = state.session.as_ref().map(|session| {
@@ -359,7 +336,7 @@ impl LineMode<'_> {
         self.print(&lines);
     }
 
-    fn note(&self, words: &str) {
+    pub(super) fn note(&self, words: &str) {
         self.print(&[StyledLine::of(TextStyle::Dim, words)]);
     }
 }
@@ -369,7 +346,7 @@ fn said(message: &str) -> ConversationStep {
     if message.is_empty() {
         ConversationStep::Ask
     } else {
-        ConversationStep::Say(message.to_owned())
+        ConversationStep::Say(message.to_owned(), None)
     }
 }
 

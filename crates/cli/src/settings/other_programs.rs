@@ -129,7 +129,7 @@ pub fn unused(path: &Path) -> Vec<String> {
     let is_used = |key: &str| {
         matches!(
             key,
-            "hooks" | "permissions" | "permission" | "disableAllHooks" | "$schema"
+            "hooks" | "permissions" | "permission" | "disableAllHooks" | "mcp" | "$schema"
         )
     };
     let mut unused: Vec<String> = settings

@@ -207,6 +207,10 @@ impl<W: Write> TerminalView for LiveView<W> {
         self.held.get_or_insert_default();
     }
 
+    fn reveal(&mut self, lines: &[StyledLine]) {
+        self.screen.draw(lines, &[]);
+    }
+
     fn wrong_key(&mut self, card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine) {
         let hint = hint.clone().cut(columns());
         let lines: Vec<StyledLine> = card.iter().cloned().chain([hint]).collect();

@@ -2,10 +2,12 @@
 //! `permission_prompt/answer_keys.rs` maps keys to answers.
 //!
 //! Whatever an agent wrote is shown, never obeyed: all of a command, the beginning of a long diff
-//! and a key for the rest of it. Each piece stands on lines of its own below a fixed label, so that
+//! and a key for the rest of it. A card is never taller than the screen: its middle is folded, and a
+//! command that is not shown whole cannot be allowed before all of it was shown. Each piece stands on lines of its own below a fixed label, so that
 //! no text can look like the choices.
 
 mod answer_keys;
+mod fold;
 #[cfg(test)]
 mod spoofs;
 #[cfg(test)]
@@ -19,7 +21,7 @@ use rooftree_protocol::{
 
 use unicode_width::UnicodeWidthStr;
 
-pub use self::answer_keys::PromptKeyAction;
+pub use self::{answer_keys::PromptKeyAction, fold::ScreenSize};
 use super::{
     line::{StyledLine, TextStyle, prefix},
     sanitize::{clean, clean_line, visible},
@@ -113,16 +115,6 @@ impl PermissionPrompt {
     /// What it is about, on one line.
     pub fn subject(&self) -> String {
         format!("{} {}", self.tool, self.title)
-    }
-
-    /// The card in lines of so many columns; `waiting` more questions are behind it. All of a
-    /// command is shown, however long it is; of a diff, its beginning.
-    pub fn lines(&self, waiting: usize, columns: usize) -> Vec<StyledLine> {
-        let columns = columns.max(20);
-        let mut lines = self.heading(waiting, columns);
-        lines.extend(self.body(columns));
-        lines.extend(self.choices(columns));
-        lines
     }
 
     /// The same for a page: no keys, but the rule that an answer for longer than once makes.
@@ -237,29 +229,39 @@ impl PermissionPrompt {
         lines
     }
 
-    /// What can be answered. A yes for longer than once shows the exact rule that it makes.
-    fn choices(&self, columns: usize) -> Vec<StyledLine> {
+    /// What can be answered.
+    fn keys(&self, columns: usize) -> Vec<StyledLine> {
         let mut lines = vec![StyledLine::default()];
         lines.extend(in_rows(
             &[("y", "once"), ("n", "no"), ("f", "no, and say why")],
             columns,
         ));
-        let offered = LONGER
-            .iter()
-            .filter(|(scope, ..)| self.scopes.contains(scope));
-        let longer: Vec<(&str, &str)> = offered.map(|(_, key, meaning)| (*key, *meaning)).collect();
+        let longer = self.longer();
         if !longer.is_empty() {
             lines.extend(in_rows(
                 &[longer.as_slice(), &[("", "also calls that match")]].concat(),
                 columns,
             ));
-            let rows = broken(&self.rule, columns.saturating_sub(4));
-            lines
-                .extend(rows.iter().map(|row| {
-                    StyledLine::of(TextStyle::Dim, "    ").with(TextStyle::Strong, row)
-                }));
         }
         lines
+    }
+
+    /// The exact rule that a yes for longer than once makes.
+    fn rule_lines(&self, columns: usize) -> Vec<StyledLine> {
+        if self.longer().is_empty() {
+            return Vec::new();
+        }
+        let rows = broken(&self.rule, columns.saturating_sub(4)).into_iter();
+        let line = |row| StyledLine::of(TextStyle::Dim, "    ").with(TextStyle::Strong, row);
+        rows.map(line).collect()
+    }
+
+    /// The answers for longer than once that are offered.
+    fn longer(&self) -> Vec<(&'static str, &'static str)> {
+        let offered = LONGER
+            .iter()
+            .filter(|(scope, ..)| self.scopes.contains(scope));
+        offered.map(|(_, key, meaning)| (*key, *meaning)).collect()
     }
 
     /// Where the answer is typed; says how long there is for it.

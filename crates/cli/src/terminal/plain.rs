@@ -121,6 +121,11 @@ impl<W: Write> TerminalView for PlainView<W> {
         self.at_prompt = true;
     }
 
+    fn reveal(&mut self, lines: &[StyledLine]) {
+        self.leave_prompt();
+        lines.iter().for_each(|line| self.print(line));
+    }
+
     fn wrong_key(&mut self, _card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine) {
         self.ask(std::slice::from_ref(hint), prompt);
     }

@@ -29,6 +29,10 @@ impl TerminalView for PromptOnTty {
         self.prompts.ask(card, prompt);
     }
 
+    fn reveal(&mut self, lines: &[StyledLine]) {
+        self.prompts.reveal(lines);
+    }
+
     fn wrong_key(&mut self, card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine) {
         self.prompts.wrong_key(card, hint, prompt);
     }

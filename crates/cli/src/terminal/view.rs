@@ -23,6 +23,9 @@ pub trait TerminalView {
     /// [`TerminalView::answered`], which may take the card away.
     fn ask(&mut self, card: &[StyledLine], prompt: &StyledLine);
 
+    /// Prints lines that stay, while a key is prompted for: all of what a card shows only in part.
+    fn reveal(&mut self, lines: &[StyledLine]);
+
     /// A key was pressed that is no answer: says so, below the card that is asked about.
     fn wrong_key(&mut self, card: &[StyledLine], hint: &StyledLine, prompt: &StyledLine);
 

@@ -20,10 +20,12 @@ use sha2::{Digest, Sha256};
 use crate::hooks;
 
 /// Files with more than agents in them, by where they lie in each directory of a project.
-const FILES: [(&str, FileRelevance); 7] = [
+const FILES: [(&str, FileRelevance); 8] = [
     (".mcp.json", FileRelevance::Always),
     (".emdash/mcp.json", FileRelevance::Always),
     (".rooftree/mcp.json", FileRelevance::Always),
+    // Its permissions can only narrow, and are used without trust.
+    ("opencode.json", FileRelevance::WithKeys(&["mcp"])),
     (".rooftree/hooks.json", FileRelevance::Always),
     (".claude/settings.json", FileRelevance::WithKeys(&["hooks"])),
     (

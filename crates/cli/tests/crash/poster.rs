@@ -128,6 +128,7 @@ fn letter(session: &SessionId, task: u64) -> InboxPost {
         context: None,
         mandate: None,
         call: None,
+        restriction: None,
         who: None,
         at: SystemClock.now(),
     };

@@ -399,3 +399,63 @@ fn undo_shows_the_files_asks_and_takes_the_changes_back() {
     sends(&mut seat, "/quit");
     assert_eq!(seat.ends(), 0);
 }
+
+#[test]
+fn compact_summarises_the_conversation_and_says_what_came_of_it() {
+    let desk = Desk::with_echo();
+    let mut seat = opened(&desk, "");
+    sends(&mut seat, "/compact");
+    seat.sees("needs a session");
+    for word in ["first", "second", "third"] {
+        seat.sees("›");
+        sends(&mut seat, word);
+        seat.sees(&format!("heard: {word}"));
+    }
+    seat.sees("›");
+    sends(&mut seat, "/compact the words");
+    seat.sees("compacted: about");
+    seat.sees("›");
+    sends(&mut seat, "/quit");
+    assert_eq!(seat.ends(), 0);
+    let id = desk
+        .house
+        .rooftree(&["sessions", "list", "-o", "ids"])
+        .well();
+    let events = desk
+        .house
+        .rooftree(&["sessions", "events", id.trim()])
+        .well();
+    let compacted = events
+        .lines()
+        .filter(|line| line.contains("\"context.compacted\""));
+    let compacted: Vec<&str> = compacted.collect();
+    assert_eq!(compacted.len(), 1, "{events}");
+    assert!(compacted[0].contains("\"who\""), "{events}");
+    desk.house.is_sound();
+}
+
+#[test]
+fn sessions_lists_those_of_this_folder_unless_all_are_asked_for() {
+    let desk = Desk::with_echo();
+    let other = desk.path().join("elsewhere");
+    fs::create_dir_all(&other).unwrap();
+    let place = other.to_str().unwrap();
+    let mut far = Seat::coloured(&desk, &format!("-C {place} 'from afar'"));
+    far.sees("heard: from afar");
+    far.sees("›");
+    sends(&mut far, "/quit");
+    assert_eq!(far.ends(), 0);
+    let mut seat = opened(&desk, "");
+    sends(&mut seat, "near");
+    seat.sees("heard: near");
+    seat.sees("›");
+    sends(&mut seat, "/sessions");
+    seat.sees("near");
+    seat.sees("›");
+    sends(&mut seat, "/sessions all");
+    seat.sees("from afar");
+    sends(&mut seat, "/sessions none");
+    seat.sees("does not know `none`");
+    sends(&mut seat, "/quit");
+    assert_eq!(seat.ends(), 0);
+}

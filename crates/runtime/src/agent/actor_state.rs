@@ -17,7 +17,7 @@ use super::{
 use crate::{
     inbox::InboxPrefetch,
     resolved_agent::SystemPrompt,
-    signals::{Sender, SignalQueue},
+    signals::{CompactionRequest, Sender, SignalQueue},
 };
 
 /// What an agent may do, and what that was computed from.
@@ -105,6 +105,8 @@ pub(super) struct AgentInbox {
     pub(super) has_boundary_mail: bool,
     /// A request to clear the session, and who sent it.
     pub(super) clear: Option<Sender>,
+    /// A person's request to make the context smaller, until that is done.
+    pub(super) compact: Option<CompactionRequest>,
     /// Who sent the command that ends the run; the first one counts.
     pub(super) cancelled_by: Sender,
     /// How the run must end, heard while something else was being done.
@@ -137,6 +139,7 @@ impl AgentInbox {
             prefetched,
             has_boundary_mail: true,
             clear: None,
+            compact: None,
             cancelled_by: None,
             end_reason: None,
             runs_to_cancel: Vec::new(),

@@ -19,7 +19,8 @@ use super::{
     AgentActor, History,
     ask::{ModelAttempt, ReplyAudience, answer},
     decide::CompactionStep,
-    hook_points,
+    hook_points::{self, CompactionTrigger},
+    journal::JournalCommit,
     limits::RunEndReason,
     window,
 };
@@ -31,6 +32,8 @@ const KEPT_MESSAGES: usize = 8;
 const TRIMMED_CHARS: usize = 500;
 /// Characters of one message that the summarising model reads.
 const READ_CHARS: usize = 4_000;
+/// Code of the notice that a person's request to compact was not done.
+const NOT_COMPACTED: &str = "not_compacted";
 /// Characters of a summary.
 const SUMMARY_CHARS: usize = 12_000;
 
@@ -68,10 +71,55 @@ pub(super) async fn compact(
             agent.note(EventBody::SessionCleared {
                 reason: ClearReason::Emergency,
             });
-            hook_points::compacted(agent, "").await?;
+            hook_points::compacted(agent, &CompactionTrigger::Auto, "").await?;
         }
     }
     Ok(None)
+}
+
+/// Does what a person wants between runs: summarises what was said. Tells why if it cannot be done.
+pub(super) async fn compact_idle(agent: &mut AgentActor) -> Result<(), Error> {
+    let is_wanted = agent.inbox.compact.is_some() && !agent.context.closing.is_cancelled();
+    if !is_wanted || agent.history.run().is_some() {
+        return Ok(());
+    }
+    let refusal = match &agent.model.chosen {
+        Ok(model) if model.provider.has_own_tools() => {
+            Some("the program that answers as a model compacts its own context".to_owned())
+        }
+        Ok(_) if !agent.history.is_shrinkable() => Some("there is nothing to summarise".to_owned()),
+        Ok(_) => None,
+        Err(problem) => Some(problem.message.clone()),
+    };
+    let refusal = match refusal {
+        Some(refusal) => Some(refusal),
+        None => match compact(agent, CompactionStep::Summarise).await? {
+            // The request is recorded or refused by now, unless the wait for a model or a hook was interrupted.
+            _ if agent.inbox.compact.is_none() => None,
+            Some(RunEndReason::Paused) => return Ok(()),
+            _ => Some("it was stopped".to_owned()),
+        },
+    };
+    if let Some(refusal) = refusal {
+        let who = agent.inbox.compact.take().and_then(|request| request.who);
+        agent.append(JournalCommit {
+            bodies: vec![not_compacted(&refusal)],
+            who,
+            ..JournalCommit::default()
+        });
+    }
+    agent.inbox.forget_end();
+    agent.journal.barrier().await
+}
+
+/// Says that a person's request to make the context smaller was not done, and why.
+pub(super) fn not_compacted(why: &str) -> EventBody {
+    EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: NOT_COMPACTED.into(),
+        message: format!("The context was not compacted: {why}."),
+        hint: None,
+    }
 }
 
 async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {
@@ -85,7 +133,10 @@ async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error
         messages.get(..cut).unwrap_or_default(),
         messages.len() - cut,
     );
-    let request = request_left_out(&agent.history, messages.get(cut..).unwrap_or_default());
+    // Between runs no request is being worked on.
+    let is_working = agent.history.run().is_some();
+    let kept_messages = messages.get(cut..).unwrap_or_default();
+    let request = request_left_out(&agent.history, kept_messages).filter(|_| is_working);
     let (mut summary, mut usage) = (String::new(), Usage::none());
     for slice in slices(older, agent.model.window.limit.saturating_mul(2)) {
         match summary_of(agent, &summary, &slice).await? {
@@ -135,11 +186,19 @@ async fn record_compaction(
     };
     let after = shrunk(&agent.history, &compaction);
     let summary = summary_in(&compaction).to_owned();
-    agent.note(EventBody::ContextCompacted(Compaction {
-        after,
-        ..compaction
-    }));
-    hook_points::compacted(agent, &summary).await
+    // A compaction that had to be does what a person wants, too.
+    let request = agent.inbox.compact.take();
+    let trigger = CompactionTrigger::of(request.as_ref());
+    agent.append(JournalCommit {
+        bodies: vec![EventBody::ContextCompacted(Compaction {
+            after,
+            ..compaction
+        })],
+        run: agent.run_id(),
+        who: request.and_then(|request| request.who),
+        ..JournalCommit::default()
+    });
+    hook_points::compacted(agent, &trigger, &summary).await
 }
 
 fn summary_in(compaction: &Compaction) -> &str {
@@ -259,7 +318,10 @@ async fn summary_of(
     let Ok(model) = agent.model.chosen.clone() else {
         return Ok(SummaryOutcome::Not);
     };
-    let request = request(&model, &agent.session.id, so_far, slice);
+    let focus = agent.inbox.compact.as_ref();
+    let focus = focus.and_then(|request| request.focus.as_deref());
+    let text = summary_request(so_far, slice, focus);
+    let request = request(&model, &agent.session.id, text);
     Ok(
         match answer(agent, &model, request, ReplyAudience::Nobody).await? {
             ModelAttempt::Reply(reply) => {
@@ -280,13 +342,21 @@ async fn summary_of(
     )
 }
 
-fn request(model: &Model, session: &SessionId, so_far: &str, slice: &str) -> ModelRequest {
+/// What the summarising model reads.
+fn summary_request(so_far: &str, slice: &str, focus: Option<&str>) -> String {
     let before = if so_far.is_empty() {
         String::new()
     } else {
         format!("Summary so far:\n{so_far}\n\n")
     };
-    let text = format!("{before}Conversation:\n{slice}\nSummarise all of it.");
+    let focus = focus.map_or_else(String::new, |focus| {
+        let focus = shorten(focus, READ_CHARS);
+        format!(" The user wants the summary to keep above all: {focus}")
+    });
+    format!("{before}Conversation:\n{slice}\nSummarise all of it.{focus}")
+}
+
+fn request(model: &Model, session: &SessionId, text: String) -> ModelRequest {
     ModelRequest {
         model: model.choice.model.clone(),
         effort: model.choice.effort,

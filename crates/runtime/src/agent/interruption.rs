@@ -79,6 +79,7 @@ impl AgentActor {
                 self.inbox.clear.get_or_insert(who);
                 return Ok(Some(RunEndReason::Cancelled));
             }
+            AgentSignal::Compact(request) => self.inbox.compact = Some(request),
             AgentSignal::SetMode(mode, who) => self.change_mode(mode, who),
             AgentSignal::StopProcess(process) => self.stop_process(process),
             AgentSignal::Broken(error) => return Err(error.into()),
@@ -106,6 +107,7 @@ impl AgentActor {
                 AgentSignal::Cancel(about, _) => about.as_ref().is_none_or(|about| about == run),
                 AgentSignal::Clear(_) => true,
                 AgentSignal::Mail
+                | AgentSignal::Compact(_)
                 | AgentSignal::SetMode(..)
                 | AgentSignal::StopProcess(_)
                 | AgentSignal::Broken(_) => false,

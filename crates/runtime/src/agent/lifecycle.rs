@@ -9,7 +9,8 @@ use rooftree_protocol::{
 use rooftree_store::{ClaimOutcome, ClaimedSession, Pending};
 
 use super::{
-    AgentActor, JournalCommit, history::History, hook_points, limits, recovery, run, settle, take,
+    AgentActor, JournalCommit, compaction, history::History, hook_points, limits, recovery, run,
+    settle, take,
 };
 use crate::{
     Error,
@@ -228,7 +229,11 @@ impl AgentActor {
             self.apply_pending_signals()?;
             // A cancel that came after the run had ended has nothing to end.
             self.inbox.forget_end();
+            if self.inbox.clear.is_none() {
+                compaction::compact_idle(self).await?;
+            }
             if let Some(who) = self.inbox.clear.take() {
+                self.inbox.compact = None;
                 self.append(JournalCommit {
                     bodies: vec![EventBody::SessionCleared {
                         reason: ClearReason::Asked,

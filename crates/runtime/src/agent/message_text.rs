@@ -229,6 +229,7 @@ mod tests {
             context: None,
             mandate: None,
             call: None,
+            restriction: None,
             who: None,
             at: Timestamp(0),
         }

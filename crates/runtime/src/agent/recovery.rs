@@ -18,7 +18,7 @@ use super::{
     run_view::RunInquiry,
     settle::settle,
 };
-use crate::{Error, rights::RightsCeiling};
+use crate::{Error, rights::RightsCeiling, signals::CompactionRequest};
 
 /// Claims in a row that may end without the run being settled, before the run is given up.
 const ATTEMPTS: u32 = 5;
@@ -76,6 +76,11 @@ pub(super) fn apply_left_commands(agent: &mut AgentActor, left: Vec<CommandRow>)
             Command::Clear { .. } => drop(agent.inbox.clear.get_or_insert(row.who.clone())),
             Command::Cancel { run: Some(run), .. } if agent.run_id().as_ref() != Some(&run) => {
                 agent.inbox.runs_to_cancel.push((run, row.who));
+                continue;
+            }
+            Command::Compact { focus, .. } => {
+                let who = row.who;
+                agent.inbox.compact = Some(CompactionRequest { focus, who });
                 continue;
             }
             Command::SetMode { mode, .. } => {

@@ -32,8 +32,8 @@ pub(super) struct PolicyBasis {
     mode: Option<ChangedMode>,
     /// Whether something from outside was read.
     is_wary: bool,
-    /// The skill that is followed.
-    skill: Option<SkillNote>,
+    /// The skill and the command files that are followed.
+    followed: Vec<SkillNote>,
 }
 
 /// The policy before the rules that people made were looked at: without those that allow.
@@ -170,13 +170,14 @@ impl AgentActor {
         self.narrow_to_definition();
         let (mode, is_wary) = (self.history.mode(), self.is_tainted());
         let is_current = |of: &PolicyBasis| {
-            (of.mode, of.is_wary, of.skill.as_ref()) == (mode, is_wary, self.history.skill())
+            (of.mode, of.is_wary) == (mode, is_wary)
+                && self.history.followed().eq(&of.followed)
                 && self.context.caches.saved_rules.is_current(of.edition)
         };
         if self.rights.basis.as_ref().is_some_and(is_current) {
             return Ok(());
         }
-        let skill = self.history.skill().cloned();
+        let followed: Vec<SkillNote> = self.history.followed().cloned().collect();
         let (edition, rules) = self
             .context
             .caches
@@ -209,9 +210,9 @@ impl AgentActor {
             self.announce_taint();
         }
         policy.followed.extend(
-            skill
+            followed
                 .iter()
-                .filter(|skill| skill.narrows())
+                .filter(|followed| followed.narrows())
                 .map(SkillRestriction::of),
         );
         (self.rights.policy, self.rights.basis) = (
@@ -220,7 +221,7 @@ impl AgentActor {
                 edition,
                 mode,
                 is_wary,
-                skill,
+                followed,
             }),
         );
         self.note_policy();

@@ -87,6 +87,8 @@ pub struct RunRights {
     pub bounds: Option<Box<RunBounds>>,
     /// The skill that was loaded last.
     pub skill: Option<SkillNote>,
+    /// Command files that the user had the run follow. They hold until it ends.
+    pub commands: Vec<SkillNote>,
 }
 
 /// Turns, calls and cost of a run so far.

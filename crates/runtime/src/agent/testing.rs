@@ -54,6 +54,7 @@ pub(super) fn user(text: &str) -> Event {
         context: None,
         mandate: None,
         call: None,
+        restriction: None,
         who: None,
         at: Timestamp(0),
     };

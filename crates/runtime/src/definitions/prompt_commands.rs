@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use rooftree_protocol::DefinitionLevel;
+use rooftree_protocol::{DefinitionLevel, SkillNote};
 
 use super::{
     bounded_read::{markdown_files_below, read_bounded},
     markdown::split,
     search_dirs::SearchDirs,
-    skills::placeholders,
+    skills::{placeholders, rules_of},
     syntax_tree::{SyntaxNode, yaml},
 };
 
@@ -18,7 +18,14 @@ const LONGEST: usize = 64 * 1024;
 const DEEPEST: usize = 4;
 
 /// Fields of the frontmatter that have an effect.
-const EFFECTIVE: [&str; 4] = ["description", "argument-hint", "model", "agent"];
+const EFFECTIVE: [&str; 6] = [
+    "description",
+    "argument-hint",
+    "model",
+    "agent",
+    "allowed-tools",
+    "disallowed-tools",
+];
 
 /// One command, without its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,11 +40,25 @@ pub struct PromptCommand {
     pub model: Option<String>,
     /// The agent for a new session, if it names one.
     pub agent: Option<String>,
+    /// The only tools to be used while it is followed; all if absent. It never allows a call.
+    pub allowed_tools: Option<Vec<String>>,
+    /// Tools not to be used while it is followed.
+    pub disallowed_tools: Vec<String>,
     /// Its file.
     pub path: PathBuf,
 }
 
 impl PromptCommand {
+    /// How it narrows the run that follows it; none if it does not.
+    pub fn restriction(&self) -> Option<SkillNote> {
+        let note = SkillNote {
+            name: format!("/{}", self.name),
+            allow: self.allowed_tools.clone(),
+            deny: self.disallowed_tools.clone(),
+        };
+        note.narrows().then_some(note)
+    }
+
     /// Its text as it is now, with the arguments filled in.
     pub fn body(&self, arguments: &str) -> Option<String> {
         let text = read_bounded(&self.path, LONGEST)?;
@@ -118,7 +139,10 @@ fn command(path: &Path, name: String) -> Result<(PromptCommand, Option<String>),
         )
     });
     let first = || parts.body.trim().lines().next().map(str::to_owned);
+    let rules = |key: &str| front.as_ref().and_then(|front| rules_of(front, key));
     let command = PromptCommand {
+        allowed_tools: rules("allowed-tools"),
+        disallowed_tools: rules("disallowed-tools").unwrap_or_default(),
         name,
         description: value("description").or_else(first).unwrap_or_default(),
         argument_hint: value("argument-hint").unwrap_or_default(),
@@ -169,7 +193,7 @@ mod tests {
         place(
             root.path(),
             ".claude/commands/fix-issue.md",
-            "---\ndescription: Fix an issue\nargument-hint: [number]\nmodel: fast\nallowed-tools: Bash(git *)\n---\nFix issue $1 now: $ARGUMENTS\n",
+            "---\ndescription: Fix an issue\nargument-hint: [number]\nmodel: fast\nallowed-tools: Bash(git *), Edit\ncontext: fork\n---\nFix issue $1 now: $ARGUMENTS\n",
         );
         place(
             root.path(),
@@ -200,9 +224,17 @@ mod tests {
         assert!(
             remarks
                 .iter()
-                .any(|remark| remark.contains("`allowed-tools`")),
+                .any(|remark| remark.contains("without effect: `context`")),
             "{remarks:?}"
         );
+        let restriction = fix.restriction().unwrap();
+        assert_eq!(restriction.name, "/fix-issue");
+        assert_eq!(
+            restriction.allow.unwrap(),
+            ["Bash(git *)", "Edit"],
+            "rules narrow what may be called"
+        );
+        assert_eq!(commands[1].restriction(), None);
         assert!(
             remarks
                 .iter()

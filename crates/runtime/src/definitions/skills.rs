@@ -150,7 +150,7 @@ fn text_of(front: &SyntaxNode, key: &str) -> Option<String> {
 }
 
 /// Rules between blanks or commas, or in a list. What is between parentheses belongs together.
-fn rules_of(front: &SyntaxNode, key: &str) -> Option<Vec<String>> {
+pub(super) fn rules_of(front: &SyntaxNode, key: &str) -> Option<Vec<String>> {
     let listed = || super::rules::words(front, key).map(|words| words.join(" "));
     let text = text_of(front, key).or_else(listed)?;
     let mut depth = 0_u32;
@@ -170,17 +170,22 @@ fn rules_of(front: &SyntaxNode, key: &str) -> Option<Vec<String>> {
     )
 }
 
+/// Rules with tools renamed to canonical names. A rule about an unknown tool stays as it is, and matches nothing.
+pub(crate) fn resolved_rules(rules: &[String], tools: &Toolset) -> Vec<String> {
+    let resolved = |rule: &String| {
+        let read = PermissionRule::parse(rule)
+            .ok()
+            .and_then(|rule| rule.resolved(tools).ok());
+        read.map_or_else(|| rule.clone(), |rule| rule.to_string())
+    };
+    rules.iter().map(resolved).collect()
+}
+
 impl Skill {
     /// The restriction of an agent that follows the skill. Tools are renamed to canonical names; a rule about an
     /// unknown tool stays as it is, and matches nothing.
     pub fn note(&self, tools: &Toolset) -> SkillNote {
-        let resolved = |rule: &String| {
-            let read = PermissionRule::parse(rule)
-                .ok()
-                .and_then(|rule| rule.resolved(tools).ok());
-            read.map_or_else(|| rule.clone(), |rule| rule.to_string())
-        };
-        let all = |rules: &[String]| rules.iter().map(resolved).collect();
+        let all = |rules: &[String]| resolved_rules(rules, tools);
         SkillNote {
             name: self.name.clone(),
             allow: self.allowed_tools.as_deref().map(all),

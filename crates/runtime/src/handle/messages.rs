@@ -1,7 +1,7 @@
 //! Commands that put a message into an inbox: posts and directed calls.
 
 use rooftree_protocol::{
-    EventBody, Limits, Origin, Part, Principal, SessionId, ToolCall,
+    EventBody, Limits, Origin, Part, Principal, SessionId, SkillNote, ToolCall,
     command::{Address, CommandReply, Delivery},
 };
 use rooftree_store::{KeyReuse, PostReceipt};
@@ -9,6 +9,7 @@ use rooftree_store::{KeyReuse, PostReceipt};
 use super::{Handle, may_see_session};
 use crate::{
     Error,
+    definitions::resolved_rules,
     inbox::{self, OutgoingMessage},
     router::ResolvedSession,
     signals::AgentSignal,
@@ -20,6 +21,7 @@ pub(super) struct PostContent {
     pub(super) origin: Origin,
     pub(super) key: Option<String>,
     pub(super) delivery: Delivery,
+    pub(super) restriction: Option<SkillNote>,
 }
 
 impl Handle {
@@ -39,9 +41,36 @@ impl Handle {
             delivery: content.delivery,
             capacity,
             call: None,
+            restriction: content.restriction.map(Box::new),
             who: Some(Box::new(who.clone())),
         };
         self.accept(who, resolved, message).await
+    }
+
+    /// The text of a command file. Tools get their canonical names; a rule about an unknown tool matches nothing.
+    pub(super) async fn prompt(
+        &self,
+        who: &Principal,
+        (to, parts): (Address, Vec<Part>),
+        restriction: SkillNote,
+    ) -> Result<CommandReply, Error> {
+        let Some(agents) = &self.agents else {
+            self.resolve(who, to, Delivery::Queue).await?;
+            return Err(Self::needs_agents("a command file"));
+        };
+        let tools = &agents.context.options.tools.all;
+        let content = PostContent {
+            parts,
+            origin: Origin::User,
+            key: None,
+            delivery: Delivery::Queue,
+            restriction: Some(SkillNote {
+                name: restriction.name,
+                allow: restriction.allow.map(|rules| resolved_rules(&rules, tools)),
+                deny: resolved_rules(&restriction.deny, tools),
+            }),
+        };
+        self.post(who, to, content).await
     }
 
     /// A call is a message like any other: it waits for its turn, survives a crash and is a run of its own.
@@ -67,6 +96,7 @@ impl Handle {
             delivery: Delivery::Queue,
             capacity,
             call: Some(Box::new(call)),
+            restriction: None,
             who: Some(Box::new(who.clone())),
         };
         self.accept(who, resolved, message).await

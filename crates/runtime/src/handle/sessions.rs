@@ -226,6 +226,7 @@ impl Handle {
                 origin: Origin::User,
                 key: Some(format!("first:{}", forked.id)),
                 delivery: Delivery::Queue,
+                restriction: None,
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -266,6 +267,7 @@ impl Handle {
                     origin,
                     key,
                     delivery: Delivery::Silent,
+                    restriction: None,
                 };
                 (over.from.session, content)
             }
@@ -275,6 +277,7 @@ impl Handle {
                     origin: hand_back::origin(),
                     key,
                     delivery: Delivery::Queue,
+                    restriction: None,
                 };
                 (id.clone(), content)
             }

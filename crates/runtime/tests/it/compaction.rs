@@ -1,6 +1,8 @@
 //! Contexts that grow: made smaller in time, or when the provider refuses them; the request is never lost.
 
-use rooftree_protocol::{AgentDefinition, Effect, EventBody, RunStatus, event::StopReason};
+use rooftree_protocol::{
+    AgentDefinition, Command, Effect, EventBody, RunStatus, event::StopReason,
+};
 use rooftree_providers::{
     ModelMessage,
     scripted::{ScriptedFailureKind, call, fail, say},
@@ -274,4 +276,127 @@ async fn r2_d20_a_reset_by_the_emergency_limit_is_told_once_per_request() {
         let resets = request.matches("notice   context_reset").count();
         assert!(resets <= 1, "{story}");
     }
+}
+
+fn compact(session: &rooftree_protocol::SessionId, focus: Option<&str>) -> Command {
+    Command::Compact {
+        session: session.clone(),
+        focus: focus.map(str::to_owned),
+    }
+}
+
+fn sender_of(
+    events: &[rooftree_protocol::Event],
+    name: &str,
+) -> Option<rooftree_protocol::Principal> {
+    let event = events.iter().rfind(|event| event.body.name() == name)?;
+    event.who.as_deref().cloned()
+}
+
+#[tokio::test]
+async fn a_person_compacts_an_idle_session_and_the_journal_says_who_and_what_it_cost() {
+    let summary = say("Facts: the colour is teal.")
+        .agent("compaction")
+        .matching(".*");
+    let answer = say("{{ user.text }} noted").agent("lead").matching(".*");
+    let runtime = TestRuntimeBuilder::new([summary, answer]).build();
+    let session = runtime.post("the colour is teal").await;
+    runtime.wait_for_run(&session).await;
+    for number in 2..8 {
+        runtime
+            .post_to(&session, &format!("message {number}"))
+            .await;
+        runtime.wait_for_nth_run(&session, number).await;
+    }
+    let reply = runtime.command(compact(&session, Some("colours"))).await;
+    assert_eq!(reply, rooftree_protocol::command::CommandReply::Done);
+    runtime.wait_for_event(&session, "context.compacted").await;
+    let events = runtime.events(&session).await;
+    let done = compactions(&events);
+    assert_eq!(done.len(), 1);
+    assert!(done[0].usage.total() > 0, "{:?}", done[0]);
+    assert_eq!(
+        sender_of(&events, "context.compacted"),
+        Some(rooftree_testkit::owner())
+    );
+    let asked = runtime.model.requests();
+    let asked = asked
+        .iter()
+        .find(|request| request.agent.as_ref() == "compaction")
+        .unwrap();
+    assert!(format!("{:?}", asked.messages).contains("keep above all: colours"));
+    runtime.post_to(&session, "which colour?").await;
+    runtime.wait_for_nth_run(&session, 8).await;
+    let read = last_read(&runtime);
+    assert!(read.contains("Facts: the colour is teal."), "{read}");
+    assert!(!read.contains("message 2"), "{read}");
+    assert!(
+        !read.contains("being worked on"),
+        "no request was open: {read}"
+    );
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn a_request_to_compact_joins_a_run_under_way_at_its_next_turn() {
+    let summary = say("Facts: probed.").agent("compaction").matching(".*");
+    let probes = say("").agent("lead").calls([call("Wait", json!({}))]);
+    let (probe, gate) = ProbeTool::gated("Wait", Effect::ReadOnly);
+    let entries = [
+        say("one").agent("lead"),
+        probes,
+        say("two").agent("lead"),
+        summary,
+    ];
+    let runtime = TestRuntimeBuilder::new(entries)
+        .tools(Toolset::new([probe]))
+        .build();
+    let session = runtime.post("first").await;
+    runtime.wait_for_run(&session).await;
+    runtime.post_to(&session, "second").await;
+    runtime.wait_for_event(&session, "tool.started").await;
+    runtime.command(compact(&session, None)).await;
+    gate.open(1);
+    let end = runtime.wait_for_nth_run(&session, 2).await;
+    assert_eq!(end.status, RunStatus::Completed, "the run is not stopped");
+    let events = runtime.events(&session).await;
+    let compacted = events
+        .iter()
+        .find(|event| matches!(event.body, EventBody::ContextCompacted(_)))
+        .unwrap();
+    assert!(compacted.run.is_some(), "it belongs to the run");
+    assert!(compacted.who.is_some());
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn a_request_to_compact_that_cannot_be_done_says_why() {
+    let runtime = TestRuntimeBuilder::new([say("hi")]).build();
+    let session = runtime.post("hello").await;
+    runtime.wait_for_run(&session).await;
+    // The answer and the request are more than nothing; a session that was cleared has nothing.
+    runtime
+        .command(Command::Clear {
+            session: session.clone(),
+            unless_busy: false,
+        })
+        .await;
+    runtime.wait_for_event(&session, "session.cleared").await;
+    runtime.command(compact(&session, None)).await;
+    let told = runtime
+        .wait_until(&session, "a notice", |event| {
+            matches!(&event.body, EventBody::Notice { code, .. } if code == "not_compacted")
+        })
+        .await;
+    let EventBody::Notice { message, .. } = &told.body else {
+        panic!("{told:?}");
+    };
+    assert!(message.contains("nothing to summarise"), "{message}");
+    assert!(compactions(&runtime.events(&session).await).is_empty());
+    let long = "x".repeat(5_000);
+    let refused = runtime
+        .handle
+        .send(&rooftree_testkit::owner(), compact(&session, Some(&long)))
+        .await;
+    assert!(refused.unwrap_err().problem().message.contains("too long"));
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, Command, Effect, Event, EventBody, Origin, Part, PermissionMode, PermissionScope,
-    Principal, Problem, RuleKind, RuleScope, SessionId, Surface,
+    AgentDefinition, Answer, Command, Effect, Event, EventBody, Origin, Part, PermissionMode,
+    PermissionScope, Principal, Problem, RuleKind, RuleScope, SessionId, Surface,
     command::{Address, CommandReply, Delivery, ExportedSession, NewSession},
 };
 use rooftree_providers::scripted::{call, say};
@@ -123,6 +123,76 @@ async fn a_person_widens_and_narrows_the_mode_of_a_session_and_the_journal_says_
     runtime
         .wait_for_event(&session, "permission.requested")
         .await;
+}
+
+/// A lead that delegates to a helper, which first waits and then changes something, in a process of mode `ask`.
+fn delegating(is_background: bool) -> (TestRuntime, rooftree_testkit::ProbeGate) {
+    let (wait, gate) = ProbeTool::gated("Wait", Effect::ReadOnly);
+    let tools = Toolset::new([wait, ProbeTool::open("Change", Effect::LocalMutation)]);
+    let task =
+        json!({"subagent_type": "helper", "prompt": "go", "run_in_background": is_background});
+    let runtime = TestRuntimeBuilder::new([
+        say("").agent("lead").calls([call("Task", task)]),
+        say("").agent("lead").calls([call("Change", json!({}))]),
+        say("done").agent("lead").times(5),
+        say("").agent("helper").calls([call("Wait", json!({}))]),
+        say("").agent("helper").calls([call("Change", json!({}))]),
+        say("changed").agent("helper"),
+    ])
+    .with_delegation(tools)
+    .agent(AgentDefinition {
+        description: "The helper.".into(),
+        ..AgentDefinition::new("helper")
+    })
+    .asking(PermissionMode::Ask)
+    .build();
+    (runtime, gate)
+}
+
+async fn widen(runtime: &TestRuntime, session: &SessionId) {
+    let command = Command::SetMode {
+        session: session.clone(),
+        mode: Some(PermissionMode::Bypass),
+    };
+    runtime.handle.send(&alice(), command).await.unwrap();
+    runtime.wait_for_event(session, "permission.mode").await;
+}
+
+/// Waits until the helper has begun to wait, lets it go on, and sees that it asks.
+async fn helper_asks(runtime: &TestRuntime, lead: &SessionId, gate: &rooftree_testkit::ProbeGate) {
+    gate.open(1);
+    let child = loop {
+        match runtime.children(lead).await.pop() {
+            Some(child) => break child.id,
+            None => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+        }
+    };
+    let asked = runtime.wait_for_event(&child, "permission.requested").await;
+    let EventBody::PermissionRequested { tool, .. } = &asked.body else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(tool, "Change");
+}
+
+#[tokio::test]
+async fn a_wider_mode_of_a_persons_session_does_not_reach_agents_it_delegates_to_later() {
+    let (runtime, gate) = delegating(false);
+    let session = opened(&runtime, "mine").await;
+    widen(&runtime, &session).await;
+    runtime.post_to(&session, "go").await;
+    helper_asks(&runtime, &session, &gate).await;
+}
+
+#[tokio::test]
+async fn a_wider_mode_of_a_persons_session_does_not_reach_a_background_agent_at_work() {
+    let (runtime, gate) = delegating(true);
+    let session = opened(&runtime, "mine").await;
+    runtime.post_to(&session, "go").await;
+    while gate.started() < 1 {
+        tokio::task::yield_now().await;
+    }
+    widen(&runtime, &session).await;
+    helper_asks(&runtime, &session, &gate).await;
 }
 
 #[tokio::test]
@@ -388,6 +458,19 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
         Command::Clear {
             session: id(),
             unless_busy: false,
+        },
+        Command::Compact {
+            session: id(),
+            focus: None,
+        },
+        Command::Prompt {
+            to: Address::Id { id: id() },
+            parts: vec![Part::text("hello")],
+            restriction: rooftree_protocol::SkillNote {
+                name: "/x".into(),
+                allow: None,
+                deny: Vec::new(),
+            },
         },
         Command::Resume { session: id() },
         Command::HandBack {

@@ -248,7 +248,7 @@ async fn a_skill_is_followed_after_a_restart_and_after_the_context_was_made_smal
             ..events[loaded].clone()
         });
         assert_eq!(
-            history.skill().map(|skill| skill.name.as_str()),
+            history.followed().next().map(|skill| skill.name.as_str()),
             Some("narrow")
         );
     }

@@ -355,3 +355,46 @@ async fn a_session_at_work_and_a_stale_preview_are_refused() {
     );
     assert!(runtime.path().join("a").exists() && runtime.path().join("b").exists());
 }
+
+#[tokio::test]
+async fn an_undo_takes_back_what_a_sub_agent_changed_in_the_same_directory() {
+    let task = |agent: &str| {
+        let input = json!({"subagent_type": agent, "prompt": "write it"});
+        call("Task", input)
+    };
+    let write = |agent: &str, file: &str, content: &str| {
+        let input = json!({"file_path": file, "content": content, "overwrite": true});
+        say("").agent(agent).calls([call("Write", input)])
+    };
+    let entries = [
+        say("").agent("lead").calls([call(
+            "Write",
+            json!({"file_path": "both", "content": "lead", "overwrite": true}),
+        )]),
+        say("").agent("lead").calls([task("child")]),
+        say("done").agent("lead"),
+        write("child", "created", "new"),
+        write("child", "both", "child"),
+        say("written").agent("child"),
+    ];
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    let runtime = TestRuntimeBuilder::new(entries)
+        .with_delegation(tools)
+        .agent(rooftree_protocol::AgentDefinition {
+            isolation: rooftree_protocol::Isolation::None,
+            description: "The child.".into(),
+            ..rooftree_protocol::AgentDefinition::new("child")
+        })
+        .build();
+    let at = |name: &str| runtime.path().join(name);
+    fs::write(at("both"), "before").unwrap();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    assert_eq!(fs::read_to_string(at("both")).unwrap(), "child");
+    assert_eq!(fs::read_to_string(at("created")).unwrap(), "new");
+    let undone = undo(&runtime, &session).await;
+    assert_eq!(steps(&undone), ["both: restore", "created: delete"]);
+    assert_eq!(fs::read_to_string(at("both")).unwrap(), "before");
+    assert!(!at("created").exists());
+    assert!(undone.remarks.is_empty(), "{undone:?}");
+}

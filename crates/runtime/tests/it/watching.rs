@@ -271,8 +271,16 @@ async fn whoever_comes_in_the_middle_sees_those_who_are_at_work() {
             after: head,
         },
     );
+    // The subscription looks for those at work when it is first read. Once it delivers something, it has looked, and
+    // the helper may end.
+    let command = rooftree_protocol::Command::SetMode {
+        session: session.clone(),
+        mode: None,
+    };
+    runtime.command(command).await;
+    let mut seen = vec![tree.next().await.unwrap()];
     keeper.open(1);
-    let seen = until_ended(&mut tree, 2).await;
+    seen.extend(until_ended(&mut tree, 2).await);
     let agents: Vec<&str> = seen.iter().map(|event| event.agent.as_str()).collect();
     assert!(
         agents.contains(&"helper") && agents.contains(&"lead"),

@@ -74,7 +74,8 @@ pub(super) fn skill_refusal(
     }
     if let Some(hit) = walk.facts.denied_by(deny) {
         return Some(format!(
-            "the skill `{skill}` is followed, and its rule `{}` leaves it out",
+            "{} is followed, and its rule `{}` leaves it out",
+            named(skill),
             hit.rule
         ));
     }
@@ -95,8 +96,24 @@ pub(super) fn skill_refusal(
         rules.join(", ")
     };
     Some(format!(
-        "the skill `{skill}` is followed, and it uses only {rules}; another skill or the next run ends that"
+        "{} is followed, and it uses only {rules}; {} ends that",
+        named(skill),
+        if is_command(skill) {
+            "the next run"
+        } else {
+            "another skill or the next run"
+        }
     ))
+}
+
+/// Whether it is a command file, whose name has a slash before it.
+fn is_command(name: &str) -> bool {
+    name.starts_with('/')
+}
+
+fn named(name: &str) -> String {
+    let kind = if is_command(name) { "command" } else { "skill" };
+    format!("the {kind} `{name}`")
 }
 
 fn is_line_named(line: &CommandLine<'_>, tool: &str, allow: &[PermissionRule]) -> bool {

@@ -110,6 +110,15 @@ impl FileTarget {
     }
 }
 
+/// What is at a path now, links not followed.
+pub fn content_before(path: &Path) -> FileBefore {
+    match read(path) {
+        Ok(before) => before,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => FileBefore::Absent,
+        Err(error) => FileBefore::NotKept(format!("it could not be read: {error}")),
+    }
+}
+
 fn names(path: &Path) -> io::Result<Vec<std::ffi::OsString>> {
     Ok(OpenDirectory::open(path)?.names()?.collect())
 }

@@ -1,7 +1,7 @@
 //! Posts the message and subscribes to the session; from here on the message cannot be lost.
 
 use rooftree_protocol::{
-    Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId,
+    Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId, SkillNote,
     command::{Address, CommandReply, Delivery},
     event,
 };
@@ -17,17 +17,35 @@ use super::{
     session_target::SessionTarget,
     usage,
 };
-use crate::control::owner;
+use crate::control::{owner, send};
 
 /// What is to be done in a session.
 #[derive(Debug)]
 pub enum CliRequest {
     /// Say this.
-    Post(Vec<Part>),
+    Post(UserPost),
     /// Go on with what is unfinished.
     Resume,
     /// Do what the lines of standard input say.
     Lines,
+}
+
+/// What is posted.
+#[derive(Debug, Default)]
+pub struct UserPost {
+    pub parts: Vec<Part>,
+    /// The tools that its run may use, if it is the text of a command file that says so.
+    pub restriction: Option<SkillNote>,
+}
+
+impl UserPost {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            parts: vec![Part::text(text)],
+            restriction: None,
+        }
+    }
 }
 
 /// A session that is being watched.
@@ -53,15 +71,18 @@ pub async fn begin(
 ) -> Result<StartedRun, Problem> {
     match (target, request, lines) {
         (SessionTarget::New(new), request, lines) => {
-            let (parts, key, nonsense) = match (request, lines) {
-                (CliRequest::Post(parts), _) => (parts, None, Vec::new()),
-                (_, Some(lines)) => first_message(lines).await?,
+            let (said, key, nonsense) = match (request, lines) {
+                (CliRequest::Post(said), _) => (said, None, Vec::new()),
+                (_, Some(lines)) => {
+                    let (parts, key, nonsense) = first_message(lines).await?;
+                    let restriction = None;
+                    (UserPost { parts, restriction }, key, nonsense)
+                }
                 (_, None) => return Err(usage("there is nothing to say")),
             };
             // Subscribe to signals before the message is posted: the user may stop the run as soon as it is visible.
             let signals = StopSignals::listen()?;
-            let (id, message) =
-                post(handle, Address::Create(new), parts, key, Delivery::Queue).await?;
+            let (id, message) = post_said(handle, Address::Create(new), said, key).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
             let subscription = handle.subscribe_tree(
                 &owner(),
@@ -119,15 +140,9 @@ async fn start_known(
 ) -> Result<RunTracker, Problem> {
     let mut watch = RunTracker::default();
     match request {
-        CliRequest::Post(parts) => {
-            let (_, message) = post(
-                handle,
-                Address::Id { id: id.clone() },
-                parts,
-                None,
-                Delivery::Queue,
-            )
-            .await?;
+        CliRequest::Post(said) => {
+            let to = Address::Id { id: id.clone() };
+            let (_, message) = post_said(handle, to, said, None).await?;
             watch.await_message(message);
             resume_children(handle, id).await?;
         }
@@ -177,6 +192,25 @@ async fn resume_children(handle: &Handle, id: &SessionId) -> Result<bool, Proble
     Ok(any)
 }
 
+/// Posts a message for a run of its own.
+async fn post_said(
+    handle: &Handle,
+    to: Address,
+    said: UserPost,
+    key: Option<String>,
+) -> Result<(SessionId, MessageId), Problem> {
+    let UserPost { parts, restriction } = said;
+    let Some(restriction) = restriction else {
+        return post(handle, to, parts, key, Delivery::Queue).await;
+    };
+    let command = Command::Prompt {
+        to,
+        parts,
+        restriction,
+    };
+    accepted(send(handle, command).await?)
+}
+
 /// Posts a message of the person or program that started us.
 pub async fn post(
     handle: &Handle,
@@ -192,11 +226,11 @@ pub async fn post(
         key,
         delivery,
     };
-    match handle
-        .send(&owner(), command)
-        .await
-        .map_err(|error| error.problem())?
-    {
+    accepted(send(handle, command).await?)
+}
+
+fn accepted(reply: CommandReply) -> Result<(SessionId, MessageId), Problem> {
+    match reply {
         CommandReply::Accepted {
             session, message, ..
         } => Ok((session, message)),

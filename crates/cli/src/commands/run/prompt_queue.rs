@@ -6,15 +6,15 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use rooftree_protocol::{
-    Answer, Event, PermissionId, QuestionId, QuestionReply, SessionId, Timestamp,
+    Answer, Event, PermissionDecision, PermissionId, QuestionId, QuestionReply, SessionId,
+    Timestamp,
 };
 use rooftree_runtime::{Clock, SystemClock};
 
 use crate::terminal::{
-    self,
     keys::{KeyboardInput, KeyboardMode},
     line::{StyledLine, TextStyle},
-    permission_prompt::{PermissionPrompt, PromptKeyAction},
+    permission_prompt::{PermissionPrompt, PromptKeyAction, ScreenSize},
     question_prompt::{QuestionPrompt, QuestionStep},
     view::TerminalView,
 };
@@ -135,26 +135,37 @@ impl PromptQueue {
         let Some(UserPrompt::Permission(card)) = self.items.front_mut() else {
             return None;
         };
-        let Some(choice) = card.choice(key) else {
-            let left = card.until.since(self.clock.now());
-            view.wrong_key(
-                &card.lines(waiting, terminal::width()),
-                &card.wrong_key(key),
-                &PermissionPrompt::prompt(left),
-            );
-            return None;
+        let screen = ScreenSize::now();
+        let choice = card.choice(key);
+        let hint = match &choice {
+            None => Some(card.wrong_key(key)),
+            Some(PromptKeyAction::Answer(answer))
+                if answer.decision == PermissionDecision::Allow
+                    && card.hides_command(waiting, screen) =>
+            {
+                Some(PermissionPrompt::not_shown())
+            }
+            Some(_) => None,
         };
-        match choice {
+        if let Some(hint) = hint {
+            let prompt = PermissionPrompt::prompt(card.until.since(self.clock.now()));
+            view.wrong_key(&card.lines(waiting, screen), &hint, &prompt);
+            return None;
+        }
+        match choice? {
             PromptKeyAction::Answer(answer) => self.answer(answer, view, keys),
             PromptKeyAction::SayWhy => {
                 let prompt = StyledLine::of(TextStyle::Accent, "  why not? › ");
-                view.ask_for_words(&card.lines(waiting, terminal::width()), &prompt);
+                view.ask_for_words(&card.lines(waiting, screen), &prompt);
                 self.typing = Some(String::new());
                 keys.listen(KeyboardMode::Lines);
                 None
             }
             PromptKeyAction::ShowAll => {
                 card.show_all();
+                if card.is_folded(waiting, screen) {
+                    view.reveal(&card.whole(screen.columns));
+                }
                 self.show(view, keys);
                 None
             }
@@ -237,12 +248,12 @@ impl PromptQueue {
         let Some(item) = self.items.front() else {
             return;
         };
-        let (waiting, columns) = (self.items.len() - 1, terminal::width());
+        let (waiting, screen) = (self.items.len() - 1, ScreenSize::now());
         let now = self.clock.now();
         match item {
             UserPrompt::Permission(card) => {
                 view.ask(
-                    &card.lines(waiting, columns),
+                    &card.lines(waiting, screen),
                     &PermissionPrompt::prompt(card.until.since(now)),
                 );
                 keys.listen(KeyboardMode::Keys);
@@ -250,7 +261,7 @@ impl PromptQueue {
             }
             UserPrompt::Question(sheet) => {
                 view.ask_for_words(
-                    &sheet.lines(waiting, columns),
+                    &sheet.lines(waiting, screen.columns),
                     &QuestionPrompt::prompt(sheet.until.since(now)),
                 );
                 keys.listen(KeyboardMode::Lines);

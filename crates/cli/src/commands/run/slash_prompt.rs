@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rooftree_protocol::{ErrorCode, Problem, actions};
+use rooftree_protocol::{ErrorCode, Problem, SkillNote, actions};
 use rooftree_runtime::{
     ProjectContext,
     definitions::{ProjectTrust, SearchDirs},
@@ -28,6 +28,8 @@ pub struct ExpandedPrompt {
     pub model: Option<String>,
     /// The agent it wants.
     pub agent: Option<String>,
+    /// The tools that its run may use, if it says so.
+    pub restriction: Option<SkillNote>,
 }
 
 /// Something that can be typed behind a slash.
@@ -76,6 +78,7 @@ pub fn expand(name: &str, arguments: &str, context: &ProjectContext) -> Option<E
             text: format!("{typed}\n\n{}", command.body(arguments)?),
             model: command.model.clone(),
             agent: command.agent.clone(),
+            restriction: command.restriction(),
         });
     }
     let mut skills = context.skills.iter().filter(|skill| skill.is_for_people);
@@ -142,10 +145,8 @@ pub fn expand_typed(
         if arguments.session.is_none() && !arguments.latest {
             arguments.agent = arguments.agent.take().or(expanded.agent);
         }
-        return Ok(UserInput::Message(UserMessage::with_text(
-            expanded.text,
-            message,
-        )));
+        let message = UserMessage::with_text(expanded.text, message);
+        return Ok(UserInput::Message(message.narrowed(expanded.restriction)));
     }
     if let Some(action) = actions::action(name) {
         let message = format!("`/{}` is a command of a conversation", action.name);

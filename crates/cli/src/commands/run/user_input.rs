@@ -8,10 +8,12 @@ use std::{
     time::Duration,
 };
 
-use rooftree_protocol::{Limits, Part, Problem, ReservedTag, reserved_tags::escape_tags};
+use rooftree_protocol::{
+    Limits, Part, Problem, ReservedTag, SkillNote, reserved_tags::escape_tags,
+};
 use rooftree_runtime::Handle;
 
-use super::{Arguments, InputFormat, attachment::Attachment, usage};
+use super::{Arguments, InputFormat, attachment::Attachment, begin::UserPost, usage};
 use crate::environment::Environment;
 
 /// How long standard input may be silent before a note says that it is being waited for.
@@ -30,6 +32,8 @@ pub enum UserInput {
 pub struct UserMessage {
     text: String,
     attachments: Vec<Attachment>,
+    /// The tools that its run may use, if it is the text of a command file that says so.
+    restriction: Option<SkillNote>,
 }
 
 impl UserMessage {
@@ -39,6 +43,7 @@ impl UserMessage {
         let attachments = files.map(|path| Attachment::read(directory, path));
         Ok(Self {
             attachments: attachments.collect::<Result<_, _>>()?,
+            restriction: None,
             text,
         })
     }
@@ -48,13 +53,21 @@ impl UserMessage {
         Self { text, ..message }
     }
 
+    /// The same for a run that may use only these tools.
+    pub fn narrowed(self, restriction: Option<SkillNote>) -> Self {
+        Self {
+            restriction,
+            ..self
+        }
+    }
+
     /// Its words.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The parts to post; bytes are put into the store.
-    pub async fn parts(self, handle: &Handle) -> Result<Vec<Part>, Problem> {
+    /// What to post; bytes are put into the store.
+    pub async fn post(self, handle: &Handle) -> Result<UserPost, Problem> {
         let mut parts = Vec::new();
         if !self.text.is_empty() {
             parts.push(Part::text(self.text));
@@ -62,7 +75,8 @@ impl UserMessage {
         for attachment in self.attachments {
             parts.push(attachment.part(handle).await?);
         }
-        Ok(parts)
+        let restriction = self.restriction;
+        Ok(UserPost { parts, restriction })
     }
 }
 
@@ -108,7 +122,11 @@ pub fn read_user_input(
         }
     };
     if !text.is_empty() || !attachments.is_empty() {
-        return Ok(UserInput::Message(UserMessage { text, attachments }));
+        return Ok(UserInput::Message(UserMessage {
+            text,
+            attachments,
+            restriction: None,
+        }));
     }
     let may_be_silent = arguments.session.is_some() || arguments.latest;
     if may_be_silent || arguments.input_format == InputFormat::StreamJson {
@@ -118,6 +136,7 @@ pub fn read_user_input(
         return Ok(UserInput::Message(UserMessage {
             text: initial.to_owned(),
             attachments: Vec::new(),
+            restriction: None,
         }));
     }
     Err(usage("there is nothing to say")

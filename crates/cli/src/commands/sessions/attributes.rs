@@ -4,16 +4,8 @@ use clap::Args;
 use rooftree_protocol::{Command, ErrorCode, Problem};
 use serde_json::{Map, Value};
 
-use super::{
-    control,
-    find::{self, LookupScope},
-};
-use crate::{
-    control::{owner, send_for_session},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use super::change;
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `sessions set`.
 #[derive(Args, Debug)]
@@ -33,14 +25,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         let (key, value) = parsed(typed)?;
         attributes.insert(key, value);
     }
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
-    let command = Command::SetAttributes {
-        session: session.id,
+    let command = |session| Command::SetAttributes {
+        session,
         attributes,
     };
-    let session = send_for_session(&handle, command).await?;
+    let session = change(environment, &arguments.session, command).await?;
     output::print(&output::json_line(&session.attributes)?)?;
     Ok(Exit::DONE)
 }

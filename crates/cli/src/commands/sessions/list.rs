@@ -98,7 +98,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 fn nothing(arguments: &Arguments) -> &'static str {
     match (arguments.deleted, arguments.agent.is_some()) {
-        _ if arguments.here => "no sessions in this directory; without --here all are listed",
+        _ if arguments.here => {
+            "no sessions in this directory; without --here (/sessions all in a conversation) all are listed"
+        }
         (true, _) => "no deleted sessions",
         (false, true) => "no sessions of this agent",
         (false, false) => "no sessions yet: rooftree run \"…\" opens one, rooftree demo shows how",

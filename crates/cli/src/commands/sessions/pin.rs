@@ -3,16 +3,8 @@
 use clap::Args;
 use rooftree_protocol::{Command, Problem};
 
-use super::{
-    control,
-    find::{self, LookupScope},
-};
-use crate::{
-    control::{owner, send_for_session},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use super::change;
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `sessions pin` and `sessions unpin`.
 #[derive(Args, Debug)]
@@ -35,14 +27,9 @@ pub async fn execute(
     wanted: PinState,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
-    let command = Command::Pin {
-        session: session.id,
-        pinned: wanted == PinState::Pinned,
-    };
-    let session = send_for_session(&handle, command).await?;
+    let pinned = wanted == PinState::Pinned;
+    let command = |session| Command::Pin { session, pinned };
+    let session = change(environment, &arguments.session, command).await?;
     let said = match session.pinned_at {
         Some(_) => format!("session {} is pinned", session.id),
         None => format!("session {} is not pinned", session.id),

@@ -3,17 +3,8 @@
 use clap::Args;
 use rooftree_protocol::{Command, Problem};
 
-use super::{
-    control,
-    find::{self, LookupScope},
-    name,
-};
-use crate::{
-    control::{owner, send_for_session},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use super::{change, name};
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `sessions rename`.
 #[derive(Args, Debug)]
@@ -29,14 +20,8 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let name = name::checked(&arguments.name)?;
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
-    let command = Command::Rename {
-        session: session.id,
-        name,
-    };
-    let session = send_for_session(&handle, command).await?;
+    let command = |session| Command::Rename { session, name };
+    let session = change(environment, &arguments.session, command).await?;
     let said = match &session.name {
         Some(name) => format!("session {} is called `{name}` now", session.id),
         None => format!("session {} has no name now", session.id),

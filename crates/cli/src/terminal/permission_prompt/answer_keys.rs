@@ -58,6 +58,12 @@ impl PermissionPrompt {
         )
     }
 
+    /// What to say if a command is to be allowed of which not all was shown.
+    pub fn not_shown() -> StyledLine {
+        let words = "  not all of it was shown: press v to see it first";
+        StyledLine::of(TextStyle::Warning, words)
+    }
+
     /// No, with words to the model if there are any.
     pub fn refusal(&self, words: &str) -> Answer {
         let because = Some(words.trim().to_owned()).filter(|words| !words.is_empty());

@@ -93,7 +93,7 @@ fn no_card_hides_anything_or_looks_like_another() {
     for spoof in spoofs() {
         for columns in [40, 80, 200] {
             let lines: Vec<String> = card(&spoof)
-                .lines(0, columns)
+                .lines(0, super::tests::tall(columns))
                 .iter()
                 .map(|line| line.paint(false))
                 .collect();

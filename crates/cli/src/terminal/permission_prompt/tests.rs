@@ -49,8 +49,16 @@ fn card(body: EventBody) -> PermissionPrompt {
     PermissionPrompt::from_event("lead", &event(body)).unwrap()
 }
 
+/// A screen on which everything fits.
+pub fn tall(columns: usize) -> ScreenSize {
+    ScreenSize {
+        columns,
+        rows: usize::MAX,
+    }
+}
+
 fn shown(card: &PermissionPrompt, waiting: usize, columns: usize) -> Vec<String> {
-    card.lines(waiting, columns)
+    card.lines(waiting, tall(columns))
         .iter()
         .map(|line| line.paint(false).trim_end().to_owned())
         .collect()
@@ -149,7 +157,7 @@ fn no_line_of_a_command_is_hidden_and_none_is_wider_than_the_terminal() {
         .collect();
     let card = card(question(1, &command.join("\n")));
     for columns in [20, 40, 80, 120] {
-        let lines = card.lines(0, columns);
+        let lines = card.lines(0, tall(columns));
         assert!(lines.iter().all(|line| line.width() <= columns));
         let text: String = lines.iter().map(|line| line.paint(false)).collect();
         assert_eq!(
@@ -193,4 +201,47 @@ fn of_a_long_diff_the_rest_is_one_key_away() {
     assert_eq!(card.choice('v'), Some(PromptKeyAction::ShowAll));
     card.show_all();
     assert!(shown(&card, 0, 80).contains(&"    + line 100".to_owned()));
+}
+
+#[test]
+fn a_card_is_never_taller_than_the_screen_and_what_is_folded_can_be_shown() {
+    let command: String = (0..200).map(|number| format!("echo {number}\n")).collect();
+    for (columns, rows) in [(80, 24), (40, 16), (120, 50), (20, 24)] {
+        let screen = ScreenSize { columns, rows };
+        let card = card(question(1, command.trim_end()));
+        let lines = card.lines(2, screen);
+        assert!(
+            lines.len() + fold::BESIDES <= rows,
+            "{columns}×{rows}: {}",
+            lines.len()
+        );
+        let text: Vec<String> = lines.iter().map(|line| line.paint(false)).collect();
+        let text = text.join("\n");
+        for seen in ["echo 0", "more lines: v shows them", "y once", "n no"] {
+            assert!(text.contains(seen), "{seen}: {text}");
+        }
+        let whole = card.whole(columns);
+        let whole: Vec<String> = whole.iter().map(|line| line.paint(false)).collect();
+        let whole = whole.join("\n");
+        assert!((0..200).all(|number| whole.contains(&format!("echo {number}"))));
+    }
+}
+
+#[test]
+fn a_command_that_is_not_shown_whole_must_be_shown_before_it_can_be_allowed() {
+    let screen = ScreenSize {
+        columns: 80,
+        rows: 24,
+    };
+    let short = card(question(1, "ls"));
+    assert!(!short.hides_command(0, screen));
+    let command: String = (0..90).map(|number| format!("echo {number}\n")).collect();
+    let mut long = card(question(1, &command));
+    assert!(long.hides_command(0, screen));
+    long.show_all();
+    assert!(!long.hides_command(0, screen));
+    assert!(
+        long.lines(0, screen).len() <= 24,
+        "it is shown above the card"
+    );
 }

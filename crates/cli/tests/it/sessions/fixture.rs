@@ -242,6 +242,7 @@ impl<'a> Writer<'a> {
             context: None,
             mandate: None,
             call: None,
+            restriction: None,
             who: None,
             at: self.now,
         };

@@ -44,6 +44,9 @@ impl History {
             run.is_directed = message.call.is_some();
             run.hands_back = hand_back::is_request(message);
         }
+        if let (Some(run), Some(restriction)) = (&mut self.run, &message.restriction) {
+            run.rights.commands.push(restriction.as_ref().clone());
+        }
         self.take_woken_mandate(message);
         self.keep_last_mandate();
         if message.outside {

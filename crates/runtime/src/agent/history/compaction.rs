@@ -59,8 +59,9 @@ impl History {
         }
         tail.into_iter()
             .for_each(|message| self.push_shared(message));
-        self.shrunk += 1;
+        // Counted for the question it makes room for.
         if let Some(run) = &mut self.run {
+            self.shrunk += 1;
             run.progress.usage += compaction.usage;
         }
     }

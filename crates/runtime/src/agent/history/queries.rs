@@ -43,9 +43,10 @@ impl History {
         self.calls.nested.iter()
     }
 
-    /// The skill that is followed.
-    pub fn skill(&self) -> Option<&SkillNote> {
-        self.run.as_ref().and_then(|run| run.rights.skill.as_ref())
+    /// The skill and the command files that are followed.
+    pub fn followed(&self) -> impl Iterator<Item = &SkillNote> {
+        let rights = self.run.iter().map(|run| &run.rights);
+        rights.flat_map(|rights| rights.skill.iter().chain(&rights.commands))
     }
 
     /// How the last reply ended, if it is the last thing that was said.

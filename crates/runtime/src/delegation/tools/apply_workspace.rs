@@ -1,12 +1,15 @@
 //! ApplyWorkspace: brings what a task changed in its own working copy into this directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{Effect, ErrorCode, PermissionMode, ToolSpec};
 use rooftree_tools::{
-    Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext, ToolInfo, ToolOutput,
+    FileBefore, PlannedFileChange, Policy, PolicyRequest, PolicyVerdict, Tool, ToolContext,
+    ToolInfo, ToolOutput,
     arguments::{self, ArgumentKind, ToolArgument, text},
+    content_before,
+    file_restore::{self, FileNow},
     session_tools::APPLY_WORKSPACE,
 };
 use rooftree_workspace::{self as workspace, ApplyOutcome, ConflictStrategy, Workspace};
@@ -28,6 +31,9 @@ const ARGUMENTS: [ToolArgument; 2] = [
         "On a conflict: change nothing (default) or write conflict markers",
     ),
 ];
+
+/// Most files whose content before the merge is kept, so that it can be undone.
+const MOST_KEPT: usize = 500;
 
 /// The ApplyWorkspace tool.
 pub(super) struct ApplyWorkspaceTool {
@@ -53,6 +59,28 @@ impl Tool for ApplyWorkspaceTool {
 
     fn normalise(&self, _called_as: &str, input: Value) -> Result<Value, String> {
         arguments::normalise(APPLY_WORKSPACE.name, &ARGUMENTS, input).map(Value::Object)
+    }
+
+    /// The files of the copy that differ from those here. What a three-way merge makes of a file that was changed here
+    /// too is not known beforehand; an undo leaves such a file alone and names it.
+    fn file_changes(&self, input: &Value, context: &ToolContext) -> Vec<PlannedFileChange> {
+        let id = text(input, "task_id");
+        // Called on a thread that may block.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return Vec::new();
+        };
+        let found = runtime.block_on(async {
+            let caller = caller(context).ok()?;
+            let copy = workspace_of(&caller, id).await.ok()?;
+            let changes = workspace::changes(&copy).await.ok()?;
+            Some((copy, changes))
+        });
+        let Some((copy, changes)) = found else {
+            return Vec::new();
+        };
+        let files = changes.files.iter().enumerate();
+        let planned = files.map(|(number, file)| planned(&copy, &file.path, number < MOST_KEPT));
+        planned.flatten().collect()
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {
@@ -89,6 +117,31 @@ impl Tool for ApplyWorkspaceTool {
             }
         })
     }
+}
+
+/// What applying does to one file; none if it is here already as it is in the copy.
+fn planned(copy: &Workspace, path: &Path, is_kept: bool) -> Option<PlannedFileChange> {
+    let (here, there) = (copy.origin.join(path), copy.root.join(path));
+    let after = match file_restore::file_now(&there) {
+        FileNow::Content(hash) => Some(hash),
+        FileNow::Absent => None,
+        FileNow::Other(_) => return None,
+    };
+    let now = match file_restore::file_now(&here) {
+        FileNow::Content(hash) => Some(hash),
+        FileNow::Absent => None,
+        FileNow::Other(_) => return None,
+    };
+    let before = match is_kept {
+        _ if now == after => return None,
+        true => content_before(&here),
+        false => FileBefore::NotKept("the merge changed more files than are kept".to_owned()),
+    };
+    Some(PlannedFileChange {
+        path: here,
+        before,
+        after,
+    })
 }
 
 /// Bringing files in is writing them: what the one who brings them in may not write stays where it is.

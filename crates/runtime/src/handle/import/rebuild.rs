@@ -243,6 +243,7 @@ fn delivered(id: MessageId, at: Timestamp) -> Message {
         context: None,
         mandate: None,
         call: None,
+        restriction: None,
         who: None,
         at,
     }

@@ -6,6 +6,7 @@ use rooftree_protocol::{
     CallId, Event, EventBody, Outcome, RunId, Session, Timestamp, file_undo::FilePreimage,
 };
 use rooftree_store::{Error, JournalPages, SessionFilter, Store};
+use rooftree_tools::session_tools::APPLY_WORKSPACE;
 
 /// The file changes of one run, with those of its sub-agents in the same directory.
 pub(super) struct RunFileChanges {
@@ -15,6 +16,8 @@ pub(super) struct RunFileChanges {
     /// In the order in which they were made.
     pub(super) changes: Vec<RecordedChange>,
     pub(super) remarks: Vec<String>,
+    /// Tasks whose working copies were merged with pre-images, as the calls name them.
+    merged: Vec<String>,
 }
 
 impl RunFileChanges {
@@ -54,6 +57,7 @@ pub(super) async fn runs(
                     is_undone: false,
                     changes: Vec::new(),
                     remarks: Vec::new(),
+                    merged: Vec::new(),
                 });
             }
             if let EventBody::FilesUndone(undo) = &event.body
@@ -126,7 +130,17 @@ fn note(event: &Event, of_run: &HashMap<RunId, RunId>, runs: &mut [RunFileChange
         return;
     };
     match &event.body {
-        EventBody::ToolStarted { call, before, .. } => {
+        EventBody::ToolStarted {
+            call,
+            before,
+            tool,
+            input,
+            ..
+        } => {
+            if tool == APPLY_WORKSPACE.name && !before.is_empty() {
+                let task = input.get("task_id").and_then(|task| task.as_str());
+                known.merged.extend(task.map(str::to_owned));
+            }
             known
                 .changes
                 .extend(before.iter().map(|file| RecordedChange {
@@ -146,7 +160,7 @@ fn note(event: &Event, of_run: &HashMap<RunId, RunId>, runs: &mut [RunFileChange
     }
 }
 
-/// Tells that an agent worked in a copy: merging it back is not recorded file by file.
+/// Tells that an agent worked in another directory. What was merged back from there is a change of the call that did it.
 fn remark(
     event: &Event,
     child: &Session,
@@ -157,6 +171,12 @@ fn remark(
         matches!(&event.body, EventBody::ToolStarted { before, .. } if !before.is_empty());
     let root = event.run.as_ref().and_then(|run| of_run.get(run));
     if let (true, Some(known)) = (is_change, root.and_then(|run| find(runs, run))) {
+        let task = event.run.as_ref().map(RunId::as_str);
+        let names = [task, Some(child.id.as_str()), child.name.as_deref()];
+        let is_named = |merged: &String| names.contains(&Some(merged.as_str()));
+        if known.merged.iter().any(is_named) {
+            return;
+        }
         let words = format!(
             "agent {} worked in another directory; what it changed is not taken back",
             child.agent

@@ -67,6 +67,8 @@ async fn the_result_wakes_whoever_asked_if_it_rests() {
 #[tokio::test]
 async fn the_result_enters_a_run_under_way_at_its_next_boundary_and_never_inside_a_turn() {
     let (step, keeper) = ProbeTool::gated("Step", Effect::ReadOnly);
+    // Otherwise the result may be there before the turn begins.
+    let (dig, digging) = ProbeTool::gated("Dig", Effect::ReadOnly);
     let mut plan = plan([
         say("").agent("lead").calls([in_background("dig")]),
         say("").agent("lead").calls([
@@ -74,14 +76,16 @@ async fn the_result_enters_a_run_under_way_at_its_next_boundary_and_never_inside
             call("Step", json!({"say": "b"})),
         ]),
         say("done").agent("lead"),
+        say("").agent("helper").calls([call("Dig", json!({}))]),
         say("gold").agent("helper"),
     ]);
-    plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([step]));
+    plan.tools = rooftree_runtime::delegation::tools::with_tools(&Toolset::new([step, dig]));
     let runtime = plan.build();
     let session = runtime.post("go").await;
     while keeper.started() < 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
+    digging.open(1);
     let child = runtime.children(&session).await.remove(0);
     runtime.wait_for_run(&child.id).await;
     keeper.open(2);

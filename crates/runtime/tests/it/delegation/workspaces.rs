@@ -453,3 +453,82 @@ async fn r2_d2_a_session_that_is_asked_again_beside_others_gets_a_new_copy() {
     );
     assert!(!work(&runtime).join("new.txt").exists());
 }
+
+async fn undone(
+    runtime: &TestRuntime,
+    session: &rooftree_protocol::SessionId,
+) -> rooftree_protocol::file_undo::FileUndo {
+    let command = rooftree_protocol::Command::Undo {
+        session: session.clone(),
+        run: None,
+    };
+    match runtime.command(command).await {
+        rooftree_protocol::command::CommandReply::Undone(undone) => *undone,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_undo_takes_back_what_was_merged_from_working_copies() {
+    let script = [say("")
+        .agent("lead")
+        .calls([task("red", "paint"), task("blue", "paint")])];
+    let script = script
+        .into_iter()
+        .chain(apply_all())
+        .chain(paints("red", "a.txt"))
+        .chain(paints("blue", "b.txt"));
+    let runtime = start_runtime(script);
+    git(&runtime, &["init", "-q"]);
+    std::fs::write(work(&runtime).join("a.txt"), "plain\n").unwrap();
+    git(&runtime, &["add", "."]);
+    git(&runtime, &["commit", "-qm", "first"]);
+    std::fs::write(work(&runtime).join("b.txt"), "plain\n").unwrap();
+    let session = post(&runtime, "paint both").await;
+    runtime.wait_for_run(&session).await;
+    let read = |name: &str| std::fs::read_to_string(work(&runtime).join(name)).unwrap();
+    assert_eq!(
+        (read("a.txt"), read("b.txt")),
+        ("red\n".into(), "blue\n".into())
+    );
+    // Changed by hand since: it is kept, and named.
+    std::fs::write(work(&runtime).join("b.txt"), "mine\n").unwrap();
+    let undo = undone(&runtime, &session).await;
+    assert_eq!(
+        (read("a.txt"), read("b.txt")),
+        ("plain\n".into(), "mine\n".into())
+    );
+    assert_eq!(undo.files.len(), 2, "{undo:?}");
+    assert!(undo.remarks.is_empty(), "both copies were merged: {undo:?}");
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn an_undo_names_work_in_a_copy_that_was_never_merged() {
+    let script = [
+        say("")
+            .agent("lead")
+            .calls([task("red", "paint"), task("blue", "paint")]),
+        say("done").agent("lead"),
+    ];
+    let script = script
+        .into_iter()
+        .chain(paints("red", "a.txt"))
+        .chain(paints("blue", "b.txt"));
+    let runtime = start_runtime(script);
+    git(&runtime, &["init", "-q"]);
+    for name in ["a.txt", "b.txt"] {
+        std::fs::write(work(&runtime).join(name), "plain\n").unwrap();
+    }
+    git(&runtime, &["add", "."]);
+    git(&runtime, &["commit", "-qm", "first"]);
+    let session = post(&runtime, "paint both").await;
+    runtime.wait_for_run(&session).await;
+    let undo = undone(&runtime, &session).await;
+    assert!(undo.files.is_empty(), "{undo:?}");
+    assert!(
+        undo.remarks
+            .concat()
+            .contains("agent red worked in another directory")
+    );
+}
