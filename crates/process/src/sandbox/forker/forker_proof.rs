@@ -53,14 +53,22 @@ enum DiskProof {
         seen: Vec<PathIdentity>,
         mounts: MountWatch,
     },
-    Granted(Arc<LandlockProfile>),
+    Granted {
+        profile: Arc<LandlockProfile>,
+        /// Which files the granted paths were, in their order.
+        seen: Vec<PathIdentity>,
+    },
 }
 
 impl ForkerProof {
     /// To be taken before the sandbox is made: what changes in between makes it invalid.
     pub(super) fn of(sandbox: &Arc<Sandbox>, backend: SandboxBackend) -> io::Result<Self> {
         let disk = match backend {
-            SandboxBackend::Landlock => DiskProof::Granted(landlock_profile(sandbox)),
+            SandboxBackend::Landlock => {
+                let profile = landlock_profile(sandbox);
+                let seen = granted(&profile);
+                DiskProof::Granted { profile, seen }
+            }
             SandboxBackend::Bubblewrap => {
                 let mounts = MountWatch::start()?;
                 let ruled: Vec<PathBuf> = path_rules(sandbox)
@@ -97,11 +105,19 @@ impl ForkerProof {
                     seen,
                     mounts,
                 } => mounts.is_unchanged() && identities(&self.sandbox, ruled) == *seen,
-                DiskProof::Granted(profile) => {
-                    Arc::ptr_eq(profile, &landlock_profile(&self.sandbox))
+                DiskProof::Granted { profile, seen } => {
+                    let now = landlock_profile(&self.sandbox);
+                    Arc::ptr_eq(profile, &now)
+                        || (profile.allowed == now.allowed && *seen == granted(&now))
                 }
             }
     }
+}
+
+/// Which files are granted now.
+fn granted(profile: &LandlockProfile) -> Vec<PathIdentity> {
+    let paths = profile.allowed.iter().map(|grant| grant.path.as_path());
+    paths.map(PathIdentity::of).collect()
 }
 
 fn identities(sandbox: &Sandbox, ruled: &[PathBuf]) -> Vec<PathIdentity> {
