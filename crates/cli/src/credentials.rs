@@ -17,6 +17,8 @@ use crate::environment::{Environment, variable};
 #[derive(Clone, Debug)]
 pub struct Credentials {
     path: PathBuf,
+    /// The stored keys, where they were read for several lookups in a row.
+    read: Option<BTreeMap<String, ApiKey>>,
 }
 
 /// A key and where it was found.
@@ -40,13 +42,22 @@ impl Credentials {
     pub fn of(environment: &Environment) -> Self {
         Self {
             path: environment.settings.with_file_name("credentials.toml"),
+            read: None,
+        }
+    }
+
+    /// The same, with the file read once for all lookups. What is stored later is not seen.
+    pub fn read_once(self) -> Self {
+        Self {
+            read: self.stored().ok(),
+            ..self
         }
     }
 
     /// Those in this file.
     #[cfg(test)]
     pub fn at(path: PathBuf) -> Self {
-        Self { path }
+        Self { path, read: None }
     }
 
     /// Where stored keys are.
@@ -73,7 +84,10 @@ impl Credentials {
 
     /// The stored keys, by account.
     pub fn stored(&self) -> Result<BTreeMap<String, ApiKey>, Problem> {
-        file::read(&self.path)
+        match &self.read {
+            Some(keys) => Ok(keys.clone()),
+            None => file::read(&self.path),
+        }
     }
 
     /// Stores a key, in place of the one that was there.

@@ -17,8 +17,13 @@ use crate::{
 impl Environment {
     /// Opens the database; makes it if it is not there. No secret gets into it.
     pub fn store(&self) -> Result<Arc<dyn Store>, Problem> {
+        self.store_without(Arc::new(known(self)))
+    }
+
+    /// The same, where the secrets are known already.
+    pub fn store_without(&self, secrets: Arc<SecretRedactor>) -> Result<Arc<dyn Store>, Problem> {
         let store = Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?);
-        Ok(Arc::new(RedactingStore::new(store, Arc::new(known(self)))))
+        Ok(Arc::new(RedactingStore::new(store, secrets)))
     }
 }
 
@@ -42,7 +47,7 @@ pub fn known_besides(
     settings: &Settings,
     besides: Vec<(String, String)>,
 ) -> SecretRedactor {
-    let credentials = Credentials::of(environment);
+    let credentials = Credentials::of(environment).read_once();
     let named = SecretRedactor::in_variables(variables());
     let named = named
         .into_iter()

@@ -16,11 +16,11 @@ use tokio::{io::AsyncWriteExt, net::unix::pipe, sync::oneshot};
 
 use crate::{
     Error, Process, ProcessIdentity, ProcessInput, SpawnRequest, StreamedProcess,
-    child::{GroupLeader, WatchedChild},
+    child::{GroupLeader, StartedChild, WatchedChild},
     clone,
     process_tree::ProcessTree,
-    sandbox::{GitGuard, GitSnapshot, SandboxBackend, helper},
-    spawn_plan::{OutputPipes, SpawnPlan},
+    sandbox::{CommandMessage, GitGuard, GitSnapshot, SandboxBackend, forker_for, helper},
+    spawn_plan::{OutputPipes, SpawnPlan, input_ends},
 };
 
 /// Starts a program whose standard output and error are one stream. Confines it this way, if it has a sandbox.
@@ -86,11 +86,7 @@ pub(crate) async fn start_process(
     let (leader, watch) = start(plan)
         .await?
         .map_err(|source| start_error(spawn, source))?;
-    // It has not been reaped yet, so `/proc` shows it even if it has ended already.
-    let identity = ProcessIdentity::of(leader.pid()).unwrap_or(ProcessIdentity {
-        group: leader.pid(),
-        start: 0,
-    });
+    let identity = identity_of(&leader);
     let child = WatchedChild::new(leader, watch).map_err(|source| start_error(spawn, source))?;
     feed(feeding, &spawn.input).map_err(|source| start_error(spawn, source))?;
     let tree = ProcessTree {
@@ -103,7 +99,51 @@ pub(crate) async fn start_process(
             None => helper().is_some(),
         },
     };
+    let child = StartedChild::Own(child);
     Ok(Process::new(child, output, tree).with_sandbox(spawn.sandbox.clone(), before))
+}
+
+/// Lets the forker of a session's sandbox start a program; none if it has to be started by itself.
+pub(crate) async fn launch_forked(
+    spawn: &SpawnRequest,
+    backend: SandboxBackend,
+) -> Result<Option<Process>, Error> {
+    let failed = |source| start_error(spawn, source);
+    let Some(sandbox) = &spawn.sandbox else {
+        return Ok(None);
+    };
+    let mark = next_mark();
+    let command = CommandMessage::new(spawn, sandbox, backend, &mark).map_err(failed)?;
+    let (output, writer) = output_pipe(spawn)?;
+    let (input, feeding) = input_ends(&spawn.input).map_err(failed)?;
+    let before = before(spawn, Some(backend)).await;
+    // One that has waited may have been killed meanwhile; a new one has not.
+    for _ in 0..2 {
+        let Some(forker) = forker_for(sandbox, backend).await else {
+            return Ok(None);
+        };
+        let Ok(child) = forker.run(&command, [&input, &writer, &writer]).await else {
+            continue;
+        };
+        feed(feeding, &spawn.input).map_err(failed)?;
+        let tree = ProcessTree {
+            leader: child.identity(),
+            mark,
+            is_kept: backend == SandboxBackend::Bubblewrap,
+            is_guarded: backend == SandboxBackend::Landlock,
+        };
+        let process = Process::new(StartedChild::Forked(child.into()), output, tree);
+        return Ok(Some(process.with_sandbox(spawn.sandbox.clone(), before)));
+    }
+    Ok(None)
+}
+
+/// Which process a child is. It has not been reaped yet, so `/proc` shows it even if it has ended already.
+pub(crate) fn identity_of(leader: &GroupLeader) -> ProcessIdentity {
+    ProcessIdentity::of(leader.pid()).unwrap_or(ProcessIdentity {
+        group: leader.pid(),
+        start: 0,
+    })
 }
 
 /// What decides what git runs, read before a confined program can change it.
@@ -126,7 +166,7 @@ pub(crate) fn start_error(spawn: &SpawnRequest, source: io::Error) -> Error {
     }
 }
 
-fn next_mark() -> String {
+pub(crate) fn next_mark() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     static OWN: LazyLock<ProcessIdentity> = LazyLock::new(|| {
         let own = Pid::this().as_raw();
@@ -144,7 +184,7 @@ fn next_mark() -> String {
 }
 
 /// The outer error: there is no thread to start it; the inner one: it did not start.
-async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Error> {
+pub(crate) async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Error> {
     let (tx, rx) = oneshot::channel();
     let job = move || {
         let started = clone::start(&plan).map(|(pid, watch)| (GroupLeader::new(pid), watch));

@@ -12,7 +12,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    BoundedOutput, ExitReason, ProcessIdentity, Sandbox, child::WatchedChild, kill,
+    BoundedOutput, ExitReason, ProcessIdentity, Sandbox, child::StartedChild, kill,
     process_limit::ProcessLimiter, process_tree::ProcessTree, sandbox::GitSnapshot,
 };
 
@@ -24,7 +24,7 @@ const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// A program that was started. Dropping it kills it and all its descendants.
 #[derive(Debug)]
 pub struct Process {
-    child: WatchedChild,
+    child: StartedChild,
     output: pipe::Receiver,
     tree: ProcessTree,
     /// What decided what git runs, until it has been compared.
@@ -58,7 +58,7 @@ pub struct FinishedProcess {
 }
 
 impl Process {
-    pub(crate) fn new(child: WatchedChild, output: pipe::Receiver, tree: ProcessTree) -> Self {
+    pub(crate) fn new(child: StartedChild, output: pipe::Receiver, tree: ProcessTree) -> Self {
         Self {
             child,
             output,
@@ -150,20 +150,23 @@ impl Process {
         buffer: &mut [u8],
         take: &mut impl FnMut(&[u8]),
     ) {
-        let mut ending = std::pin::pin!(kill::end_tree(&self.tree, ending));
         let mut is_open = true;
-        // A program that is blocked on a full pipe can only end politely if someone reads.
-        loop {
-            tokio::select! {
-                () = &mut ending => break,
-                read = self.output.read(buffer), if is_open => {
-                    let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
-                    is_open = !bytes.is_empty();
-                    take(bytes);
+        if !self.child.is_swept() {
+            self.child.hang_up();
+            let mut ending = std::pin::pin!(kill::end_tree(&self.tree, ending));
+            // A program that is blocked on a full pipe can only end politely if someone reads.
+            loop {
+                tokio::select! {
+                    () = &mut ending => break,
+                    read = self.output.read(buffer), if is_open => {
+                        let bytes = read.ok().and_then(|length| buffer.get(..length)).unwrap_or_default();
+                        is_open = !bytes.is_empty();
+                        take(bytes);
+                    }
                 }
             }
+            let _ = timeout(LAST_OUTPUT, self.child.wait()).await;
         }
-        let _ = timeout(LAST_OUTPUT, self.child.wait()).await;
         let rest = async {
             while is_open {
                 let read = self.output.read(buffer).await;
@@ -178,6 +181,10 @@ impl Process {
         // The end of the output comes at once, unless something escaped that still holds it open.
         let _ = timeout(LAST_OUTPUT, rest).await;
         self.is_ended = true;
+        if self.child.is_swept() {
+            let ending = self.child.wait().await;
+            self.child.release(ending);
+        }
         if let Some(before) = self.before.take() {
             // Continues even if the caller has dropped its handle.
             let settled = tokio::task::spawn_blocking(move || before.undo_unsafe_changes()).await;

@@ -8,6 +8,7 @@
 mod backend;
 mod bubblewrap;
 mod default_profile;
+mod forker;
 mod gate;
 mod git;
 mod git_config;
@@ -36,6 +37,7 @@ pub use private_paths::{home, private_in_homes, private_places};
 
 pub(crate) use backend::SeccompProfile;
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
+pub(crate) use forker::{CommandMessage, ForkedCommand, ForkerRole, forker_for, forker_words};
 pub(crate) use gate::gate_helper_prefix;
 pub(crate) use git::GitSnapshot;
 pub(crate) use helper_entry::{command as helper_command, program as helper, unconfined_command};

@@ -3,8 +3,9 @@
 
 use std::{
     ffi::{OsStr, OsString},
+    fs::File,
     io::{self, Write},
-    os::fd::OwnedFd,
+    os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
@@ -15,7 +16,9 @@ use nix::{
 
 use crate::{
     SpawnRequest,
-    sandbox::{self, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork, SeccompProfile},
+    sandbox::{
+        self, ForkerRole, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork, SeccompProfile,
+    },
 };
 
 const NO_HELPER: &str = "there is no helper (sandbox::enter_if_asked)";
@@ -37,6 +40,80 @@ pub(crate) struct ResourceLimit {
     pub(crate) most: rlim_t,
 }
 
+/// Where queues of the IPC namespace are seen as files.
+const QUEUES: &str = "/dev/mqueue";
+
+/// The command that starts a forker, with its end of the socket.
+pub(crate) fn forker_command(
+    sandbox: &Sandbox,
+    backend: SandboxBackend,
+    socket: OwnedFd,
+) -> io::Result<SandboxedCommand> {
+    let helper = sandbox::helper().ok_or_else(|| missing(NO_HELPER))?;
+    let (program, arguments, inherited) = match backend {
+        SandboxBackend::Landlock => {
+            let role = ForkerRole::outside(sandbox);
+            (helper, sandbox::forker_words(role, &socket), vec![socket])
+        }
+        SandboxBackend::Bubblewrap => {
+            let is_scoped = sandbox.network == SandboxNetwork::On && sandbox::is_scope_possible();
+            let filter = bubblewrap_filter(sandbox, is_scoped)?;
+            // By number: where the helper lies may be hidden inside, and it may have been replaced.
+            let file: OwnedFd = File::open(helper)?.into();
+            let mut inherited = vec![filter];
+            let mut arguments = sandbox::bubblewrap_arguments(sandbox, Path::new("/"), &inherited);
+            let end = arguments.pop();
+            arguments.extend(["--as-pid-1", "--mqueue", QUEUES].map(OsString::from));
+            arguments.extend(end);
+            let role = ForkerRole::Inside {
+                program: file.as_raw_fd(),
+                is_scoped,
+                places: places_inside(&arguments),
+            };
+            arguments.push(format!("/proc/self/fd/{}", file.as_raw_fd()).into());
+            arguments.extend(sandbox::forker_words(role, &socket));
+            inherited.extend([file, socket]);
+            (found_bubblewrap()?, arguments, inherited)
+        }
+    };
+    Ok(SandboxedCommand {
+        program,
+        arguments,
+        inherited,
+        limits: bounds(sandbox.limits),
+        temporary: None,
+    })
+}
+
+/// Places that exist only inside, by what bubblewrap is told to make.
+fn places_inside(arguments: &[OsString]) -> Vec<PathBuf> {
+    let made = arguments.windows(2).filter_map(|pair| match pair {
+        [word, place] if word == "--tmpfs" => Some(PathBuf::from(place)),
+        _ => None,
+    });
+    let own = ["/dev", QUEUES].map(PathBuf::from);
+    own.into_iter().chain(made).collect()
+}
+
+fn missing(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, what.to_owned())
+}
+
+fn found_bubblewrap() -> io::Result<PathBuf> {
+    sandbox::bubblewrap().ok_or_else(|| missing("bubblewrap is not installed (bwrap)"))
+}
+
+/// The system call filter of a program in namespaces, to be read by bubblewrap. A program that is in the machine's
+/// network, and not kept from its abstract sockets, can make no Unix sockets.
+fn bubblewrap_filter(sandbox: &Sandbox, is_scoped: bool) -> io::Result<OwnedFd> {
+    let program = sandbox::seccomp_program(SeccompProfile {
+        backend: SandboxBackend::Bubblewrap,
+        network: sandbox.network,
+        has_unix: sandbox.network == SandboxNetwork::Off || is_scoped,
+    });
+    readable(program.ok_or_else(|| missing("there is no system call filter for this machine"))?)
+}
+
 /// Puts a start in other words.
 pub(crate) fn sandboxed_command(
     spawn: &SpawnRequest,
@@ -49,20 +126,11 @@ pub(crate) fn sandboxed_command(
         .chain(&spawn.args)
         .cloned()
         .collect();
-    let missing = |what: &str| io::Error::new(io::ErrorKind::NotFound, what.to_owned());
     let mut inherited = Vec::new();
     let (program, arguments) = match backend {
         SandboxBackend::Bubblewrap => {
             let scope = scope(sandbox)?;
-            let has_unix = sandbox.network == SandboxNetwork::Off || scope.is_some();
-            let program = sandbox::seccomp_program(SeccompProfile {
-                backend,
-                network: sandbox.network,
-                has_unix,
-            });
-            let program = program
-                .ok_or_else(|| missing("there is no system call filter for this machine"))?;
-            inherited.push(readable(program)?);
+            inherited.push(bubblewrap_filter(sandbox, scope.is_some())?);
             let mut arguments = sandbox::bubblewrap_arguments(sandbox, &spawn.cwd, &inherited);
             if let Some((words, needed)) = scope {
                 arguments.extend(words);
@@ -80,11 +148,7 @@ pub(crate) fn sandboxed_command(
                 inherited.extend(needed);
             }
             arguments.extend(command);
-            (
-                sandbox::bubblewrap()
-                    .ok_or_else(|| missing("bubblewrap is not installed (bwrap)"))?,
-                arguments,
-            )
+            (found_bubblewrap()?, arguments)
         }
         SandboxBackend::Landlock => {
             sandbox::helper_command(sandbox, file, command).ok_or_else(|| missing(NO_HELPER))?

@@ -3,7 +3,7 @@
 
 use crate::{
     Error, Process, SpawnRequest, StreamedProcess,
-    launch::{launch, launch_streamed},
+    launch::{launch, launch_forked, launch_streamed},
     sandbox::{SandboxBackend, helper},
     sandbox_probe::available_backend,
 };
@@ -12,7 +12,13 @@ use crate::{
 ///
 /// The program is the leader of its own group, and is killed when this process dies.
 pub async fn spawn(spawn: SpawnRequest) -> Result<Process, Error> {
-    launch(&spawn, backend(&spawn).await?).await
+    let backend = backend(&spawn).await?;
+    if let Some(confined) = backend
+        && let Some(process) = launch_forked(&spawn, confined).await?
+    {
+        return Ok(process);
+    }
+    launch(&spawn, backend).await
 }
 
 /// Starts a program the same way, with its standard output and error apart, to be listened to.

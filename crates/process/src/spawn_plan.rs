@@ -18,12 +18,17 @@ use std::{
 use crate::{
     ProcessInput, SpawnRequest,
     process_tree::MARK,
-    sandbox::{SandboxBackend, helper, unconfined_command},
-    sandboxed_spawn::{ResourceLimit, SandboxedCommand, find_program, sandboxed_command},
+    sandbox::{CommandMessage, Sandbox, SandboxBackend, helper, unconfined_command},
+    sandboxed_spawn::{
+        ResourceLimit, SandboxedCommand, find_program, forker_command, sandboxed_command,
+    },
 };
 
 /// Where programs are looked for if nothing says where.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where the system's loader looks for libraries first.
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
 /// A start, spelled out.
 pub(crate) struct SpawnPlan {
@@ -65,14 +70,7 @@ impl SpawnPlan {
             }
         };
         variables.extend(start.variables);
-        let (input, feeding) = match &spawn.input {
-            ProcessInput::Nothing => (File::open("/dev/null")?.into(), None),
-            ProcessInput::From(reader) => (reader.try_clone()?, None),
-            ProcessInput::Bytes(_) => {
-                let (reader, writer) = io::pipe()?;
-                (reader.into(), Some(writer.into()))
-            }
-        };
+        let (input, feeding) = input_ends(&spawn.input)?;
         let plan = Self {
             files: start.files,
             arguments: start.arguments,
@@ -86,6 +84,76 @@ impl SpawnPlan {
         };
         Ok((plan, feeding))
     }
+
+    /// The start of a forker. Commands bring their own streams and environment.
+    pub(crate) fn for_forker(
+        sandbox: &Sandbox,
+        backend: SandboxBackend,
+        socket: OwnedFd,
+        mark: &str,
+    ) -> io::Result<Self> {
+        let start = PreparedCommand::confined(forker_command(sandbox, backend, socket)?)?;
+        // Bubblewrap and the helper may need it to start at all.
+        let libraries = env::var_os(LIBRARIES).map(|value| (LIBRARIES.into(), value));
+        let variables = [(MARK.into(), mark.into())].into_iter().chain(libraries);
+        let null = || File::options().read(true).write(true).open("/dev/null");
+        Ok(Self {
+            files: start.files,
+            arguments: start.arguments,
+            variables: spelled_variables(variables.collect())?,
+            directory: spelled("/")?,
+            input: null()?.into(),
+            output: null()?.into(),
+            errors: null()?.into(),
+            inherited: start.inherited,
+            limits: start.limits,
+        })
+    }
+}
+
+impl CommandMessage {
+    /// A start in a sandbox, as its forker is told.
+    pub(crate) fn new(
+        spawn: &SpawnRequest,
+        sandbox: &Sandbox,
+        backend: SandboxBackend,
+        mark: &str,
+    ) -> io::Result<Self> {
+        let mut variables = variables(spawn);
+        variables.insert(MARK.into(), mark.into());
+        let files = files(&spawn.program, variables.get(OsStr::new("PATH")))?;
+        let temporary = sandbox
+            .temporary
+            .clone()
+            .filter(|_| backend == SandboxBackend::Landlock);
+        let temporary = temporary.map_or("/tmp".into(), PathBuf::into_os_string);
+        variables.insert("TMPDIR".into(), temporary);
+        let words: Vec<OsString> = [&spawn.program]
+            .into_iter()
+            .chain(&spawn.args)
+            .cloned()
+            .collect();
+        // Refused here as it is for a start of its own.
+        words.iter().try_for_each(|word| spelled(word).map(drop))?;
+        Ok(Self {
+            directory: spawn.cwd.clone().into(),
+            file: found_file(&spawn.cwd, &files)?,
+            words,
+            variables: variables.into_iter().collect(),
+        })
+    }
+}
+
+/// The program's end of its input, and ours if there is something to be written.
+pub(crate) fn input_ends(input: &ProcessInput) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+    Ok(match input {
+        ProcessInput::Nothing => (File::open("/dev/null")?.into(), None),
+        ProcessInput::From(reader) => (reader.try_clone()?, None),
+        ProcessInput::Bytes(_) => {
+            let (reader, writer) = io::pipe()?;
+            (reader.into(), Some(writer.into()))
+        }
+    })
 }
 
 /// What differs between a bare start and one in a sandbox.

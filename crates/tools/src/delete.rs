@@ -28,7 +28,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["path", "filePath"]),
-    ToolArgument::new("recursive", ArgumentKind::Flag, "With all that is in it"),
+    ToolArgument::new("recursive", ArgumentKind::Flag, ""),
 ];
 
 /// The Delete tool.

@@ -28,19 +28,18 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
     ..ToolInfo::reads_files("Glob", ToolSubject::SearchPath("path"))
 };
 
-const DESCRIPTION: &str =
-    "Find files by glob, newest first: `src/**/*.rs`. Ignored files are left out.";
+const DESCRIPTION: &str = "Find files by glob, newest first: `src/**/*.rs`.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 3] = [
     ToolArgument::new("pattern", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["glob", "glob_pattern"]),
-    ToolArgument::new("path", ArgumentKind::Text, "Directory to start in").with_aliases(&[
+    ToolArgument::new("path", ArgumentKind::Text, "").with_aliases(&[
         "file_path",
         "filePath",
         "directory",
     ]),
-    ToolArgument::new("limit", ArgumentKind::Number, "Default 200").with_aliases(&["head_limit"]),
+    ToolArgument::new("limit", ArgumentKind::Number, "").with_aliases(&["head_limit"]),
 ];
 
 /// The Glob tool.

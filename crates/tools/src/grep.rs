@@ -28,7 +28,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
     ToolArgument::new("pattern", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["regex", "query"]),
-    ToolArgument::new("path", ArgumentKind::Text, "File or directory").with_aliases(&[
+    ToolArgument::new("path", ArgumentKind::Text, "").with_aliases(&[
         "file_path",
         "filePath",
         "directory",
@@ -39,19 +39,14 @@ pub(crate) const ARGUMENTS: [ToolArgument; 12] = [
     ToolArgument::new(
         "output_mode",
         ArgumentKind::Choice(&["content", "files_with_matches", "count"]),
-        "Default content",
+        "",
     ),
     ToolArgument::new("ignore_case", ArgumentKind::Flag, "")
         .with_aliases(&["-i", "case_insensitive"]),
     ToolArgument::new("context", ArgumentKind::Number, "Lines around").with_aliases(&["-C"]),
-    ToolArgument::new("before", ArgumentKind::Number, "").with_aliases(&["-B"]),
-    ToolArgument::new("after", ArgumentKind::Number, "").with_aliases(&["-A"]),
-    ToolArgument::new(
-        "multiline",
-        ArgumentKind::Flag,
-        "`.` also matches line ends",
-    )
-    .with_aliases(&["-U"]),
+    ToolArgument::accepted("before", ArgumentKind::Number).with_aliases(&["-B"]),
+    ToolArgument::accepted("after", ArgumentKind::Number).with_aliases(&["-A"]),
+    ToolArgument::new("multiline", ArgumentKind::Flag, "").with_aliases(&["-U"]),
     ToolArgument::new("head_limit", ArgumentKind::Number, "Default 250")
         .with_aliases(&["limit", "max_results"]),
     ToolArgument::accepted("line_numbers", ArgumentKind::Flag).with_aliases(&["-n"]),

@@ -35,7 +35,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
     ToolArgument::new(
         "edit_mode",
         ArgumentKind::Choice(&["replace", "insert", "delete"]),
-        "Default replace",
+        "",
     ),
 ];
 

@@ -39,7 +39,7 @@ const DESCRIPTION: &str = "Read a file. Lines come numbered as `     1→text`; 
     file. Shows 2000 lines by default, and pictures. `blob:…` pages through output that was cut.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 5] = [
-    ToolArgument::new("file_path", ArgumentKind::Text, "Absolute or relative")
+    ToolArgument::new("file_path", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["path", "filePath"]),
     ToolArgument::new("offset", ArgumentKind::Number, "First line, from 1"),

@@ -34,7 +34,7 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
 };
 
 const DESCRIPTION: &str = "Find code and text by topic, in plain words or identifiers: `where are retries handled`. \
-    Shows the best places with a few lines each. For exact text use Grep.";
+    For exact text use Grep.";
 
 const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("query", ArgumentKind::Text, "")
@@ -45,15 +45,14 @@ const ARGUMENTS: [ToolArgument; 4] = [
         "filePath",
         "directory",
     ]),
-    ToolArgument::new("limit", ArgumentKind::Number, "Default 10").with_aliases(&[
+    ToolArgument::new("limit", ArgumentKind::Number, "").with_aliases(&[
         "max_results",
         "top_k",
         "head_limit",
     ]),
-    ToolArgument::new(
+    ToolArgument::accepted(
         "kind",
         ArgumentKind::Choice(&["function", "type", "heading", "text"]),
-        "",
     ),
 ];
 

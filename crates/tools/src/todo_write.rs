@@ -42,13 +42,8 @@ const ITEM: [ToolArgument; 5] = [
         .required()
         .with_aliases(&["title", "text", "task"]),
     ToolArgument::new("status", STATUS, ""),
-    ToolArgument::new(
-        "active_form",
-        ArgumentKind::Text,
-        "As in \"Fixing the bug\"",
-    )
-    .with_aliases(&["activeForm"]),
-    ToolArgument::new("priority", ArgumentKind::Text, ""),
+    ToolArgument::new("active_form", ArgumentKind::Text, "").with_aliases(&["activeForm"]),
+    ToolArgument::accepted("priority", ArgumentKind::Text),
     ToolArgument::accepted("id", ArgumentKind::Text),
 ];
 

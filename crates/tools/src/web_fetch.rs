@@ -43,14 +43,10 @@ const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("url", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["uri", "link"]),
-    ToolArgument::new(
-        "prompt",
-        ArgumentKind::Text,
-        "What to look for in a long page",
-    )
-    .with_aliases(&["question"]),
-    ToolArgument::new("max_chars", ArgumentKind::Number, "").with_aliases(&["max_length", "limit"]),
-    ToolArgument::new("raw", ArgumentKind::Flag, ""),
+    ToolArgument::new("prompt", ArgumentKind::Text, "What to look for").with_aliases(&["question"]),
+    ToolArgument::accepted("max_chars", ArgumentKind::Number)
+        .with_aliases(&["max_length", "limit"]),
+    ToolArgument::accepted("raw", ArgumentKind::Flag),
 ];
 
 /// Characters shown of a long page if the call asks a question about it.

@@ -50,14 +50,14 @@ const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("query", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["q", "search_query"]),
-    ToolArgument::new("count", ArgumentKind::Number, "Default 8").with_aliases(&[
+    ToolArgument::new("count", ArgumentKind::Number, "").with_aliases(&[
         "num_results",
         "max_results",
         "limit",
     ]),
     ToolArgument::new("allowed_domains", ArgumentKind::Texts, "")
         .with_aliases(&["include_domains", "domains"]),
-    ToolArgument::new("blocked_domains", ArgumentKind::Texts, "")
+    ToolArgument::accepted("blocked_domains", ArgumentKind::Texts)
         .with_aliases(&["exclude_domains"]),
 ];
 

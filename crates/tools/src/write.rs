@@ -23,7 +23,7 @@ pub(crate) const INFO: ToolInfo = ToolInfo {
 };
 
 const DESCRIPTION: &str = "Write a whole file and the directories above it. An existing file must have been read, \
-    unless overwrite is true. Prefer Edit for changes.";
+    unless overwrite is true.";
 
 pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
     ToolArgument::new("file_path", ArgumentKind::Text, "")
@@ -33,7 +33,7 @@ pub(crate) const ARGUMENTS: [ToolArgument; 4] = [
         .required()
         .with_aliases(&["contents", "text", "file_text"]),
     ToolArgument::new("overwrite", ArgumentKind::Flag, ""),
-    ToolArgument::new("append", ArgumentKind::Flag, "Add to the end instead"),
+    ToolArgument::new("append", ArgumentKind::Flag, ""),
 ];
 
 /// The Write tool.

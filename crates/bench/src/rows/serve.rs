@@ -154,7 +154,11 @@ async fn load(client: &Client, url: &str, clients: usize, during: Duration) -> R
         let mut answered = 0_usize;
         while since.elapsed() < during {
             let request = client.post(&url).bearer_auth(TOKEN).json(&body);
-            let response = request.send().await?;
+            // Of too many new connections at once from one address the server closes the oldest.
+            let Ok(response) = request.send().await else {
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            };
             match response.status() {
                 StatusCode::OK => answered += usize::from(response.bytes().await.is_ok()),
                 StatusCode::TOO_MANY_REQUESTS => tokio::time::sleep(PAUSE).await,

@@ -46,7 +46,7 @@ async fn p_1_the_first_request_with_all_default_tools_is_small() {
     let tools = asked["tools"].as_array().unwrap().len();
     assert!(tools >= 24, "{tools} tools");
     let bytes = asked.to_string().len();
-    assert!(bytes <= 13_400, "{bytes} bytes");
+    assert!(bytes <= 12_000, "{bytes} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread")]

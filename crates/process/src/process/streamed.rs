@@ -82,7 +82,10 @@ impl StreamedProcess {
         if !self.is_output_open {
             return None;
         }
-        kill::end_tree(&self.process.tree, self.ending).await;
+        if !self.process.child.is_swept() {
+            self.process.child.hang_up();
+            kill::end_tree(&self.process.tree, self.ending).await;
+        }
         let read = timeout(LAST_OUTPUT, self.process.output.read(&mut self.piece)).await;
         let length = read.ok().and_then(Result::ok).unwrap_or(0);
         self.is_output_open = length > 0;

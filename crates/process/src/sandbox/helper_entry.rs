@@ -7,7 +7,7 @@
 use std::{
     convert::Infallible,
     env,
-    ffi::{CString, OsString},
+    ffi::{CString, OsStr, OsString},
     os::unix::{ffi::OsStrExt, process::CommandExt},
     path::PathBuf,
     process::{Command, exit},
@@ -32,9 +32,9 @@ use rustix::thread::{
 };
 
 use super::{
-    Sandbox, SandboxBackend, SandboxNetwork, SeccompProfile, gate,
+    Sandbox, SandboxBackend, SandboxNetwork, SeccompProfile, forker, gate,
     helper_args::{ENTRY, HelperArgs, HelperRole},
-    landlock::{LandlockGrant, OWN_PROCESS, restrict},
+    landlock::{OpenedGrants, restrict},
     landlock_cache::landlock_profile,
     landlock_scope,
     seccomp::seccomp_program,
@@ -48,7 +48,7 @@ const REFUSED: i32 = 126;
 const OWN: &str = "/proc/self/exe";
 
 /// Sent to the guard when its parent has died. Not SIGKILL, the usual choice, which cannot be handled.
-const OWNER_DIED: Signal = Signal::SIGHUP;
+pub(super) const OWNER_DIED: Signal = Signal::SIGHUP;
 
 /// Whether this program begins with [`enter_if_asked`], so that it can be its own helper.
 static ENTERS: AtomicBool = AtomicBool::new(false);
@@ -69,6 +69,10 @@ pub fn enter_if_asked() {
         let Err(reason) = landlock_scope::restrict_and_exec(words);
         refuse(&reason);
     }
+    if forker::is_asked(&first) {
+        let Err(reason) = forker::serve_commands(words);
+        refuse(&reason);
+    }
     if first == ENTRY {
         let reason = match HelperArgs::read(words) {
             Some(order) => guard(&order),
@@ -80,7 +84,7 @@ pub fn enter_if_asked() {
     ENTERS.store(true, Ordering::Relaxed);
 }
 
-fn refuse(reason: &str) -> ! {
+pub(super) fn refuse(reason: &str) -> ! {
     eprintln!("rooftree cannot confine this program, so it was not started: {reason}");
     exit(REFUSED)
 }
@@ -134,25 +138,36 @@ pub(crate) fn unconfined_command(
     Some((program()?, order.to_arguments()))
 }
 
-/// Stays outside, and leaves nothing behind.
-fn guard(order: &HelperArgs) -> Result<Infallible, String> {
-    let heeded = SigSet::from_iter([Signal::SIGCHLD, OWNER_DIED]);
-    // SIGTERM is for the program to handle; the guard ends when the program has ended.
-    let held = SigSet::from_iter([
+/// SIGTERM is for the program to handle; the guard ends when the program has ended.
+pub(super) fn held_signals() -> SigSet {
+    SigSet::from_iter([
         Signal::SIGCHLD,
         OWNER_DIED,
         Signal::SIGTERM,
         Signal::SIGINT,
         Signal::SIGQUIT,
-    ]);
+    ])
+}
+
+/// Adopts all orphans, and is told when the owner dies.
+pub(super) fn watch_owner(owner: i32) -> Result<(), String> {
     let said = |error: Errno| error.to_string();
-    held.thread_swap_mask(SigmaskHow::SIG_SETMASK)
-        .map_err(said)?;
     set_child_subreaper(true).map_err(said)?;
     set_pdeathsig(OWNER_DIED).map_err(said)?;
-    if getppid().as_raw() != order.owner {
+    if getppid().as_raw() != owner {
         return Err("whoever wanted it is gone".to_owned());
     }
+    Ok(())
+}
+
+/// Stays outside, and leaves nothing behind.
+fn guard(order: &HelperArgs) -> Result<Infallible, String> {
+    let heeded = SigSet::from_iter([Signal::SIGCHLD, OWNER_DIED]);
+    let said = |error: Errno| error.to_string();
+    held_signals()
+        .thread_swap_mask(SigmaskHow::SIG_SETMASK)
+        .map_err(said)?;
+    watch_owner(order.owner)?;
     let leader = match order.part {
         HelperRole::Unconfined => started(order)?,
         HelperRole::Outside => {
@@ -233,7 +248,7 @@ fn reaped(leader: Pid) -> Option<WaitStatus> {
 
 /// Kills every descendant. An orphan becomes a child of the guard (subreaper), so none escapes: a guard without
 /// children has no descendants, and the process table need not be read.
-fn end_all() {
+pub(super) fn end_all() {
     let own = Pid::this().as_raw();
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -273,31 +288,41 @@ fn become_confined(order: &HelperArgs, guard: Pid) -> Result<Infallible, String>
     SigSet::empty()
         .thread_set_mask()
         .map_err(|error| error.to_string())?;
+    confine(order.network, &OpenedGrants::new(order.grants.clone()))?;
+    let Some((program, arguments)) = order.command.split_first() else {
+        return Err("it is nothing".to_owned());
+    };
+    run_program(&order.file, program, |file| {
+        let mut start = Command::new(file);
+        start.arg0(program).args(arguments);
+        start
+    })
+}
+
+/// Confines the calling process, for good.
+pub(super) fn confine(network: SandboxNetwork, grants: &OpenedGrants) -> Result<(), String> {
     let kind = SeccompProfile {
         backend: SandboxBackend::Landlock,
-        network: order.network,
+        network,
         has_unix: false,
     };
     let filter = seccomp_program(kind).ok_or("there is no filter for this machine")?;
     set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
-    let mut grants = order.grants.clone();
-    grants.push(LandlockGrant {
-        path: OWN_PROCESS.into(),
-        is_writable: false,
-    });
-    restrict(&grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
+    restrict(grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
     give_up_capabilities().map_err(|error| format!("give up capabilities: {error}"))?;
-    seccompiler::apply_filter(filter).map_err(|error| format!("filter system calls: {error}"))?;
-    let Some((program, arguments)) = order.command.split_first() else {
-        return Err("it is nothing".to_owned());
-    };
-    // By the name it was asked for, whichever file it is: programs look at how they were called.
+    seccompiler::apply_filter(filter).map_err(|error| format!("filter system calls: {error}"))
+}
+
+/// Becomes a program: the file it was found in, else what a search along PATH finds. By the name it was asked for,
+/// whichever file it is: programs look at how they were called.
+pub(super) fn run_program(
+    file: &OsStr,
+    program: &OsStr,
+    start: impl Fn(&OsStr) -> Command,
+) -> Result<Infallible, String> {
     let mut error = None;
-    for file in [&order.file, program]
-        .into_iter()
-        .filter(|file| !file.is_empty())
-    {
-        error = Some(Command::new(file).arg0(program).args(arguments).exec());
+    for file in [file, program].into_iter().filter(|file| !file.is_empty()) {
+        error = Some(start(file).exec());
     }
     let error = error.map_or_else(String::new, |error| error.to_string());
     Err(format!("start `{}`: {error}", program.to_string_lossy()))

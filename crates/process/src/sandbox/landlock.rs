@@ -48,14 +48,14 @@ pub(super) const OWN_PROCESS: &str = "/proc/self";
 
 /// A path that may be used with everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LandlockGrant {
+pub(crate) struct LandlockGrant {
     pub(super) path: PathBuf,
     pub(super) is_writable: bool,
 }
 
 /// All that a sandbox allows, and the directories whose entries decided it.
 #[derive(Debug, Default)]
-pub(super) struct LandlockGrants {
+pub(crate) struct LandlockGrants {
     pub(super) allowed: Vec<LandlockGrant>,
     pub(super) listed: Vec<DirectoryVersion>,
 }
@@ -158,8 +158,27 @@ fn neighbours(at: &PathRule, rungs: &[PathRule], grants: &mut LandlockGrants) {
     }
 }
 
-/// Confines the calling thread, for good.
-pub(super) fn restrict(grants: &[LandlockGrant]) -> Result<(), RulesetError> {
+/// Beyond so many grants, descriptors are not kept: a process may have a thousand.
+const KEPT: usize = 400;
+
+/// Grants whose paths are open, so that several processes can confine themselves to them.
+#[derive(Debug)]
+pub(super) struct OpenedGrants {
+    grants: Vec<LandlockGrant>,
+    /// In the order of the grants, or nothing if there are too many. What has gone away since it was listed is not open.
+    opened: Vec<Option<OwnedFd>>,
+}
+
+impl OpenedGrants {
+    pub(super) fn new(grants: Vec<LandlockGrant>) -> Self {
+        let kept = grants.iter().filter(|_| grants.len() <= KEPT);
+        let opened = kept.map(|grant| opened(&grant.path)).collect();
+        Self { grants, opened }
+    }
+}
+
+/// Confines the calling thread, for good. Its own directory in `/proc` is allowed too.
+pub(super) fn restrict(grants: &OpenedGrants) -> Result<(), RulesetError> {
     // Before the third version a file could be emptied without permission: that is no sandbox.
     let needed = AccessFs::from_all(ABI::V3);
     let wanted = AccessFs::from_all(ABI::V7);
@@ -170,18 +189,31 @@ pub(super) fn restrict(grants: &[LandlockGrant]) -> Result<(), RulesetError> {
         .handle_access(wanted)?
         .scope(Scope::from_all(ABI::V7))?
         .create()?;
-    for LandlockGrant { path, is_writable } in grants {
-        // What has gone away since it was listed needs no rule.
-        let Some(opened) = opened(path) else {
-            continue;
-        };
+    let OpenedGrants {
+        grants,
+        opened: kept,
+    } = grants;
+    let own = LandlockGrant {
+        path: OWN_PROCESS.into(),
+        is_writable: false,
+    };
+    for (at, LandlockGrant { path, is_writable }) in grants.iter().chain([&own]).enumerate() {
         let rights = if *is_writable {
             wanted
         } else {
             AccessFs::from_read(ABI::V7)
         };
         // Rights of directories are left out of a rule for a file (`CompatLevel::BestEffort`).
-        ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
+        match kept.get(at) {
+            Some(Some(file)) => ruleset = ruleset.add_rule(PathBeneath::new(file, rights))?,
+            Some(None) => {}
+            None => {
+                // What has gone away since it was listed needs no rule.
+                if let Some(file) = opened(path) {
+                    ruleset = ruleset.add_rule(PathBeneath::new(file, rights))?;
+                }
+            }
+        }
     }
     ruleset.restrict_self().map(|_| ())
 }

@@ -66,11 +66,18 @@ pub(super) fn restrict_and_exec(
         file.and_then(inherited_fd)
             .ok_or("its arguments are no order")?,
     );
-    let restricted = ruleset().and_then(RulesetCreated::restrict_self);
-    restricted.map_err(|error| format!("leave abstract sockets: {error}"))?;
+    restrict_process()?;
     let Some(program) = words.next() else {
         return Err("it is nothing".to_owned());
     };
     let error = Command::new(&program).args(words).exec();
     Err(format!("start `{}`: {error}", program.to_string_lossy()))
+}
+
+/// Keeps the calling process from abstract sockets made elsewhere, for good.
+pub(super) fn restrict_process() -> Result<(), String> {
+    let restricted = ruleset().and_then(RulesetCreated::restrict_self);
+    restricted
+        .map(drop)
+        .map_err(|error| format!("leave abstract sockets: {error}"))
 }

@@ -2,6 +2,7 @@
 
 mod after_effects;
 mod fixture;
+mod forkers;
 mod gates;
 mod limits;
 mod probes;

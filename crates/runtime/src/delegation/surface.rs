@@ -4,19 +4,11 @@ use rooftree_tools::arguments::{ArgumentKind, ToolArgument};
 
 /// The arguments of Task, and those of its other names.
 pub(super) const ARGUMENTS: [ToolArgument; 15] = [
-    ToolArgument::new(
-        "description",
-        ArgumentKind::Text,
-        "The task in three to five words.",
-    )
-    .with_aliases(&["name"]),
-    ToolArgument::new(
-        "prompt",
-        ArgumentKind::Text,
-        "The task. The agent sees nothing else of this conversation.",
-    )
-    .required()
-    .with_aliases(&["content", "task"]),
+    ToolArgument::new("description", ArgumentKind::Text, "Three to five words.")
+        .with_aliases(&["name"]),
+    ToolArgument::new("prompt", ArgumentKind::Text, "The task, with all it needs.")
+        .required()
+        .with_aliases(&["content", "task"]),
     ToolArgument::new(
         "subagent_type",
         ArgumentKind::Text,
@@ -24,28 +16,20 @@ pub(super) const ARGUMENTS: [ToolArgument; 15] = [
     )
     .required()
     .with_aliases(&["agent_name", "agentId", "agent_id", "agent", "agent_type"]),
-    ToolArgument::new(
-        "run_in_background",
-        ArgumentKind::Flag,
-        "Do not wait for it.",
-    )
-    .with_aliases(&["background"]),
+    ToolArgument::new("run_in_background", ArgumentKind::Flag, "Do not wait.")
+        .with_aliases(&["background"]),
     ToolArgument::new(
         "resume",
         ArgumentKind::Text,
-        "A session or task to go on with.",
+        "Session or task to go on with.",
     ),
-    ToolArgument::new(
-        "model",
-        ArgumentKind::Text,
-        "provider/model or an alias, instead of the agent's own.",
-    ),
+    ToolArgument::new("model", ArgumentKind::Text, "provider/model or alias."),
     ToolArgument::new(
         "model_tier",
         ArgumentKind::Choice(&["fast", "standard", "powerful"]),
-        "How capable its model is.",
+        "Power of its model.",
     ),
-    ToolArgument::new("max_turns", ArgumentKind::Number, "Replies it may take."),
+    ToolArgument::new("max_turns", ArgumentKind::Number, "Most replies."),
     ToolArgument::new(
         "thoroughness",
         ArgumentKind::Choice(&["quick", "medium", "thorough"]),
@@ -59,7 +43,7 @@ pub(super) const ARGUMENTS: [ToolArgument; 15] = [
     ToolArgument::new(
         "timeout",
         ArgumentKind::Number,
-        "Seconds to wait before it goes on in background.",
+        "Seconds until it goes on in background.",
     )
     .with_aliases(&["timeout_secs"]),
     ToolArgument::accepted("session", ArgumentKind::Text),

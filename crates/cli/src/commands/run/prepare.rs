@@ -112,7 +112,8 @@ impl PreparedRun {
         if let Some(store) = self.store.get() {
             return Ok(store.clone());
         }
-        let opened = environment.store()?;
+        let secrets = secrets::known_with(environment, &self.settings);
+        let opened = environment.store_without(Arc::new(secrets))?;
         Ok(self.store.get_or_init(|| opened).clone())
     }
 

@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::target;
 use crate::{
     commands::run::{self, PreparedRun},
-    control::send,
+    control::{owner, send},
     environment::Environment,
     exit::Exit,
     output,
@@ -104,10 +104,13 @@ pub async fn compact(
     (session, after): (&SessionId, u64),
     focus: Option<String>,
 ) -> Result<(CompactionOutcome, u64), Problem> {
-    let mut events = handle.subscribe(EventFilter {
-        session: session.clone(),
-        after,
-    });
+    let mut events = handle.subscribe(
+        &owner(),
+        EventFilter {
+            session: session.clone(),
+            after,
+        },
+    );
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| {
         Problem::new(ErrorCode::Internal, "cannot listen for signals").cause(error.to_string())
     })?;

@@ -28,8 +28,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::shell::PLENTY;
 
-const CALLS: [(&str, libc::c_long); 16] = [
+const CALLS: [(&str, libc::c_long); 17] = [
     ("prlimit64", libc::SYS_prlimit64),
+    ("mq_open", libc::SYS_mq_open),
     ("getxattr", libc::SYS_getxattr),
     ("setxattr", libc::SYS_setxattr),
     ("ptrace", libc::SYS_ptrace),

@@ -27,8 +27,8 @@ const LISTED: usize = 100;
 const ABOUT: usize = 300;
 
 const TODO: &str = "## Todo list\n\n\
-    Keep a list with TodoWrite when work has several steps. Mark an item in_progress before you begin with it, and \
-    completed as soon as it is. Do not stop while items are open: finish them, or say why they cannot be.";
+    Keep a list with TodoWrite when work has several steps. Mark an item in_progress before you begin it, completed \
+    as soon as it is. Do not stop while items are open: finish them, or say why not.";
 
 /// The prompt of the built-in lead agent for a small model, which the whole one only distracts.
 const LEAN_LEAD: &str = "You work for the user, in the directory named below, with tools. Do what the user asks, and \

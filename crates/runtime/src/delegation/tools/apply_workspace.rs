@@ -28,7 +28,7 @@ const ARGUMENTS: [ToolArgument; 2] = [
     ToolArgument::new(
         "strategy",
         ArgumentKind::Choice(&["refuse", "markers"]),
-        "On a conflict: change nothing (default) or write conflict markers",
+        "On a conflict; default refuse",
     ),
 ];
 

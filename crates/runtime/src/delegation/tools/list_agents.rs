@@ -18,7 +18,7 @@ const DESCRIPTION: &str = "List the agents that Task can be given to.";
 const ARGUMENTS: [ToolArgument; 1] = [ToolArgument::new(
     "detail",
     ArgumentKind::Flag,
-    "With the beginning of their prompts.",
+    "With their prompts",
 )];
 
 /// Characters of a prompt that are shown.

@@ -22,29 +22,22 @@ use crate::{
     runtime_context::SessionAction,
 };
 
-const DESCRIPTION: &str = "Say something to another agent's session without waiting. Without `to` it goes to whoever \
-asked you, or else to the session a person talked to last.";
+const DESCRIPTION: &str = "Tell another agent's session something, without waiting. Without `to`: whoever asked you, \
+else the session a person talked to last.";
 
 const ARGUMENTS: [ToolArgument; 4] = [
-    ToolArgument::new(
-        "to",
-        ArgumentKind::Text,
-        "A session, a task or an agent's name.",
-    )
-    .with_aliases(&["agentId", "agent_id", "sessionId", "session_id", "agent"]),
+    ToolArgument::new("to", ArgumentKind::Text, "Session, task or agent").with_aliases(&[
+        "agentId",
+        "agent_id",
+        "sessionId",
+        "session_id",
+        "agent",
+    ]),
     ToolArgument::new("text", ArgumentKind::Text, "")
         .required()
         .with_aliases(&["message", "content"]),
-    ToolArgument::new(
-        "silent",
-        ArgumentKind::Flag,
-        "To be read at its next run, without starting one.",
-    ),
-    ToolArgument::new(
-        "steer",
-        ArgumentKind::Flag,
-        "To be read in the middle of its run.",
-    ),
+    ToolArgument::new("silent", ArgumentKind::Flag, "Starts no run"),
+    ToolArgument::new("steer", ArgumentKind::Flag, "Read in the middle of its run"),
 ];
 
 /// Characters a message may have; longer ones are kept beside it.

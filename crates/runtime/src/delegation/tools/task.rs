@@ -11,10 +11,9 @@ use crate::delegation::{
     request::{ARGUMENTS, DelegationRequest, DelegationSurface, SessionStrategy},
 };
 
-const DESCRIPTION: &str = "Give a task to another agent, which works on it with its own context and tools and \
-answers with a text. It sees only your prompt, so say everything it needs, and what to answer. Several Task calls in \
-one reply run at the same time. With run_in_background you go on at once and are told when it ends: do not poll. Use \
-it for work that can be described in full and whose details you need not see.";
+const DESCRIPTION: &str = "Give a task to another agent, which has its own context and tools and answers with a text. \
+It sees only your prompt: say everything it needs, and what to answer. Several calls in one reply run at the same time. \
+With run_in_background you go on at once and are told when it ends: do not poll.";
 
 /// The Task tool.
 pub(super) struct TaskTool {

@@ -13,8 +13,7 @@ use serde_json::Value;
 use super::caller;
 use crate::delegation::dialect;
 
-const DESCRIPTION: &str =
-    "List this session's background tasks: agents and processes, running and ended.";
+const DESCRIPTION: &str = "List this session's background tasks.";
 
 const ARGUMENTS: [ToolArgument; 0] = [];
 

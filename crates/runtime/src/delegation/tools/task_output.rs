@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-const DESCRIPTION: &str = "The result of a background task. You are told anyway when it ends: only use this when you \
-cannot go on without it.";
+const DESCRIPTION: &str = "The result of a background task. You are told when it ends: use this only if you cannot go on \
+without it.";
 
 const ARGUMENTS: [ToolArgument; 3] = [
     ToolArgument::new("task_id", ArgumentKind::Text, "")
@@ -32,14 +32,10 @@ const ARGUMENTS: [ToolArgument; 3] = [
     ToolArgument::new(
         "block",
         ArgumentKind::Flag,
-        "Wait for it to end; true if absent.",
+        "Wait for its end; default true",
     ),
-    ToolArgument::new(
-        "timeout",
-        ArgumentKind::Number,
-        "Seconds to wait, 30 if absent.",
-    )
-    .with_aliases(&["timeout_secs"]),
+    ToolArgument::new("timeout", ArgumentKind::Number, "Seconds, default 30")
+        .with_aliases(&["timeout_secs"]),
 ];
 
 /// Seconds to wait if nothing is said, and at most.
