@@ -106,7 +106,7 @@ pub(super) fn send_first(
     )?)
 }
 
-/// The next command and its streams; none when whoever sends them is gone.
+/// The next command and its streams; none when the process that sends them is gone.
 pub(super) fn received(
     socket: &mut UnixStream,
 ) -> io::Result<Option<(CommandMessage, [OwnedFd; STREAMS])>> {

@@ -118,7 +118,7 @@ pub(in crate::sandbox) fn is_asked(first: &OsStr) -> bool {
     first == ENTRY
 }
 
-/// Serves commands until whoever sends them is gone. The words are what stands after the entry.
+/// Serves commands until the process that sends them is gone. The words are what stands after the entry.
 pub(in crate::sandbox) fn serve_commands(
     mut words: impl Iterator<Item = OsString>,
 ) -> Result<Infallible, String> {

@@ -111,7 +111,7 @@ impl ForkerTimer {
                 let _late: Vec<_> = waiting().extract_if(.., is_late).collect();
                 let waiting = waiting();
                 if waiting.is_empty() {
-                    // While the lock is held, so that whoever adds one starts another timer.
+                    // While the lock is held, so that the next caller of `keep` starts another timer.
                     IS_TIMED.store(false, Ordering::Release);
                     return;
                 }

@@ -44,7 +44,7 @@ pub(crate) struct IdleForker {
 }
 
 impl IdleForker {
-    /// Makes the sandbox. None if it has none of its own here, which whoever starts the command otherwise will notice.
+    /// Makes the sandbox. None if that does not work here.
     pub(super) async fn start(
         sandbox: &Arc<Sandbox>,
         backend: SandboxBackend,

@@ -1,5 +1,5 @@
-//! What a command could leave in its namespaces for the next one: files in places that exist only inside, memory and
-//! queues of its IPC namespace, and settings of the first process.
+//! Snapshot of what a command could leave in its namespaces for the next one: files in places that exist only inside,
+//! memory and queues of its IPC namespace, and settings of the first process.
 //!
 //! Taken before the first command and after each: if anything differs, the sandbox is not used again.
 
@@ -12,7 +12,7 @@ use std::{
 
 use rustix::fs::llistxattr;
 
-/// At most so many files: whoever has more is not worth a comparison after each command.
+/// At most so many files: more are not worth a comparison after each command.
 const MOST: usize = 2_000;
 
 /// What processes of the same IPC namespace share. A line of headings, then one for each.
