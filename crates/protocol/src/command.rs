@@ -16,10 +16,6 @@ pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionRe
 /// A wish of a client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "the large one, a post, is also the usual one"
-)]
 pub enum Command {
     /// Put a message into a session's inbox.
     Post {

@@ -4,7 +4,7 @@
 //! typed while a run works is read when it has ended.
 
 use std::{
-    io::{IsTerminal, stderr},
+    io::{IsTerminal, Write, stderr},
     sync::Arc,
     time::Duration,
 };
@@ -22,7 +22,6 @@ use super::{
     history::InputHistory,
     input::{self, TypedLine},
     line_editor::{EditorMode, LineEditor, LineRead},
-    program_lines::write,
     state::OpenConversation,
 };
 use crate::{
@@ -374,4 +373,10 @@ impl LineMode<'_> {
     pub(super) async fn send(&self, command: Command) -> Result<CommandReply, Problem> {
         send(&self.handle, command).await
     }
+}
+
+/// Writes to standard error.
+pub(super) fn write(text: &str) {
+    // A terminal that is gone is noticed when it is read.
+    let _ = stderr().write_all(text.as_bytes());
 }

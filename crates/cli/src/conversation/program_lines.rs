@@ -1,11 +1,9 @@
 //! Prints lines of the program itself in a conversation: the greeting, notes, remarks and errors.
 
-use std::io::{Write, stderr};
-
 use rooftree_protocol::Problem;
 
 use super::{
-    line_mode::{ConversationStep, LineMode},
+    line_mode::{ConversationStep, LineMode, write},
     state::mode_name,
 };
 use crate::{
@@ -82,10 +80,4 @@ impl LineMode<'_> {
         self.print(&lines.collect::<Vec<_>>());
         ConversationStep::Ask
     }
-}
-
-/// Writes to standard error.
-pub(super) fn write(text: &str) {
-    // A terminal that is gone is noticed when it is read.
-    let _ = stderr().write_all(text.as_bytes());
 }

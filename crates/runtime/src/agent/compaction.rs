@@ -19,7 +19,7 @@ use super::{
     AgentActor, History,
     ask::{ModelAttempt, ReplyAudience, answer},
     decide::CompactionStep,
-    hook_points::{self, CompactionTrigger},
+    hook_points::{self, CompactionTrigger, not_compacted},
     journal::JournalCommit,
     limits::RunEndReason,
     window,
@@ -32,8 +32,6 @@ const KEPT_MESSAGES: usize = 8;
 const TRIMMED_CHARS: usize = 500;
 /// Characters of one message that the summarising model reads.
 const READ_CHARS: usize = 4_000;
-/// Code of the notice that a person's request to compact was not done.
-const NOT_COMPACTED: &str = "not_compacted";
 /// Characters of a summary.
 const SUMMARY_CHARS: usize = 12_000;
 
@@ -110,16 +108,6 @@ pub(super) async fn compact_idle(agent: &mut AgentActor) -> Result<(), Error> {
     }
     agent.inbox.forget_end();
     agent.journal.barrier().await
-}
-
-/// Says that a person's request to make the context smaller was not done, and why.
-pub(super) fn not_compacted(why: &str) -> EventBody {
-    EventBody::Notice {
-        level: NoticeLevel::Warning,
-        code: NOT_COMPACTED.into(),
-        message: format!("The context was not compacted: {why}."),
-        hint: None,
-    }
 }
 
 async fn summarise(agent: &mut AgentActor) -> Result<Option<RunEndReason>, Error> {

@@ -27,7 +27,7 @@ use crate::{
     hooks::{self, ConfiguredHook, HookAnswer, HookPayload, HookPoint, HookRunContext, HookWait},
 };
 
-pub(super) use compaction::{CompactionTrigger, compacted, puts_off};
+pub(super) use compaction::{CompactionTrigger, compacted, not_compacted, puts_off};
 pub(super) use lifecycle::{begin, cleared, ended, may_end};
 pub(super) use questions::{elicitation, elicited, notify, permission, server_of};
 pub(super) use tools::{

@@ -1,14 +1,28 @@
 //! Hooks before and after the context is made smaller.
 
+use rooftree_protocol::{EventBody, event::NoticeLevel};
 use serde_json::json;
 
 use super::{apply_hook_answer, ask_hooks, lifecycle, payload, record_hook_answer, wants};
 use crate::{
     Error,
-    agent::{AgentActor, compaction::not_compacted, decide::CompactionStep},
+    agent::{AgentActor, decide::CompactionStep},
     hooks::{HookAnswer, HookPoint},
     signals::CompactionRequest,
 };
+
+/// Code of the notice that a person's request to compact was not done.
+const NOT_COMPACTED: &str = "not_compacted";
+
+/// Says that a person's request to make the context smaller was not done, and why.
+pub(in crate::agent) fn not_compacted(why: &str) -> EventBody {
+    EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: NOT_COMPACTED.into(),
+        message: format!("The context was not compacted: {why}."),
+        hint: None,
+    }
+}
 
 /// Why the context is made smaller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
