@@ -195,6 +195,7 @@ impl OwnCallbackListener {
             address,
             token: None,
             hosts: Vec::new(),
+            public_url: None,
             deliver: deliver(callbacks),
         };
         let server = server::HttpServer::listen(options)
