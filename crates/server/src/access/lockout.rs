@@ -7,11 +7,10 @@ use std::{
     collections::{HashMap, HashSet},
     net::{IpAddr, Ipv6Addr},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rooftree_store::TokenHash;
-use tokio::time::Instant;
 
 /// Wrong credentials within [`WINDOW`] until an address is locked.
 const TRIES: u32 = 20;
@@ -51,18 +50,26 @@ impl Lockout {
 
     /// Seconds until a credential from this address is looked at again; none if it is now.
     pub(super) fn locked(&self, address: IpAddr, token: Option<TokenHash>) -> Option<u16> {
+        self.locked_at(Instant::now(), address, token)
+    }
+
+    fn locked_at(&self, now: Instant, address: IpAddr, token: Option<TokenHash>) -> Option<u16> {
         let table = self.table();
         if token.is_some_and(|token| table.right.contains(&token)) {
             return None;
         }
         let until = table.addresses.get(&network(address))?.until?;
-        let left = until.checked_duration_since(Instant::now())?;
+        let left = until.checked_duration_since(now)?;
         u16::try_from(left.as_secs().saturating_add(1)).ok()
     }
 
     /// Counts a wrong credential.
     pub(super) fn failed(&self, address: IpAddr) {
-        let (now, address) = (Instant::now(), network(address));
+        self.failed_at(Instant::now(), address);
+    }
+
+    fn failed_at(&self, now: Instant, address: IpAddr) {
+        let address = network(address);
         let mut table = self.table();
         if table.addresses.len() >= ADDRESSES && !table.addresses.contains_key(&address) {
             table.forget_oldest();
@@ -123,43 +130,50 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn b10_wrong_credentials_lock_an_address_for_a_while_and_no_other() {
+    #[test]
+    fn b10_wrong_credentials_lock_an_address_for_a_while_and_no_other() {
         let lockout = Lockout::default();
         let (bad, good): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         let token = TokenHash::of("right");
         lockout.succeeded(token);
+        let now = Instant::now();
+        let locked = |now, address| lockout.locked_at(now, address, None);
         for _ in 1..TRIES {
-            lockout.failed(bad);
-            assert_eq!(lockout.locked(bad, None), None);
+            lockout.failed_at(now, bad);
+            assert_eq!(locked(now, bad), None);
         }
-        lockout.failed(bad);
-        assert!(
-            lockout
-                .locked(bad, None)
-                .is_some_and(|seconds| seconds <= 61)
-        );
-        assert!(lockout.locked(bad, Some(TokenHash::of("new"))).is_some());
-        assert_eq!(
-            lockout.locked(bad, Some(token)),
-            None,
-            "it was right before"
-        );
-        assert_eq!(lockout.locked(good, None), None);
-        tokio::time::advance(FIRST_LOCK + Duration::from_secs(1)).await;
-        assert_eq!(lockout.locked(bad, None), None);
+        lockout.failed_at(now, bad);
+        assert_eq!(locked(now, bad), Some(61));
+        let new = Some(TokenHash::of("new"));
+        assert!(lockout.locked_at(now, bad, new).is_some());
+        let known = lockout.locked_at(now, bad, Some(token));
+        assert_eq!(known, None, "it was right before");
+        assert_eq!(locked(now, good), None);
+        let later = now + FIRST_LOCK + Duration::from_secs(1);
+        assert_eq!(locked(later, bad), None);
         for _ in 0..TRIES {
-            lockout.failed(bad);
+            lockout.failed_at(later, bad);
         }
-        let longer = lockout.locked(bad, None).unwrap();
-        assert!(longer > 61, "the next one lasts longer: {longer}");
+        assert_eq!(locked(later, bad), Some(121), "the next one lasts longer");
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn b10_memory_is_bounded_and_an_ipv6_household_is_one_address() {
+    #[test]
+    fn b10_tries_that_are_far_apart_do_not_add_up() {
         let lockout = Lockout::default();
+        let mut now = Instant::now();
+        for _ in 0..TRIES * 2 {
+            lockout.failed_at(now, [10, 0, 0, 1].into());
+            now += WINDOW + Duration::from_secs(1);
+        }
+        assert_eq!(lockout.locked_at(now, [10, 0, 0, 1].into(), None), None);
+    }
+
+    #[test]
+    fn b10_memory_is_bounded_and_an_ipv6_household_is_one_address() {
+        let lockout = Lockout::default();
+        let now = Instant::now();
         for number in 0..(ADDRESSES as u32 * 2) {
-            lockout.failed(IpAddr::from(number.to_be_bytes()));
+            lockout.failed_at(now, IpAddr::from(number.to_be_bytes()));
             lockout.succeeded(TokenHash::of(&number.to_string()));
         }
         let table = lockout.table();
@@ -167,9 +181,10 @@ mod tests {
         assert!(table.right.len() <= TOKENS);
         drop(table);
         for number in 0..TRIES {
-            lockout.failed(format!("2001:db8::{number}").parse().unwrap());
+            let address = format!("2001:db8::{number}").parse();
+            lockout.failed_at(now, address.unwrap());
         }
         let other = "2001:db8::ffff".parse().unwrap();
-        assert!(lockout.locked(other, None).is_some());
+        assert!(lockout.locked_at(now, other, None).is_some());
     }
 }
