@@ -11,7 +11,7 @@ use nix::{
 };
 use tokio::io::unix::AsyncFd;
 
-use crate::{clone, sandbox::ForkedCommand};
+use crate::{ExitReason, clone};
 
 /// A child that is not reaped yet, so its number is still its own. Dropping it kills and reaps it.
 #[derive(Debug)]
@@ -97,60 +97,4 @@ impl WatchedChild {
             }
         }
     }
-}
-
-/// A program that was started: a child of this process, or a command of a forker.
-#[derive(Debug)]
-pub(crate) enum StartedChild {
-    Own(WatchedChild),
-    Forked(Box<ForkedCommand>),
-    /// Its end was taken in, and its forker given back.
-    Ended(ExitReason),
-}
-
-impl StartedChild {
-    /// Waits for its end; may be asked again. Dropping the wait loses nothing.
-    pub(crate) async fn wait(&mut self) -> ExitReason {
-        match self {
-            Self::Own(child) => child.wait().await,
-            Self::Forked(command) => command.wait().await,
-            Self::Ended(ending) => *ending,
-        }
-    }
-
-    /// Whether it is known that nothing of it is left.
-    pub(crate) fn is_swept(&self) -> bool {
-        match self {
-            Self::Own(_) => false,
-            Self::Forked(command) => command.is_swept(),
-            Self::Ended(_) => true,
-        }
-    }
-
-    /// Lets a forker end with its command: it is not used again.
-    pub(crate) fn hang_up(&mut self) {
-        if let Self::Forked(command) = self {
-            command.hang_up();
-        }
-    }
-
-    /// Gives its forker back, once it has ended.
-    pub(crate) fn release(&mut self, ending: ExitReason) {
-        if let Self::Forked(command) = std::mem::replace(self, Self::Ended(ending)) {
-            command.release();
-        }
-    }
-}
-
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExitReason {
-    /// By itself, with this code.
-    Exited(i32),
-    /// By a signal from elsewhere.
-    Signalled(i32),
-    /// Its time was over and it was killed.
-    TimedOut,
-    /// It was stopped on request.
-    Cancelled,
 }

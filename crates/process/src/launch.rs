@@ -1,26 +1,19 @@
 //! Starts one program: own group, clean environment, its output as one stream or as two.
 
-use std::{
-    io,
-    os::fd::OwnedFd,
-    sync::{
-        LazyLock, OnceLock,
-        atomic::{AtomicU64, Ordering},
-        mpsc,
-    },
-    thread,
-};
+use std::{io, os::fd::OwnedFd};
 
-use nix::unistd::Pid;
-use tokio::{io::AsyncWriteExt, net::unix::pipe, sync::oneshot};
+use tokio::{io::AsyncWriteExt, net::unix::pipe};
 
 use crate::{
-    Error, Process, ProcessIdentity, ProcessInput, SpawnRequest, StreamedProcess,
-    child::{GroupLeader, StartedChild, WatchedChild},
-    clone,
+    Error, Process, ProcessInput, SpawnRequest, StreamedProcess,
+    child::WatchedChild,
+    forked_command::ForkedCommand,
+    forker_pool::forker_for,
     process_tree::ProcessTree,
-    sandbox::{CommandMessage, GitGuard, GitSnapshot, SandboxBackend, forker_for, helper},
+    sandbox::{CommandMessage, GitGuard, GitSnapshot, SandboxBackend, helper},
     spawn_plan::{OutputPipes, SpawnPlan, input_ends},
+    spawn_thread::{identity_of, next_mark, start},
+    started_child::StartedChild,
 };
 
 /// Starts a program whose standard output and error are one stream. Confines it this way, if it has a sandbox.
@@ -122,7 +115,8 @@ pub(crate) async fn launch_forked(
         let Some(forker) = forker_for(sandbox, backend).await else {
             return Ok(None);
         };
-        let Ok(child) = forker.run(&command, [&input, &writer, &writer]).await else {
+        let streams = [&input, &writer, &writer];
+        let Ok(child) = ForkedCommand::start(forker, &command, streams).await else {
             continue;
         };
         feed(feeding, &spawn.input).map_err(failed)?;
@@ -136,14 +130,6 @@ pub(crate) async fn launch_forked(
         return Ok(Some(process.with_sandbox(spawn.sandbox.clone(), before)));
     }
     Ok(None)
-}
-
-/// Which process a child is. It has not been reaped yet, so `/proc` shows it even if it has ended already.
-pub(crate) fn identity_of(leader: &GroupLeader) -> ProcessIdentity {
-    ProcessIdentity::of(leader.pid()).unwrap_or(ProcessIdentity {
-        group: leader.pid(),
-        start: 0,
-    })
 }
 
 /// What decides what git runs, read before a confined program can change it.
@@ -166,39 +152,6 @@ pub(crate) fn start_error(spawn: &SpawnRequest, source: io::Error) -> Error {
     }
 }
 
-pub(crate) fn next_mark() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    static OWN: LazyLock<ProcessIdentity> = LazyLock::new(|| {
-        let own = Pid::this().as_raw();
-        ProcessIdentity::of(own).unwrap_or(ProcessIdentity {
-            group: own,
-            start: 0,
-        })
-    });
-    format!(
-        "{}.{}.{}",
-        OWN.group,
-        OWN.start,
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
-}
-
-/// The outer error: there is no thread to start it; the inner one: it did not start.
-pub(crate) async fn start(plan: SpawnPlan) -> Result<io::Result<(GroupLeader, OwnedFd)>, Error> {
-    let (tx, rx) = oneshot::channel();
-    let job = move || {
-        let started = clone::start(&plan).map(|(pid, watch)| (GroupLeader::new(pid), watch));
-        // Drop the plan, and our write ends with it, before sending: the output ends once no process holds a write end.
-        drop(plan);
-        // If the receiver is gone, dropping the leader kills the program.
-        let _ = tx.send(started);
-    };
-    if !on_spawn_thread(job) {
-        return Err(Error::Gone);
-    }
-    rx.await.map_err(|_| Error::Gone)
-}
-
 fn feed(feeding: Option<OwnedFd>, input: &ProcessInput) -> io::Result<()> {
     if let (Some(feeding), ProcessInput::Bytes(bytes)) = (feeding, input) {
         let (mut stdin, bytes) = (pipe::Sender::from_owned_fd(feeding)?, bytes.clone());
@@ -206,25 +159,4 @@ fn feed(feeding: Option<OwnedFd>, input: &ProcessInput) -> io::Result<()> {
         tokio::spawn(async move { stdin.write_all(&bytes).await });
     }
     Ok(())
-}
-
-type SpawnJob = Box<dyn FnOnce() + Send>;
-
-/// Runs a job on the one thread that starts all child processes; says whether there is one.
-///
-/// The parent-death signal fires when the *thread* that started a child ends, and a worker of an async runtime may
-/// end at any time. So one thread that lives as long as this process starts them all.
-fn on_spawn_thread(job: impl FnOnce() + Send + 'static) -> bool {
-    static JOBS: OnceLock<Option<mpsc::Sender<SpawnJob>>> = OnceLock::new();
-    let jobs = JOBS.get_or_init(|| {
-        let (tx, rx) = mpsc::channel::<SpawnJob>();
-        let work = move || rx.into_iter().for_each(|job| job());
-        thread::Builder::new()
-            .name("spawner".to_owned())
-            .spawn(work)
-            .ok()
-            .map(|_| tx)
-    });
-    jobs.as_ref()
-        .is_some_and(|jobs| jobs.send(Box::new(job)).is_ok())
 }

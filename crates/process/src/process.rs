@@ -12,8 +12,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    BoundedOutput, ExitReason, ProcessIdentity, Sandbox, child::StartedChild, kill,
-    process_limit::ProcessLimiter, process_tree::ProcessTree, sandbox::GitSnapshot,
+    BoundedOutput, ExitReason, ProcessIdentity, Sandbox, kill, process_limit::ProcessLimiter,
+    process_tree::ProcessTree, sandbox::GitSnapshot, started_child::StartedChild,
 };
 
 pub use streamed::StreamedProcess;

@@ -13,6 +13,7 @@ mod gate;
 mod git;
 mod git_config;
 mod git_named_files;
+mod guard;
 mod helper_args;
 mod helper_entry;
 mod landlock;
@@ -37,7 +38,10 @@ pub use private_paths::{home, private_in_homes, private_places};
 
 pub(crate) use backend::SeccompProfile;
 pub(crate) use bubblewrap::{arguments as bubblewrap_arguments, bubblewrap};
-pub(crate) use forker::{CommandMessage, ForkedCommand, ForkerRole, forker_for, forker_words};
+pub(crate) use forker::{
+    CommandMessage, FORKER_READY, ForkerProof, ForkerReply, ForkerRole, forker_words,
+    send_with_streams,
+};
 pub(crate) use gate::gate_helper_prefix;
 pub(crate) use git::GitSnapshot;
 pub(crate) use helper_entry::{command as helper_command, program as helper, unconfined_command};

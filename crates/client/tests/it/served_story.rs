@@ -6,8 +6,8 @@ use rooftree_client::{
     EmbeddedClient, RemoteClient, RemoteOptions, RetryPauses, RuntimeClient, Watch,
 };
 use rooftree_protocol::{
-    AccessScope, AgentDefinition, Answer, AuthorizedCaller, Command, Effect, Event, EventBody, PermissionMode,
-    PermissionScope, SessionId,
+    AccessScope, AgentDefinition, Answer, AuthorizedCaller, Command, Effect, Event, EventBody,
+    PermissionMode, PermissionScope, SessionId,
 };
 use rooftree_runtime::NewAccessToken;
 use rooftree_server::{ApiOptions, CallbackOutcome, HttpServer, HttpServerOptions};

@@ -16,14 +16,11 @@
 
 mod command_message;
 mod forker_loop;
-mod forker_pool;
-mod forker_process;
 mod forker_proof;
 mod forker_traces;
 
-pub(crate) use command_message::CommandMessage;
+pub(crate) use command_message::{CommandMessage, FORKER_READY, ForkerReply, send_with_streams};
 pub(crate) use forker_loop::{ForkerRole, forker_words};
-pub(crate) use forker_pool::forker_for;
-pub(crate) use forker_process::ForkedCommand;
+pub(crate) use forker_proof::ForkerProof;
 
 pub(super) use forker_loop::{is_asked, serve_commands};

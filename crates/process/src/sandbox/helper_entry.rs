@@ -7,7 +7,7 @@
 use std::{
     convert::Infallible,
     env,
-    ffi::{CString, OsStr, OsString},
+    ffi::{CString, OsString},
     os::unix::{ffi::OsStrExt, process::CommandExt},
     path::PathBuf,
     process::{Command, exit},
@@ -21,34 +21,27 @@ use nix::{
     errno::Errno,
     spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn, posix_spawnp},
     sys::{
-        prctl::{set_child_subreaper, set_no_new_privs, set_pdeathsig},
-        signal::{SigSet, SigmaskHow, Signal, kill, raise},
+        prctl::set_pdeathsig,
+        signal::{SigSet, SigmaskHow, Signal, raise},
         wait::{WaitPidFlag, WaitStatus, waitpid},
     },
     unistd::{Pid, getppid},
 };
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
-};
 
 use super::{
-    Sandbox, SandboxBackend, SandboxNetwork, SeccompProfile, forker, gate,
+    Sandbox, SandboxNetwork, forker, gate,
+    guard::{
+        OWNER_DIED, REFUSED, confine, end_all, held_signals, refuse, run_program, watch_owner,
+    },
     helper_args::{ENTRY, HelperArgs, HelperRole},
-    landlock::{OpenedGrants, restrict},
+    landlock::OpenedGrants,
     landlock_cache::landlock_profile,
     landlock_scope,
-    seccomp::seccomp_program,
 };
-use crate::{fork::fork_child, process_tree};
-
-/// What the helper ends with if it cannot do what it is asked: the program has not been started.
-const REFUSED: i32 = 126;
+use crate::fork::fork_child;
 
 /// This program, even if its file has been replaced since it was started.
 const OWN: &str = "/proc/self/exe";
-
-/// Sent to the guard when its parent has died. Not SIGKILL, the usual choice, which cannot be handled.
-pub(super) const OWNER_DIED: Signal = Signal::SIGHUP;
 
 /// Whether this program begins with [`enter_if_asked`], so that it can be its own helper.
 static ENTERS: AtomicBool = AtomicBool::new(false);
@@ -82,11 +75,6 @@ pub fn enter_if_asked() {
         refuse(&reason);
     }
     ENTERS.store(true, Ordering::Relaxed);
-}
-
-pub(super) fn refuse(reason: &str) -> ! {
-    eprintln!("rooftree cannot confine this program, so it was not started: {reason}");
-    exit(REFUSED)
 }
 
 /// Names a program that begins with [`enter_if_asked`], for one that cannot do so itself. The first
@@ -136,28 +124,6 @@ pub(crate) fn unconfined_command(
         command,
     };
     Some((program()?, order.to_arguments()))
-}
-
-/// SIGTERM is for the program to handle; the guard ends when the program has ended.
-pub(super) fn held_signals() -> SigSet {
-    SigSet::from_iter([
-        Signal::SIGCHLD,
-        OWNER_DIED,
-        Signal::SIGTERM,
-        Signal::SIGINT,
-        Signal::SIGQUIT,
-    ])
-}
-
-/// Adopts all orphans, and is told when the owner dies.
-pub(super) fn watch_owner(owner: i32) -> Result<(), String> {
-    let said = |error: Errno| error.to_string();
-    set_child_subreaper(true).map_err(said)?;
-    set_pdeathsig(OWNER_DIED).map_err(said)?;
-    if getppid().as_raw() != owner {
-        return Err("whoever wanted it is gone".to_owned());
-    }
-    Ok(())
 }
 
 /// Stays outside, and leaves nothing behind.
@@ -246,26 +212,6 @@ fn reaped(leader: Pid) -> Option<WaitStatus> {
     ended
 }
 
-/// Kills every descendant. An orphan becomes a child of the guard (subreaper), so none escapes: a guard without
-/// children has no descendants, and the process table need not be read.
-pub(super) fn end_all() {
-    let own = Pid::this().as_raw();
-    loop {
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) => {}
-            Ok(_) | Err(Errno::EINTR) => continue,
-            Err(_) => return,
-        }
-        for seen in process_tree::descendants(own) {
-            let _ = kill(Pid::from_raw(seen.pid), Signal::SIGKILL);
-        }
-        match waitpid(None, None) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(_) => return,
-        }
-    }
-}
-
 /// Ends the way the program did.
 fn leave(status: WaitStatus) -> ! {
     if let WaitStatus::Exited(_, code) = status {
@@ -297,53 +243,4 @@ fn become_confined(order: &HelperArgs, guard: Pid) -> Result<Infallible, String>
         start.arg0(program).args(arguments);
         start
     })
-}
-
-/// Confines the calling process, for good.
-pub(super) fn confine(network: SandboxNetwork, grants: &OpenedGrants) -> Result<(), String> {
-    let kind = SeccompProfile {
-        backend: SandboxBackend::Landlock,
-        network,
-        has_unix: false,
-    };
-    let filter = seccomp_program(kind).ok_or("there is no filter for this machine")?;
-    set_no_new_privs().map_err(|error| format!("refuse new privileges: {error}"))?;
-    restrict(grants).map_err(|error| format!("apply Landlock rules: {error}"))?;
-    give_up_capabilities().map_err(|error| format!("give up capabilities: {error}"))?;
-    seccompiler::apply_filter(filter).map_err(|error| format!("filter system calls: {error}"))
-}
-
-/// Becomes a program: the file it was found in, else what a search along PATH finds. By the name it was asked for,
-/// whichever file it is: programs look at how they were called.
-pub(super) fn run_program(
-    file: &OsStr,
-    program: &OsStr,
-    start: impl Fn(&OsStr) -> Command,
-) -> Result<Infallible, String> {
-    let mut error = None;
-    for file in [file, program].into_iter().filter(|file| !file.is_empty()) {
-        error = Some(start(file).exec());
-    }
-    let error = error.map_or_else(String::new, |error| error.to_string());
-    Err(format!("start `{}`: {error}", program.to_string_lossy()))
-}
-
-/// Root without them is an ordinary user who owns many files; no new privileges means they stay away.
-fn give_up_capabilities() -> rustix::io::Result<()> {
-    for bit in 0..u64::BITS {
-        // The first one the kernel does not know is refused, and so is every one for a user who cannot have any.
-        let one = CapabilitySet::from_bits_retain(1 << bit);
-        if remove_capability_from_bounding_set(one).is_err() {
-            break;
-        }
-    }
-    let none = CapabilitySet::empty();
-    set_capabilities(
-        None,
-        CapabilitySets {
-            effective: none,
-            permitted: none,
-            inheritable: none,
-        },
-    )
 }

@@ -27,7 +27,7 @@ const STREAMS: usize = 3;
 const LONGEST: usize = 64 * 1024 * 1024;
 
 /// What the forker says when it is ready.
-pub(super) const READY: u8 = b'r';
+pub(crate) const FORKER_READY: u8 = b'r';
 
 /// A command for the forker. Its three streams are sent along with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) struct CommandMessage {
 
 impl CommandMessage {
     /// As bytes, their number first.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut body = Vec::new();
         let mut add = |text: &OsStr| {
             body.extend(text.len().to_le_bytes());
@@ -88,7 +88,7 @@ impl CommandMessage {
 }
 
 /// Sends the first bytes of a message, and the streams with them; says how many bytes were taken.
-pub(super) fn send_first(
+pub(crate) fn send_with_streams(
     socket: impl AsFd,
     bytes: &[u8],
     streams: [BorrowedFd<'_>; STREAMS],
@@ -107,7 +107,7 @@ pub(super) fn send_first(
 }
 
 /// The next command and its streams; none when the process that sends them is gone.
-pub(super) fn received(
+pub(crate) fn received(
     socket: &mut UnixStream,
 ) -> io::Result<Option<(CommandMessage, [OwnedFd; STREAMS])>> {
     let invalid = || io::Error::from(io::ErrorKind::InvalidData);
@@ -139,17 +139,17 @@ pub(super) fn received(
 
 /// What the forker says when a command has ended and nothing of it is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ForkerReply {
+pub(crate) struct ForkerReply {
     /// How it ended: by itself or by a signal.
-    pub(super) ending: ExitReason,
+    pub(crate) ending: ExitReason,
     /// Whether the sandbox is as it was before the command.
-    pub(super) is_untouched: bool,
+    pub(crate) is_untouched: bool,
 }
 
 impl ForkerReply {
-    pub(super) const LENGTH: usize = 6;
+    pub(crate) const LENGTH: usize = 6;
 
-    pub(super) fn to_bytes(self) -> [u8; Self::LENGTH] {
+    pub(crate) fn to_bytes(self) -> [u8; Self::LENGTH] {
         let (kind, code) = match self.ending {
             ExitReason::Exited(code) => (b'e', code),
             ExitReason::Signalled(signal) => (b's', signal),
@@ -159,7 +159,7 @@ impl ForkerReply {
         [kind, u8::from(self.is_untouched), a, b, c, d]
     }
 
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let [kind, is_untouched, code @ ..]: [u8; Self::LENGTH] = bytes.try_into().ok()?;
         let code = i32::from_le_bytes(code);
         let ending = match kind {
@@ -195,7 +195,10 @@ mod tests {
         let null = File::open("/dev/null").unwrap();
         let bytes = command().to_bytes();
         let streams = [null.as_fd(); STREAMS];
-        assert_eq!(send_first(&ours, &bytes, streams).unwrap(), bytes.len());
+        assert_eq!(
+            send_with_streams(&ours, &bytes, streams).unwrap(),
+            bytes.len()
+        );
         let (found, _) = received(&mut theirs).unwrap().unwrap();
         assert_eq!(found, command());
         drop(ours);

@@ -24,7 +24,7 @@ use nix::{
 };
 
 use super::{
-    command_message::{CommandMessage, ForkerReply, READY, received},
+    command_message::{CommandMessage, FORKER_READY, ForkerReply, received},
     forker_traces::ForkerTraces,
 };
 use crate::{
@@ -33,10 +33,8 @@ use crate::{
     inherited_fds::inherited_fd,
     sandbox::{
         Sandbox, SandboxNetwork,
+        guard::{OWNER_DIED, confine, end_all, held_signals, refuse, run_program, watch_owner},
         helper_args::{HelperArgs, HelperRole},
-        helper_entry::{
-            OWNER_DIED, confine, end_all, held_signals, refuse, run_program, watch_owner,
-        },
         landlock::{LandlockGrant, OpenedGrants},
         landlock_cache::landlock_profile,
         landlock_scope,
@@ -217,7 +215,7 @@ impl ForkerDuties<'_> {
     /// One command after the other: fork, wait, sweep, compare, reply.
     fn serve(&self, mut socket: UnixStream) -> Result<Infallible, String> {
         let failed = |error: io::Error| error.to_string();
-        socket.write_all(&[READY]).map_err(failed)?;
+        socket.write_all(&[FORKER_READY]).map_err(failed)?;
         while let Some((command, streams)) = received(&mut socket).map_err(failed)? {
             let leader = fork_child(|| {
                 let Err(reason) = self.become_command(&command, &streams);

@@ -38,7 +38,7 @@ const MACHINE: [&str; 9] = [
 
 /// What a sandbox was made from.
 #[derive(Debug)]
-pub(super) struct ForkerProof {
+pub(crate) struct ForkerProof {
     sandbox: Arc<Sandbox>,
     backend: SandboxBackend,
     at: Instant,
@@ -62,7 +62,7 @@ enum DiskProof {
 
 impl ForkerProof {
     /// To be taken before the sandbox is made: what changes in between makes it invalid.
-    pub(super) fn of(sandbox: &Arc<Sandbox>, backend: SandboxBackend) -> io::Result<Self> {
+    pub(crate) fn of(sandbox: &Arc<Sandbox>, backend: SandboxBackend) -> io::Result<Self> {
         let disk = match backend {
             SandboxBackend::Landlock => {
                 let profile = landlock_profile(sandbox);
@@ -92,12 +92,12 @@ impl ForkerProof {
     }
 
     /// Whether it is about this sandbox, as data.
-    pub(super) fn is_about(&self, sandbox: &Sandbox, backend: SandboxBackend) -> bool {
+    pub(crate) fn is_about(&self, sandbox: &Sandbox, backend: SandboxBackend) -> bool {
         self.backend == backend && *self.sandbox == *sandbox
     }
 
     /// Whether it holds now.
-    pub(super) fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.at.elapsed() < MAX_AGE
             && match &self.disk {
                 DiskProof::Mounted {

@@ -143,7 +143,8 @@ mod tests {
             fs::create_dir_all(root.join("inner")).unwrap();
             fs::write(root.join("inner/file"), "a").unwrap();
         };
-        let changes: [(&str, fn(&Path)); 5] = [
+        type Change = fn(&Path);
+        let changes: [(&str, Change); 5] = [
             ("nothing", |_| ()),
             ("a new file", |root| {
                 fs::write(root.join("new"), "").unwrap()

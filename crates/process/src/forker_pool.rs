@@ -10,8 +10,10 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::forker_process::IdleForker;
-use crate::sandbox::{Sandbox, SandboxBackend, helper};
+use crate::{
+    idle_forker::IdleForker,
+    sandbox::{Sandbox, SandboxBackend, helper},
+};
 
 /// How many wait at most; the one that has waited longest is ended for another.
 const MOST: usize = 8;
@@ -74,7 +76,7 @@ fn taken(sandbox: &Sandbox, backend: SandboxBackend) -> Option<IdleForker> {
 }
 
 /// Keeps one for the next command of its session. Only inside a tokio runtime.
-pub(super) fn keep(forker: IdleForker) {
+pub(crate) fn keep(forker: IdleForker) {
     let mut others = {
         let mut waiting = waiting();
         waiting.push((Instant::now(), forker));
