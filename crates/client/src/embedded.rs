@@ -9,11 +9,11 @@ use rooftree_protocol::{
 use rooftree_runtime::{Clock, Handle};
 use rooftree_store::{Inquiry, SessionFilter};
 use rooftree_stream::{EventStream, StreamSetup};
-use rooftree_view::{StreamLimits, StreamRequest};
+use rooftree_view::{StreamLimits, StreamPatch, StreamRequest};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{OpenQuestion, RuntimeClient, SessionQuery, Watch};
+use crate::{PendingQuestion, RuntimeClient, SessionQuery, Watch, WatchUpdate, watch::WatchSource};
 
 /// A client of the runtime in this process, acting as one principal.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ impl RuntimeClient for EmbeddedClient {
         found.map_err(|error| error.problem())
     }
 
-    async fn open_questions(&self) -> Result<Vec<OpenQuestion>, Problem> {
+    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem> {
         let open = self.handle.queries(&self.who).inquiries(None).await;
         let open = open.map_err(|error| error.problem())?;
         Ok(open
@@ -89,12 +89,35 @@ impl RuntimeClient for EmbeddedClient {
             changes: patches,
             stopping: CancellationToken::new(),
         };
-        Watch::embedded(EventStream::new(setup, request), changes)
+        Watch::new(EmbeddedWatch {
+            stream: EventStream::new(setup, request),
+            changes,
+        })
     }
 }
 
-fn question(inquiry: Inquiry) -> OpenQuestion {
-    OpenQuestion {
+/// A watch in the same process.
+struct EmbeddedWatch {
+    stream: EventStream,
+    changes: mpsc::Sender<StreamPatch>,
+}
+
+#[async_trait]
+impl WatchSource for EmbeddedWatch {
+    async fn next(&mut self) -> Option<WatchUpdate> {
+        let frame = self.stream.next().await?;
+        Some(WatchUpdate::Frame(Box::new(frame)))
+    }
+
+    async fn change(&mut self, patch: StreamPatch) -> Result<(), Problem> {
+        // A stream that is gone has ended.
+        let _ = self.changes.send(patch).await;
+        Ok(())
+    }
+}
+
+fn question(inquiry: Inquiry) -> PendingQuestion {
+    PendingQuestion {
         id: inquiry.id,
         session: inquiry.session,
         root: inquiry.root,

@@ -18,5 +18,5 @@ mod watch;
 pub use embedded::EmbeddedClient;
 pub use post_queue::{PostQueue, UnsentPost};
 pub use remote::{RemoteClient, RemoteOptions, RetryPauses};
-pub use runtime_client::{OpenQuestion, RuntimeClient, SessionQuery};
+pub use runtime_client::{PendingQuestion, RuntimeClient, SessionQuery};
 pub use watch::{ConnectionState, Watch, WatchUpdate};

@@ -2,6 +2,7 @@
 
 mod frame_reader;
 mod http;
+mod remote_watch;
 
 use std::{
     path::PathBuf,
@@ -21,13 +22,12 @@ use rooftree_protocol::{
 use rooftree_view::{StreamPatch, StreamRequest};
 use serde::Deserialize;
 
-pub(crate) use self::frame_reader::FrameReader;
-use self::http::HttpConnection;
-pub(crate) use self::http::RefusedRequest;
-use crate::{
-    OpenQuestion, RuntimeClient, SessionQuery, Watch, stream_cursors::StreamCursors,
-    watch::RemoteWatch,
+use self::{
+    frame_reader::FrameReader,
+    http::{HttpConnection, RefusedRequest},
+    remote_watch::RemoteWatch,
 };
+use crate::{PendingQuestion, RuntimeClient, SessionQuery, Watch, stream_cursors::StreamCursors};
 
 /// Where a server is, and how to be let in.
 #[derive(Clone)]
@@ -108,10 +108,10 @@ pub struct RemoteClient {
     http: HttpConnection,
     pub(crate) pauses: RetryPauses,
     /// Makes keys of posts differ.
-    keys: Arc<KeySource>,
+    keys: Arc<PostKeySource>,
 }
 
-struct KeySource {
+struct PostKeySource {
     begin: u128,
     next: AtomicU64,
 }
@@ -124,7 +124,7 @@ impl RemoteClient {
         Ok(Self {
             pauses: options.pauses,
             http: HttpConnection::new(options)?,
-            keys: Arc::new(KeySource {
+            keys: Arc::new(PostKeySource {
                 begin,
                 next: AtomicU64::new(0),
             }),
@@ -135,7 +135,7 @@ impl RemoteClient {
         &self,
         request: &StreamRequest,
     ) -> Result<FrameReader, RefusedRequest> {
-        let response = self.http.stream(&fill(STREAM, &[]), request).await?;
+        let response = self.http.open_stream(&fill(STREAM, &[]), request).await?;
         Ok(FrameReader::new(response))
     }
 
@@ -195,7 +195,7 @@ struct EventsAnswer {
 
 #[derive(Deserialize)]
 struct QuestionsAnswer {
-    questions: Vec<OpenQuestion>,
+    questions: Vec<PendingQuestion>,
 }
 
 #[async_trait]
@@ -235,7 +235,7 @@ impl RuntimeClient for RemoteClient {
         Ok(found.events)
     }
 
-    async fn open_questions(&self) -> Result<Vec<OpenQuestion>, Problem> {
+    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem> {
         let path = fill(rooftree_protocol::api_paths::OPEN_QUESTIONS, &[]);
         let found: QuestionsAnswer = self.http.get(&path).await?;
         Ok(found.questions)
@@ -243,6 +243,6 @@ impl RuntimeClient for RemoteClient {
 
     fn watch(&self, request: StreamRequest) -> Watch {
         let cursors = StreamCursors::new(request);
-        Watch::remote(RemoteWatch::new(self.clone(), cursors))
+        Watch::new(RemoteWatch::new(self.clone(), cursors))
     }
 }

@@ -31,7 +31,7 @@ pub trait RuntimeClient: Send + Sync {
     ) -> Result<Vec<Event>, Problem>;
 
     /// Permission requests and questions that wait for an answer, the oldest first.
-    async fn open_questions(&self) -> Result<Vec<OpenQuestion>, Problem>;
+    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem>;
 
     /// Watches sessions and topics from their cursors on.
     fn watch(&self, request: StreamRequest) -> Watch;
@@ -50,7 +50,7 @@ pub struct SessionQuery {
 
 /// A permission request or question that waits for an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct OpenQuestion {
+pub struct PendingQuestion {
     /// `per_…` or `que_…`.
     pub id: String,
     /// The session that asks.

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Session;
-
 /// The tenant of everything that names none.
 pub const DEFAULT_TENANT: &str = "default";
 /// The person who owns a local installation.
@@ -79,12 +77,6 @@ impl Principal {
     /// Whether what belongs to this account is its own, or it is the owner.
     pub fn may_see_account(&self, account: &Account) -> bool {
         account.tenant == self.tenant && (self.is_owner() || account.person == self.person)
-    }
-
-    /// Whether a session that was not delegated is one that it may see. For a delegated one the topmost session above
-    /// it decides.
-    pub fn may_see(&self, session: &Session) -> bool {
-        self.may_see_account(&session.account) && self.may_use(&session.agent)
     }
 
     /// Whether its token is for an agent.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Account, CallId, RunId, SessionId, Timestamp};
+use crate::{Account, CallId, Principal, RunId, SessionId, Timestamp};
 
 /// A session's identity and metadata. Its content is its journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +51,14 @@ pub struct Session {
     /// The number of the last event in its journal; zero if there is none.
     #[serde(default)]
     pub head: u64,
+}
+
+impl Principal {
+    /// Whether a session that was not delegated is one that it may see. For a delegated one the topmost session above
+    /// it decides.
+    pub fn may_see(&self, session: &Session) -> bool {
+        self.may_see_account(&session.account) && self.may_use(&session.agent)
+    }
 }
 
 /// Who delegated: a run and the call in it.

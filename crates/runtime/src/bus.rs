@@ -28,7 +28,7 @@ use tokio::{
 
 pub(crate) use self::drafts::{OpenDraft, ReplyDrafts};
 pub use self::{drafts::ReplyDraft, tree::TreeSubscription};
-use crate::{Error, handle::find_visible};
+use crate::{Error, visibility};
 
 /// Events a subscriber may lag behind before it must re-read the journal. The channel allocates all slots at once
 /// (40 bytes each); a larger backlog saves only deltas, for subscribers that do not read between two of the model's
@@ -206,7 +206,10 @@ impl Subscription {
     async fn check(&mut self) -> Result<(), Error> {
         if let Some(who) = &self.unchecked {
             let session = &self.filter.session;
-            if find_visible(&*self.store, who, session).await?.is_none() {
+            if visibility::find(&*self.store, who, session)
+                .await?
+                .is_none()
+            {
                 return Err(rooftree_store::Error::NoSession(session.clone()).into());
             }
             self.unchecked = None;

@@ -16,7 +16,6 @@ mod rules;
 mod runs;
 mod sessions;
 mod undo;
-mod visibility;
 
 use std::sync::Arc;
 
@@ -26,7 +25,6 @@ use rooftree_protocol::{
 };
 use rooftree_store::{AuditEntry, Owner, Store};
 
-pub(crate) use self::visibility::{find as find_visible, may_see as may_see_session};
 pub use self::{
     access::{
         InvitedPerson, IssuedLink, IssuedToken, NewAccessLink, NewAccessToken, RequestKey,
@@ -37,7 +35,7 @@ pub use self::{
 };
 use crate::{
     Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, bus::Bus,
-    router::Router, runtime_context::RuntimeContext, signals::AgentSignal,
+    router::Router, runtime_context::RuntimeContext, signals::AgentSignal, visibility,
 };
 
 /// A client's way to the runtime. Cheap to clone.

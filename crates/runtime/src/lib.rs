@@ -47,6 +47,7 @@ pub mod skill_tools;
 pub mod surroundings;
 mod tasks;
 mod unfinished_sessions;
+mod visibility;
 
 pub use agent::{
     history::History,

@@ -210,7 +210,7 @@ impl AccessCheck {
     }
 
     /// Whether a request with a cookie is one of our own page, as far as it could change something. Invariant: a
-    /// browser sends the cookie whoever wrote the page, so the cookie alone never changes anything.
+    /// browser sends the cookie for every page that asks, so the cookie alone never changes anything.
     fn is_own_page(&self, parts: &Parts, token: &str) -> bool {
         let headers = &parts.headers;
         // A page of a listed origin uses tokens, never the cookie of the person who looks at it.
@@ -236,7 +236,7 @@ impl AccessCheck {
     }
 }
 
-/// Whoever has `ROOFTREE_SERVER_TOKEN` asks agents for the owner, and does nothing else.
+/// The caller with `ROOFTREE_SERVER_TOKEN`: it asks agents for the owner, and does nothing else.
 fn chat_caller() -> AuthorizedCaller {
     AuthorizedCaller {
         principal: Principal {

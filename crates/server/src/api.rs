@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
 use self::{route_table::ApiRoute, stream::StreamRegistry};
-use crate::routes::AppState;
+use crate::access::AccessCheck;
 
 /// What the API serves.
 pub struct ApiOptions {
@@ -42,7 +42,7 @@ pub struct ApiOptions {
 
 /// State that all routes of the API share.
 pub(crate) struct ApiState {
-    pub(crate) app: Arc<AppState>,
+    pub(crate) access: Arc<AccessCheck>,
     pub(crate) options: ApiOptions,
     pub(crate) streams: StreamRegistry,
     pub(crate) stopping: CancellationToken,
@@ -95,13 +95,13 @@ pub fn listed_routes() -> Vec<ListedRoute> {
 
 /// The router, below its prefix.
 pub(crate) fn router(
-    app: Arc<AppState>,
+    access: Arc<AccessCheck>,
     options: ApiOptions,
     stopping: CancellationToken,
 ) -> Router {
     let boot = format!("{:x}", options.clock.entropy());
     let state = Arc::new(ApiState {
-        app,
+        access,
         streams: StreamRegistry::new(&boot),
         options,
         stopping,

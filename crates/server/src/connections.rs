@@ -21,7 +21,7 @@ use tokio::{net::TcpListener, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::limited::LimitedStream;
-use crate::{access::TrustedProxies, local_socket::LocalSocketListener};
+use crate::access::TrustedProxies;
 
 /// How many connections there may be, and how long they may take.
 #[derive(Clone, Copy, Debug)]
@@ -285,12 +285,6 @@ pub(crate) struct RequestConnection(pub(crate) Arc<ClientConnection>);
 
 impl Connected<IncomingStream<'_, LimitedListener>> for RequestConnection {
     fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
-        Self(stream.io().connection().clone())
-    }
-}
-
-impl Connected<IncomingStream<'_, LocalSocketListener>> for RequestConnection {
-    fn connect_info(stream: IncomingStream<'_, LocalSocketListener>) -> Self {
         Self(stream.io().connection().clone())
     }
 }

@@ -16,6 +16,7 @@ mod exchange;
 mod host_check;
 mod local_socket;
 mod openai;
+mod request_body;
 mod routes;
 mod server;
 

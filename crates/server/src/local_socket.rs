@@ -10,13 +10,16 @@ use std::{
     sync::Arc,
 };
 
-use axum::serve::Listener;
+use axum::{
+    extract::connect_info::Connected,
+    serve::{IncomingStream, Listener},
+};
 use tokio::{
     io::AsyncWriteExt,
     net::{UnixListener, UnixStream},
 };
 
-use crate::connections::{ConnectionTracker, LimitedStream};
+use crate::connections::{ConnectionTracker, LimitedStream, RequestConnection};
 
 /// Says why a process may not use the socket.
 pub type PeerCheck = Arc<dyn Fn(i32) -> Result<(), String> + Send + Sync>;
@@ -167,4 +170,10 @@ async fn refuse(mut stream: UnixStream, why: String) {
     );
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
+}
+
+impl Connected<IncomingStream<'_, LocalSocketListener>> for RequestConnection {
+    fn connect_info(stream: IncomingStream<'_, LocalSocketListener>) -> Self {
+        Self(stream.io().connection().clone())
+    }
 }

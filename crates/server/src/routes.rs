@@ -1,6 +1,5 @@
 //! The HTTP routes, one file per resource. Every path that is not listed needs the token, even to get a 404.
 
-pub(crate) mod body;
 pub(crate) mod callbacks;
 mod completions;
 mod cors;
@@ -32,7 +31,7 @@ use crate::{
 
 /// State that all routes share.
 pub(crate) struct AppState {
-    pub(crate) access: AccessCheck,
+    pub(crate) access: Arc<AccessCheck>,
     pub(crate) deliver: callbacks::CallbackHandler,
 }
 
@@ -69,7 +68,7 @@ pub(crate) fn router(state: AppState, served: ServedParts, stopping: Cancellatio
     };
     let routes = match api {
         None => routes,
-        Some(api) => routes.merge(api::router(state.clone(), api, stopping)),
+        Some(api) => routes.merge(api::router(state.access.clone(), api, stopping)),
     };
     routes.layer(from_fn_with_state(state, authorise_connection))
 }

@@ -1,6 +1,6 @@
 //! Listens, serves requests, and shuts down gracefully.
 
-use std::{io::ErrorKind, net::SocketAddr, time::Duration};
+use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
 
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -133,7 +133,7 @@ impl HttpServer {
         let port = self.address.port();
         let access = AccessCheck::new(handle, self.chat_token, &self.hosts, self.access, port);
         let state = AppState {
-            access,
+            access: Arc::new(access),
             deliver: self.deliver,
         };
         let routes = routes::router(state, self.parts, stop.clone());

@@ -1,4 +1,4 @@
-//! How far a session was sent, and what of the reply that is being written.
+//! Progress of one session: how far its journal was sent, and what of the reply that is being written.
 
 use rooftree_protocol::{Event, EventBody, MessageId, SessionId, event::ReplyPlace};
 use rooftree_view::SessionSnapshot;

@@ -36,7 +36,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("stream", &["protocol", "view", "store", "runtime"]),
     (
         "client",
-        &["protocol", "view", "store", "runtime", "stream"],
+        // Only its tests use the server.
+        &["protocol", "view", "store", "runtime", "stream", "server"],
     ),
     (
         "server",

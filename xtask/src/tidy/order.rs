@@ -51,6 +51,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "hand_back",
             "message_mark",
             "surroundings",
+            "visibility",
         ],
     ],
 )];

@@ -111,7 +111,7 @@ impl HttpConnection {
     }
 
     /// Opens a stream: the answer's body is read later, without a timeout.
-    pub(super) async fn stream(
+    pub(super) async fn open_stream(
         &self,
         path: &str,
         body: &impl Serialize,

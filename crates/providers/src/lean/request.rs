@@ -271,11 +271,11 @@ fn conversation(
 
 /// The request in a user message, if it is short enough to be repeated.
 fn request_in(parts: &[Part]) -> Option<&str> {
-    let texts = parts.iter().filter_map(|part| match part {
+    let mut texts = parts.iter().filter_map(|part| match part {
         Part::Text { text } if !text.contains(CALL_NOW) => Some(text.trim()),
         _ => None,
     });
-    let last = texts.last()?;
+    let last = texts.next_back()?;
     (!last.is_empty() && last.len() <= REPEATABLE).then_some(last)
 }
 

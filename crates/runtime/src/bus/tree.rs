@@ -22,7 +22,7 @@ use rooftree_store::{RunFilter, SessionFilter, Store, TaskStatus};
 use tokio::sync::{broadcast, watch};
 
 use super::{Bus, EventFilter, IdleTimer, Subscription};
-use crate::{Error, handle::find_visible};
+use crate::{Error, visibility};
 
 /// A subscription and what it will say next.
 type BranchFuture = BoxFuture<'static, (Subscription, Result<Arc<Event>, Error>)>;
@@ -104,7 +104,7 @@ impl TreeSubscription {
     async fn check(&mut self) -> Result<(), Error> {
         if let Some(who) = &self.unchecked {
             let root = &self.root.session;
-            if find_visible(&*self.store, who, root).await?.is_none() {
+            if visibility::find(&*self.store, who, root).await?.is_none() {
                 return Err(rooftree_store::Error::NoSession(root.clone()).into());
             }
             self.unchecked = None;

@@ -6,13 +6,14 @@ use rooftree_protocol::{
 };
 use rooftree_store::{KeyReuse, PostReceipt};
 
-use super::{Handle, may_see_session};
+use super::Handle;
 use crate::{
     Error,
     definitions::resolved_rules,
     inbox::{self, OutgoingMessage},
     router::ResolvedSession,
     signals::AgentSignal,
+    visibility,
 };
 
 /// What a post says, and how it is delivered.
@@ -127,7 +128,7 @@ impl Handle {
         };
         let is_visible = match &resolved {
             ResolvedSession::Known(session) | ResolvedSession::Seen(session) => {
-                may_see_session(&*self.store, who, session).await?
+                visibility::may_see(&*self.store, who, session).await?
             }
             // Its row says that it is this principal's, for an agent that he may use.
             ResolvedSession::New(_) => true,

@@ -12,7 +12,7 @@ use rooftree_store::{
 };
 use tokio::sync::watch;
 
-use super::visibility;
+use crate::visibility;
 
 /// What one principal may read. Cheap to clone.
 #[derive(Clone)]

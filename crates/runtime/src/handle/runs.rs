@@ -6,8 +6,8 @@ use rooftree_protocol::{
 };
 use rooftree_store::{AuditEntry, CommandRow};
 
-use super::{Handle, find_visible};
-use crate::{Error, inquiries, signals::AgentSignal};
+use super::Handle;
+use crate::{Error, inquiries, signals::AgentSignal, visibility};
 
 impl Handle {
     pub(super) async fn resume(
@@ -70,7 +70,7 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         if let Some(asked) = self.store.inquiry(id).await? {
             // One of a session that this principal may not see is not there.
-            let session = find_visible(&*self.store, who, &asked.session).await?;
+            let session = visibility::find(&*self.store, who, &asked.session).await?;
             session.ok_or_else(|| inquiries::unknown(id))?;
         }
         refuse_wide_answer(who, &response)?;

@@ -67,14 +67,9 @@ fn as_sent_by(
     match &mut command {
         Command::Post { to, origin, .. } => {
             *origin = Origin::User;
-            match to {
-                Address::Create(new)
-                | Address::LatestOrCreate(new)
-                | Address::Connector { new, .. } => check_new(state, caller, new)?,
-                Address::Latest { agent } => check_agent(caller, agent)?,
-                Address::Id { .. } => {}
-            }
+            check_address(state, caller, to)?;
         }
+        Command::Prompt { to, .. } => check_address(state, caller, to)?,
         Command::Open(new) => check_new(state, caller, new)?,
         Command::Fork {
             agent: Some(agent), ..
@@ -82,6 +77,20 @@ fn as_sent_by(
         _ => {}
     }
     Ok(command)
+}
+
+fn check_address(
+    state: &ApiState,
+    caller: &AuthorizedCaller,
+    to: &mut Address,
+) -> Result<(), ApiProblem> {
+    match to {
+        Address::Create(new) | Address::LatestOrCreate(new) | Address::Connector { new, .. } => {
+            check_new(state, caller, new)
+        }
+        Address::Latest { agent } => check_agent(caller, agent),
+        Address::Id { .. } => Ok(()),
+    }
 }
 
 /// Agents read and write below a session's directory, so only those who may do everything choose another one.

@@ -8,7 +8,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 use serde::de::DeserializeOwned;
 
 use super::ApiProblem;
-use crate::routes::body;
+use crate::request_body;
 
 /// The most bytes a JSON body may have.
 const MAX_BODY: usize = 1 << 20;
@@ -28,7 +28,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
                 .fix("send `Content-Type: application/json`");
             return Err(ApiProblem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem));
         }
-        let bytes = body::read(&parts.headers, body, MAX_BODY).await;
+        let bytes = request_body::read(&parts.headers, body, MAX_BODY).await;
         let bytes = bytes.map_err(|status| {
             let message = match status {
                 StatusCode::REQUEST_TIMEOUT => "the body did not come in time".to_owned(),

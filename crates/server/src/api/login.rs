@@ -71,7 +71,7 @@ async fn log_in(
     Extension(access): Extension<RequestAccess>,
     JsonBody(request): JsonBody<LoginRequest>,
 ) -> Result<Response, ApiProblem> {
-    let check = &state.app.access;
+    let check = &state.access;
     if let Some(seconds) = check.login_locked(access.client) {
         return Err(ApiProblem::locked(seconds));
     }
@@ -101,7 +101,7 @@ async fn log_out(
         state.options.handle.end_own_token(&who, token).await?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
-    if let Some(cookie) = state.app.access.cookie.clear() {
+    if let Some(cookie) = state.access.cookie.clear() {
         response.headers_mut().insert(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -163,6 +163,6 @@ async fn me(
         person: who.person,
         scopes: caller.scopes,
         token,
-        csrf: state.app.access.csrf(&headers),
+        csrf: state.access.csrf(&headers),
     }))
 }

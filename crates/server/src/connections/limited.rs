@@ -43,7 +43,7 @@ impl<S> LimitedStream<S> {
         }
     }
 
-    pub(super) fn connection(&self) -> &Arc<ClientConnection> {
+    pub(crate) fn connection(&self) -> &Arc<ClientConnection> {
         &self.connection
     }
 

@@ -11,7 +11,8 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{AppState, body};
+use super::AppState;
+use crate::request_body;
 
 /// Bytes of one callback.
 pub const BODY_BYTES: usize = 1024 * 1024;
@@ -54,7 +55,7 @@ pub(crate) async fn take(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let body = match body::read(&headers, body, BODY_BYTES).await {
+    let body = match request_body::read(&headers, body, BODY_BYTES).await {
         Ok(body) => Vec::from(body),
         Err(status) => return status.into_response(),
     };

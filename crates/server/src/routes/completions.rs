@@ -15,7 +15,7 @@ use rooftree_protocol::{AuthorizedCaller, Principal, SessionId};
 use rooftree_view::OpenInquiry;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{AgentApi, body};
+use super::AgentApi;
 use crate::{
     agents::model_name,
     answer_stream::{AnswerDetail, AnswerPiece},
@@ -30,6 +30,7 @@ use crate::{
         request::{ApiRequest, ResponseMode},
         responses,
     },
+    request_body,
 };
 
 /// Bytes of one request: an attachment of the usual limit, and what base64 makes of it.
@@ -71,7 +72,7 @@ async fn ask_agent(
     let permit = queue(&api).await?;
     require_json(&headers)?;
     let (detail, key, session) = (detail(&headers)?, key(&headers)?, text(&headers, &SESSION)?);
-    let body = body::read(&headers, body, BODY_BYTES).await;
+    let body = request_body::read(&headers, body, BODY_BYTES).await;
     let body = body.map_err(|status| ApiError::body(status, BODY_BYTES))?;
     if api.stopping.is_cancelled() {
         return Err(ApiError::stopping());

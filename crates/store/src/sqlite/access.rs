@@ -20,7 +20,7 @@ pub(crate) fn put(
     token: &AccessTokenRow,
     entry: Option<&AuditEntry>,
 ) -> Result<(), Error> {
-    if !persons::is_enabled(connection, &token.account)? {
+    if !links::is_enabled(connection, &token.account)? {
         let person = &token.account.person;
         return Err(Error::Failed(format!(
             "the person `{person}` is not there or is disabled"

@@ -1,4 +1,4 @@
-//! Who can reach the server: the checks before it listens beyond this machine, the local socket, and the login link.
+//! Exposure of the server: the checks before it listens beyond this machine, the local socket, and the login link.
 
 use std::{io::IsTerminal, net::IpAddr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 /// The longest path a socket can have.
 const SOCKET_PATH_BYTES: usize = 107;
 
-/// Refuses an address that other machines can reach, unless there is a public URL and somebody who may come in.
+/// Refuses an address that other machines can reach, unless there is a public URL and a person or token that may come in.
 pub(super) async fn require_access(
     bind: IpAddr,
     public_url: Option<&str>,
@@ -139,7 +139,7 @@ pub fn socket_path(environment: &Environment) -> PathBuf {
     }
 }
 
-/// The line that tells where to log in; none where nobody reads it, unless it is asked for.
+/// The line that tells where to log in; none without a terminal, unless it is asked for.
 pub(super) async fn login_line(
     handle: &Handle,
     url: &str,

@@ -3,7 +3,6 @@
 use rooftree_protocol::{Account, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use super::persons;
 use crate::{
     AccessLinkRow, AccessTokenRow, AuditEntry, Error, LinkPurpose, TokenHash, sqlite::audit,
 };
@@ -17,7 +16,7 @@ pub(crate) fn put(
     link: &AccessLinkRow,
     entry: Option<&AuditEntry>,
 ) -> Result<(), Error> {
-    if !persons::is_enabled(connection, &link.account)? {
+    if !is_enabled(connection, &link.account)? {
         let person = &link.account.person;
         return Err(Error::Failed(format!(
             "the person `{person}` is not there or is disabled"
@@ -61,7 +60,7 @@ pub(crate) fn exchange(
     token: &AccessTokenRow,
     entry: Option<&AuditEntry>,
 ) -> Result<bool, Error> {
-    if !persons::is_enabled(connection, &token.account)? {
+    if !is_enabled(connection, &token.account)? {
         return Ok(false);
     }
     let used = connection
@@ -107,4 +106,13 @@ fn word(purpose: LinkPurpose) -> &'static str {
         LinkPurpose::Login => "login",
         LinkPurpose::Invitation => "invitation",
     }
+}
+
+/// Whether a person is there and not disabled.
+pub(super) fn is_enabled(connection: &Connection, account: &Account) -> Result<bool, Error> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT 1 FROM person WHERE tenant = ?1 AND id = ?2 AND disabled_at IS NULL",
+        )?
+        .exists(params![account.tenant, account.person])?)
 }

@@ -82,15 +82,6 @@ pub(crate) fn disable(
     Ok(true)
 }
 
-/// Whether a person is there and not disabled.
-pub(super) fn is_enabled(connection: &Connection, account: &Account) -> Result<bool, Error> {
-    Ok(connection
-        .prepare_cached(
-            "SELECT 1 FROM person WHERE tenant = ?1 AND id = ?2 AND disabled_at IS NULL",
-        )?
-        .exists(params![account.tenant, account.person])?)
-}
-
 fn read(row: &Row<'_>) -> Result<PersonRow, Error> {
     let role = match row.get_ref("role")?.as_str().unwrap_or_default() {
         "owner" => PersonRole::Owner,

@@ -1,4 +1,4 @@
-//! Which sessions a principal may see: his own, and of a bound token those below sessions of its agents.
+//! Visibility of sessions: a principal sees his own, and with a bound token those below sessions of its agents.
 
 use rooftree_protocol::{Principal, Session, SessionId};
 use rooftree_store::{Error, Store};
