@@ -32,6 +32,9 @@ pub struct Message {
     /// A call to make instead of asking the model what to do. The run ends with what comes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<ToolCall>>,
+    /// How often its sender replaced it while it waited.
+    #[serde(default, skip_serializing_if = "is_first_revision")]
+    pub revision: u32,
     /// Who sent it, while it waits in an inbox. The event that tells it has this in its envelope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<Box<Principal>>,
@@ -51,6 +54,7 @@ impl Message {
             context: None,
             mandate: None,
             call: None,
+            revision: 0,
             who: None,
             at,
         }
@@ -60,6 +64,10 @@ impl Message {
     pub fn text(&self) -> String {
         text_of(&self.parts)
     }
+}
+
+fn is_first_revision(revision: &u32) -> bool {
+    *revision == 0
 }
 
 /// The text in some parts, one per line; images and files are left out.

@@ -79,6 +79,11 @@ impl Principal {
         bound.is_none_or(|agents| agents.iter().any(|name| name.eq_ignore_ascii_case(agent)))
     }
 
+    /// Whether it may change what agents of all sessions may do: the owner, with a token that is bound to no agents.
+    pub fn may_change_rights_of_all(&self) -> bool {
+        self.is_owner() && self.agents.is_none()
+    }
+
     /// The tenant and person that a session opened by this principal belongs to.
     pub fn account(&self) -> Account {
         Account {

@@ -100,6 +100,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
         call,
         who: _,
         at: _,
+        revision: _,
     } = message;
     self::parts(parts, edit);
     optional(context, edit);
@@ -313,6 +314,11 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
         | EventBody::InboxDelivered {
             message: _,
             task: _,
+            lane: _,
+            position: _,
+        }
+        | EventBody::InboxDropped {
+            message: _,
             lane: _,
             position: _,
         }

@@ -40,6 +40,7 @@ pub(crate) fn post(clock: &dyn Clock, outgoing: OutgoingMessage) -> InboxPost {
         context: None,
         mandate: None,
         call: outgoing.call,
+        revision: 0,
         who: outgoing.who,
         at: clock.now(),
     };

@@ -58,7 +58,10 @@ pub use bus::{EventFilter, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
-pub use handle::{AuditedFileChange, Handle, IssuedToken, ListPage, NewAccessToken, Queries};
+pub use handle::{
+    AgentChange, AgentChangeOutcome, AuditedFileChange, Handle, IssuedToken, ListPage,
+    NewAccessToken, Queries,
+};
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
 pub use rooftree_secrets::SecretRedactor;

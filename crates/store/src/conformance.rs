@@ -10,6 +10,7 @@
 )]
 
 mod audit;
+mod changes;
 mod claims;
 mod fixture;
 mod forks;
@@ -50,6 +51,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         sessions::CHECKS,
         audit::CHECKS,
         inbox::CHECKS,
+        changes::CHECKS,
         claims::CHECKS,
         journal::CHECKS,
         forks::CHECKS,

@@ -23,13 +23,16 @@ pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
 pub use hash_chain::blob_id;
-pub use inquiries::{AnswerOutcome, Inquiry, InquiryAnswer, RuleRow, RuleVersion};
+pub use inquiries::{
+    AnswerOutcome, Inquiry, InquiryAnswer, InquiryHistoryFilter, RuleRow, RuleVersion,
+};
 pub use journal_pages::JournalPages;
 pub use pending::Pending;
 pub use records::{
-    AppendBatch, CommandRow, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece,
-    PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch,
-    TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow, batch_limit,
+    AgentRow, AgentWrite, AgentWriteOutcome, AppendBatch, CommandRow, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, KeyReuse, NewSessionRow, OutputPiece, PostReceipt,
+    RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch, TaskFilter,
+    TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow, batch_limit,
 };
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
@@ -38,5 +41,7 @@ pub use store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, 
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
-    pub use crate::store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+    pub use crate::store::{
+        AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore,
+    };
 }

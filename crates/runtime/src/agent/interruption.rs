@@ -81,6 +81,7 @@ impl AgentActor {
             }
             AgentSignal::SetMode(mode, who) => self.change_mode(mode, who),
             AgentSignal::StopProcess(process) => self.stop_process(process),
+            AgentSignal::MoveToBackground(run) => self.context.delegations.detach(&run),
             AgentSignal::Broken(error) => return Err(error.into()),
         }
         Ok(None)
@@ -108,6 +109,7 @@ impl AgentActor {
                 AgentSignal::Mail
                 | AgentSignal::SetMode(..)
                 | AgentSignal::StopProcess(_)
+                | AgentSignal::MoveToBackground(_)
                 | AgentSignal::Broken(_) => false,
             };
             let sender = match &signal {

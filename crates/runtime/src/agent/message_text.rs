@@ -229,6 +229,7 @@ mod tests {
             context: None,
             mandate: None,
             call: None,
+            revision: 0,
             who: None,
             at: Timestamp(0),
         }

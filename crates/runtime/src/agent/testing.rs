@@ -54,6 +54,7 @@ pub(super) fn user(text: &str) -> Event {
         context: None,
         mandate: None,
         call: None,
+        revision: 0,
         who: None,
         at: Timestamp(0),
     };

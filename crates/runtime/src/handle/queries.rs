@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Event, Lane, Principal, Session, SessionId};
+use rooftree_protocol::{BlobId, Event, Lane, Principal, RuleScope, Session, SessionId, Timestamp};
 use rooftree_store::{
-    AuditRow, Error, InboxItem, Inquiry, JournalPages, OutputPiece, Owner, RuleRow, RunFilter,
-    RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter,
-    UsageGroup, UsageRow,
+    AgentRow, AuditRow, Error, InboxItem, Inquiry, InquiryHistoryFilter, JournalPages, OutputPiece,
+    Owner, RuleRow, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, Store,
+    TaskFilter, TaskRow, UsageFilter, UsageGroup, UsageRow,
 };
 use tokio::sync::watch;
 
@@ -118,7 +118,17 @@ impl Queries {
     /// Runs, the latest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
         let tenant = Some(self.who.tenant.clone());
-        self.store.runs(RunFilter { tenant, ..filter }).await
+        let mut rows = self.store.runs(RunFilter { tenant, ..filter }).await?;
+        if !self.who.may_change_rights_of_all() {
+            let mut seen = Vec::new();
+            for row in rows {
+                if self.session(&row.started.session).await?.is_some() {
+                    seen.push(row);
+                }
+            }
+            rows = seen;
+        }
+        Ok(rows)
     }
 
     /// What all sessions used, summed up by agent, model, day or session.
@@ -180,6 +190,38 @@ impl Queries {
         Ok(found)
     }
 
+    /// Permission requests and questions that were answered or settled, the one asked last first.
+    pub async fn inquiry_history(
+        &self,
+        since: Timestamp,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<Vec<Inquiry>, Error> {
+        let mut found = Vec::new();
+        let mut after = after;
+        // Pages hold what the principal may see: others are left out, and the rest of the page is read.
+        while found.len() < limit {
+            let filter = InquiryHistoryFilter {
+                tenant: self.who.tenant.clone(),
+                since,
+                after: after.take(),
+                limit,
+            };
+            let page = self.store.inquiry_history(filter).await?;
+            let is_last = page.len() < limit;
+            after = page.last().map(|last| (last.asked_at, last.id.clone()));
+            for inquiry in page {
+                if found.len() < limit && self.session(&inquiry.session).await?.is_some() {
+                    found.push(inquiry);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// One task by its id, or by a unique suffix of it.
     pub async fn task(&self, id: &str) -> Result<Option<TaskRow>, Error> {
         match self.store.task(id).await? {
@@ -191,7 +233,17 @@ impl Queries {
     /// Tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<TaskRow>, Error> {
         let tenant = Some(self.who.tenant.clone());
-        self.store.tasks(TaskFilter { tenant, ..filter }).await
+        let mut rows = self.store.tasks(TaskFilter { tenant, ..filter }).await?;
+        if !self.who.may_change_rights_of_all() {
+            let mut seen = Vec::new();
+            for row in rows {
+                if self.session(&row.session).await?.is_some() {
+                    seen.push(row);
+                }
+            }
+            rows = seen;
+        }
+        Ok(rows)
     }
 
     /// What a task's process wrote after so many bytes, in order.
@@ -215,9 +267,46 @@ impl Queries {
         self.store.blob(id).await
     }
 
-    /// Saved permission rules, the oldest first.
+    /// Stored bytes that this person uploaded, or that an event or waiting message of a session names which the
+    /// principal may see; none otherwise.
+    pub async fn visible_blob(
+        &self,
+        id: &BlobId,
+        session: Option<&SessionId>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let is_visible = match session {
+            Some(session) => {
+                self.needed(session).await?;
+                self.store.names_blob(session, id).await?
+            }
+            None => false,
+        };
+        if is_visible || self.store.is_upload_of(id, &self.who.account()).await? {
+            return self.store.blob(id).await;
+        }
+        Ok(None)
+    }
+
+    /// Saved permission rules, the oldest first: all for the owner, those of his sessions for another person.
     pub async fn rules(&self) -> Result<Vec<RuleRow>, Error> {
-        Ok(self.store.rules().await?.1)
+        let (_, all) = self.store.rules().await?;
+        if self.who.may_change_rights_of_all() {
+            return Ok(all);
+        }
+        let mut own = Vec::new();
+        for rule in all {
+            if let RuleScope::Session(session) = &rule.scope
+                && self.session(session).await?.is_some()
+            {
+                own.push(rule);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Agents made over the API, by name.
+    pub async fn api_agents(&self) -> Result<Vec<AgentRow>, Error> {
+        self.store.agents(&self.who.tenant).await
     }
 
     /// Entries of the audit log with a number above `after`, in order, at most `limit`.

@@ -1,7 +1,10 @@
 //! Commands about saved permission rules.
 
-use rooftree_protocol::{Principal, RuleKind, RuleScope, command::CommandReply};
+use rooftree_protocol::{
+    ErrorCode, Principal, Problem, RuleKind, RuleScope, command::CommandReply,
+};
 use rooftree_store::{AuditEntry, RuleRow};
+use rooftree_tools::PermissionRule;
 
 use super::Handle;
 use crate::{Error, inquiries};
@@ -14,8 +17,9 @@ impl Handle {
         rule: String,
         scope: RuleScope,
     ) -> Result<CommandReply, Error> {
-        if let RuleScope::Session(session) = &scope {
-            self.session(who, session).await?;
+        self.may_change(who, &scope).await?;
+        if let Err(problem) = PermissionRule::parse(&rule) {
+            return Err(problem.into());
         }
         let at = self.now();
         let audit = AuditEntry::done(who, at, "rule.add", &rule)
@@ -41,6 +45,9 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         let (_, rules) = self.store.rules().await?;
         let rule = rules.into_iter().find(|rule| rule.number == number);
+        if let Some(rule) = &rule {
+            self.may_change(who, &rule.scope).await?;
+        }
         let subject = rule.map_or_else(|| number.to_string(), |rule| rule.rule);
         let audit =
             AuditEntry::done(who, self.now(), "rule.remove", subject).with("number", number);
@@ -51,6 +58,21 @@ impl Handle {
         } else {
             Ok(CommandReply::Done)
         }
+    }
+
+    /// A person rules over his own sessions, the owner over everything.
+    async fn may_change(&self, who: &Principal, scope: &RuleScope) -> Result<(), Error> {
+        if let RuleScope::Session(session) = scope {
+            self.owned_session(who, session).await?;
+            return Ok(());
+        }
+        if who.may_change_rights_of_all() {
+            return Ok(());
+        }
+        let message = "only the owner changes rules for projects and for everything";
+        Err(Problem::new(ErrorCode::ToolDenied, message)
+            .fix("make a rule for one of your sessions")
+            .into())
     }
 
     /// Agents of this process read the rules again before their next call.

@@ -1,7 +1,8 @@
 //! Commands about work under way: resume, cancel, stop a program, answer a question.
 
 use rooftree_protocol::{
-    Command, InquiryResponse, Principal, ProcessId, RunId, SessionId, command::CommandReply,
+    Command, ErrorCode, InquiryResponse, PermissionScope, Principal, Problem, ProcessId, RunId,
+    SessionId, command::CommandReply,
 };
 use rooftree_store::{AuditEntry, CommandRow};
 
@@ -53,6 +54,24 @@ impl Handle {
             .await
     }
 
+    /// Lets the call that waits for a delegated run return, in whichever process it waits. Its result tells the agent,
+    /// the audit log tells who did it.
+    pub(super) async fn move_to_background(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        run: RunId,
+    ) -> Result<CommandReply, Error> {
+        let audit = self.audited(who, "run.background", &run);
+        let signal = AgentSignal::MoveToBackground(run.clone());
+        let command = Command::MoveToBackground {
+            session: session.clone(),
+            run,
+        };
+        self.tell_owner(who, session, (signal, command), audit)
+            .await
+    }
+
     /// Ends the tasks, of one session or of all, whose program belonged to a process that was killed. Says how many. It
     /// records what happened, so it needs no principal.
     pub async fn settle_programs(&self, session: Option<&SessionId>) -> Result<usize, Error> {
@@ -69,6 +88,15 @@ impl Handle {
     ) -> Result<CommandReply, Error> {
         if let Some(asked) = self.store.inquiry(id).await? {
             self.owned_session(who, &asked.session).await?;
+        }
+        if let InquiryResponse::Permission(answer) = &response
+            && answer.scope > PermissionScope::Session
+            && !who.may_change_rights_of_all()
+        {
+            let message = "only the owner answers for a project or for everything";
+            return Err(Problem::new(ErrorCode::ToolDenied, message)
+                .fix("answer with the scope `once` or `session`")
+                .into());
         }
         let answered = inquiries::by_person(response, who, self.now());
         let asked = inquiries::answer(&*self.store, id, answered).await?;

@@ -39,6 +39,7 @@ fn post(task: &TaskRow, text: String, silent: bool, now: Timestamp) -> InboxPost
         context: None,
         mandate: None,
         call: None,
+        revision: 0,
         who: None,
         at: now,
     };

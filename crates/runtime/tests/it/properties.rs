@@ -82,6 +82,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 context: None,
                 mandate: None,
                 call: None,
+                revision: 0,
                 who: None,
                 at: Timestamp(0)
             },

@@ -58,6 +58,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         context: None,
         mandate: None,
         call: None,
+        revision: 0,
         who: None,
         at: NOW,
     }

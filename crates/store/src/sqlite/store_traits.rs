@@ -2,28 +2,30 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Event, Lane, Session, SessionId, Timestamp};
+use rooftree_protocol::{Account, BlobId, Event, Lane, MessageId, Session, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use super::{
-    SqliteStore, access,
+    SqliteStore, access, agents,
     append::EncodedBatch,
     audit, blobs,
     claim_check::ClaimProof,
     claims,
     claims::ClaimRequest,
-    commands, foreground, inbox,
+    commands, foreground, inbox, inbox_changes,
     inbox_counters::RecipientFilter,
     inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, usage,
     verify,
     writer::{Durability, Writer},
 };
 use crate::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
-    UsageRow, hash_chain, verify::VerifyReport,
+    AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome, AnswerOutcome,
+    AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    hash_chain, verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -166,6 +168,16 @@ impl InboxStore for SqliteStore {
         })
     }
 
+    fn change_waiting(
+        &self,
+        session: &SessionId,
+        message: &MessageId,
+        change: InboxChange,
+    ) -> Pending<InboxChangeOutcome> {
+        let (session, message) = (session.clone(), message.clone());
+        self.write(move |connection| inbox_changes::change(connection, &session, &message, &change))
+    }
+
     fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
         let session = session.clone();
         self.read(move |connection| inbox::waiting(connection, &session, lane, limit))
@@ -196,6 +208,10 @@ impl QuestionStore for SqliteStore {
         let root = root.cloned();
         self.read(move |connection| inquiries::open(connection, root.as_ref()))
     }
+
+    fn inquiry_history(&self, filter: InquiryHistoryFilter) -> Pending<Vec<Inquiry>> {
+        self.read(move |connection| inquiries::history(connection, &filter))
+    }
 }
 
 impl TaskStore for SqliteStore {
@@ -214,6 +230,24 @@ impl TaskStore for SqliteStore {
         // Hashed here: the writer has better things to do.
         let name = hash_chain::blob_id(&bytes);
         self.write(move |connection| blobs::put(connection, &name, &bytes))
+    }
+
+    fn put_upload(&self, bytes: Vec<u8>, by: Account, at: Timestamp) -> Pending<BlobId> {
+        let name = hash_chain::blob_id(&bytes);
+        self.write(move |connection| {
+            blobs::put_upload(connection, &name, &by, at)?;
+            blobs::put(connection, &name, &bytes)
+        })
+    }
+
+    fn is_upload_of(&self, blob: &BlobId, by: &Account) -> Pending<bool> {
+        let (blob, by) = (blob.clone(), by.clone());
+        self.read(move |connection| blobs::is_upload_of(connection, &blob, &by))
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Pending<bool> {
+        let (session, blob) = (session.clone(), blob.clone());
+        self.read(move |connection| blobs::is_named_in(connection, &session, &blob))
     }
 
     fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
@@ -262,6 +296,15 @@ impl RowStore for SqliteStore {
 
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
         self.read(rules::list)
+    }
+
+    fn write_agent(&self, write: AgentWrite) -> Pending<AgentWriteOutcome> {
+        self.write(move |connection| agents::write(connection, &write))
+    }
+
+    fn agents(&self, tenant: &str) -> Pending<Vec<AgentRow>> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| agents::list(connection, &tenant))
     }
 
     fn add_audit(&self, entry: AuditEntry) -> Pending<i64> {

@@ -201,6 +201,7 @@ async fn fill_inbox(desk: &Desk, session: &SessionId) {
             context: None,
             mandate: None,
             call: None,
+            revision: 0,
             who: None,
             at: Timestamp(1),
         };

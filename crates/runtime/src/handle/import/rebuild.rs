@@ -175,6 +175,10 @@ impl JournalRebuilder {
 
     /// Appends an event of the archive.
     fn take(&mut self, mut event: Event) {
+        // A withdrawn message was never read: the new inbox has no place for it.
+        if matches!(event.body, EventBody::InboxDropped { .. }) {
+            return;
+        }
         if let EventBody::MessageUser {
             message,
             lane,
@@ -243,6 +247,7 @@ fn delivered(id: MessageId, at: Timestamp) -> Message {
         context: None,
         mandate: None,
         call: None,
+        revision: 0,
         who: None,
         at,
     }
