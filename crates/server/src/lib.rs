@@ -6,9 +6,10 @@
 #![warn(missing_docs)]
 
 mod agents;
-mod api;
 mod answer_stream;
+mod api;
 mod auth;
+mod catalog;
 mod connections;
 mod error;
 mod exchange;
@@ -16,10 +17,16 @@ mod host_check;
 mod openai;
 mod routes;
 mod server;
+mod trace;
 
 pub use agents::ExposedAgents;
-pub use api::ApiOptions;
+pub use api::{ApiOptions, openapi};
+pub use catalog::{
+    CatalogHook, CatalogMcpServer, CatalogModel, CatalogSkill, CatalogTool, EffectiveAgentReport,
+    EmptyCatalog, ServerCatalog, SourcedSetting, ToolReason,
+};
 pub use connections::ConnectionLimits;
 pub use error::Error;
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
 pub use server::{HttpServer, HttpServerOptions};
+pub use trace::gather_spans;

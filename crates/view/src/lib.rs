@@ -22,6 +22,7 @@
 
 mod apply_run_event;
 mod canonical_json;
+pub mod figures;
 mod inquiry;
 mod queries;
 mod run;
@@ -29,6 +30,7 @@ mod run_parts;
 mod session;
 mod spans;
 mod streamed_reply;
+pub mod trace;
 mod tree;
 
 pub use canonical_json::event_from_json;

@@ -1,6 +1,8 @@
 //! Runs the server: resumes unfinished sessions, serves the OpenAI-compatible API, receives callbacks of
 //! external agents.
 
+mod api_catalog;
+
 use std::{
     net::{IpAddr, SocketAddr},
     os::unix::process::CommandExt,
@@ -13,14 +15,16 @@ use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
 use rooftree_runtime::{AgentRuntime, ApprovalSource, Definitions, SystemClock, UnfinishedSession};
-use rooftree_server::{ExposedAgents, HttpServer, HttpServerOptions};
+use rooftree_server::{ApiOptions, ExposedAgents, HttpServer, HttpServerOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use self::api_catalog::ConfiguredCatalog;
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     commands::sandbox_flags::SandboxFlags,
     configured_models::{self, ConfiguredModels, RecordingMode},
+    control::owner,
     embeddings,
     environment::Environment,
     exit::Exit,
@@ -62,6 +66,9 @@ pub struct Arguments {
     /// How long an answer is held while a permission request is open
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
+    /// Print the OpenAPI document of the HTTP API, and do nothing else
+    #[arg(long)]
+    pub print_openapi: bool,
     /// Leave sessions that were interrupted as they are, instead of going on with them
     #[arg(long)]
     pub no_resume: bool,
@@ -71,6 +78,10 @@ pub struct Arguments {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    if arguments.print_openapi {
+        output::print(&output::json_page(&rooftree_server::openapi())?)?;
+        return Ok(Exit::DONE);
+    }
     hide_token(&arguments, environment);
     // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
@@ -161,8 +172,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         servers: gathered.setup(environment),
     };
     let runtime = plan.start(environment)?;
+    let handle = runtime.handle();
+    let loaded = handle.load_api_agents(&owner()).await;
+    for found in loaded.map_err(|error| error.problem())? {
+        output::print_note(environment, &found.one_line());
+    }
+    let server = server.with_api(ApiOptions {
+        handle: handle.clone(),
+        definitions: definitions.clone(),
+        clock: Arc::new(SystemClock),
+        cwd: environment.cwd.clone(),
+        catalog: Arc::new(ConfiguredCatalog::look(environment)?),
+    });
     let server = server.with_agents(ExposedAgents {
-        handle: runtime.handle(),
+        handle,
         definitions,
         clock: Arc::new(SystemClock),
         cwd: environment.cwd.clone(),

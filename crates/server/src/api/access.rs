@@ -46,6 +46,21 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token.trim())
 }
 
+/// The principal of a request and what its token may do.
+pub(super) struct RequestCaller(pub(super) AuthorizedCaller);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestCaller {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
+        let caller = parts.extensions.get::<AuthorizedCaller>();
+        caller
+            .cloned()
+            .map(Self)
+            .ok_or_else(ApiProblem::unauthorized)
+    }
+}
+
 /// The principal of a request.
 pub(super) struct RequestPrincipal(pub(super) Principal);
 

@@ -9,6 +9,12 @@
 
 mod agent_server;
 mod answers;
+mod api_document;
+mod api_permissions;
+mod api_runs;
+mod api_schemathesis;
+mod api_server;
+mod api_sessions;
 mod callback_server;
 mod callbacks;
 mod connections;
