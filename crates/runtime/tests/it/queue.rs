@@ -225,7 +225,12 @@ async fn a_withdrawal_outlives_the_process_that_took_it() {
     runtime.command(withdraw(&session, &messages[0])).await;
     let (held, gate) = ProbeTool::gated("Held", Effect::ReadOnly);
     gate.open(9);
-    let plan = TestRuntimeBuilder::new([say("Done."), say("Never.")]).tools(Toolset::new([held]));
+    let plan = TestRuntimeBuilder::new([
+        say("").calls([call("Held", json!({}))]),
+        say("Done."),
+        say("Never."),
+    ])
+    .tools(Toolset::new([held]));
     let runtime = runtime.crash(plan).await;
     runtime.recover().await;
     runtime.wait_for_event(&session, "inbox.dropped").await;

@@ -42,7 +42,7 @@ pub(crate) struct ApiProblem {
     #[serde(skip_serializing_if = "Option::is_none")]
     answered: Option<AnsweredInquiry>,
     /// What is wrong with a definition.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<DefinitionDiagnostic>,
     #[serde(skip)]
     retry_after: Option<u16>,

@@ -34,7 +34,8 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Saves a permission rule; one that is there already keeps its number",
             )
             .body::<NewRule>()
-            .answers::<RuleItem>(201),
+            .answers::<RuleItem>(201)
+            .fails(&[404]),
         ApiRoute::get(RULE, show)
             .needs(AccessScope::Read, "Shows one saved permission rule")
             .answers::<RuleItem>(200),

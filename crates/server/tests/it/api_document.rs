@@ -44,7 +44,7 @@ fn the_document_that_is_checked_in_is_what_the_code_generates() {
 fn every_operation_says_what_it_does_needs_and_answers() {
     let document = rooftree_server::openapi();
     let operations = operations(&document);
-    assert!(operations.len() > 60, "{}", operations.len());
+    assert!(operations.len() >= 60, "{}", operations.len());
     let mut ids = std::collections::BTreeSet::new();
     for (method, path, operation) in &operations {
         assert!(

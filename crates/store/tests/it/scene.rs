@@ -69,6 +69,7 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> InboxPost {
         context: None,
         mandate: None,
         call: None,
+        revision: 0,
         who: None,
         at: NOW,
     };
