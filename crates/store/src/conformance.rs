@@ -11,6 +11,7 @@
 
 mod access;
 mod audit;
+mod changes;
 mod claims;
 mod fixture;
 mod forks;
@@ -52,6 +53,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         access::CHECKS,
         audit::CHECKS,
         inbox::CHECKS,
+        changes::CHECKS,
         claims::CHECKS,
         journal::CHECKS,
         forks::CHECKS,
