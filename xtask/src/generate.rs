@@ -1,8 +1,11 @@
 //! Files that are made from code and checked in, so that people can read them without building.
 
-use std::{fs, process::ExitCode};
+use std::{
+    fs,
+    process::{Command, ExitCode},
+};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rooftree_protocol::Event;
 
 use crate::{finding::Finding, repository::Repository};
@@ -33,9 +36,41 @@ fn events_schema() -> Result<String> {
     Ok(schema + "\n")
 }
 
+/// The OpenAPI document. The program prints it, so that this one need not be built with the server. A test of the server
+/// compares the file with the code.
+fn openapi(repository: &Repository) -> Result<Option<Generated>> {
+    // What tests plant has no program.
+    if !repository.root().join("crates/cli/Cargo.toml").exists() {
+        return Ok(None);
+    }
+    let printed = Command::new("cargo")
+        .args([
+            "run",
+            "--quiet",
+            "-p",
+            "rooftree-cli",
+            "--",
+            "serve",
+            "--print-openapi",
+        ])
+        .current_dir(repository.root())
+        .output()
+        .context("print the OpenAPI document")?;
+    if !printed.status.success() {
+        bail!(
+            "rooftree serve --print-openapi ended with {}",
+            printed.status
+        );
+    }
+    Ok(Some(Generated {
+        path: "docs/openapi.json",
+        text: String::from_utf8(printed.stdout)?,
+    }))
+}
+
 /// Writes what is out of date.
 pub fn run(repository: &Repository) -> Result<ExitCode> {
-    for file in all()? {
+    for file in all()?.into_iter().chain(openapi(repository)?) {
         let path = repository.root().join(file.path);
         if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
             println!("{} is up to date", file.path);

@@ -7,6 +7,7 @@ mod command;
 mod counts;
 pub mod needs;
 mod reference_servers;
+mod schemathesis;
 mod sdk;
 mod step;
 mod summary;

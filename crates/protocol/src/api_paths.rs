@@ -18,6 +18,92 @@ pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
 pub const COMMANDS: &str = "/commands";
 /// Permission requests and questions that wait for an answer.
 pub const OPEN_QUESTIONS: &str = "/open-questions";
+/// The messages that wait in a session's inbox.
+pub const SESSION_QUEUE: &str = "/sessions/{session}/queue";
+/// One message that waits: `PUT` replaces it, `DELETE` withdraws it.
+pub const SESSION_QUEUED: &str = "/sessions/{session}/queue/{message}";
+/// Lets a session forget its context.
+pub const SESSION_CLEAR: &str = "/sessions/{session}/clear";
+/// Lets a session go on with what is unfinished.
+pub const SESSION_RESUME: &str = "/sessions/{session}/resume";
+/// Brings a deleted session back.
+pub const SESSION_RESTORE: &str = "/sessions/{session}/restore";
+/// Branches a session off another one.
+pub const SESSION_FORK: &str = "/sessions/{session}/fork";
+/// Hands a conversation over to another agent.
+pub const SESSION_SWITCH: &str = "/sessions/{session}/switch";
+/// Goes back from a conversation that was handed over.
+pub const SESSION_BACK: &str = "/sessions/{session}/back";
+/// File changes of the last run: `GET` previews, `POST` takes them back.
+pub const SESSION_UNDO: &str = "/sessions/{session}/undo";
+/// The todo list of a session.
+pub const SESSION_TODOS: &str = "/sessions/{session}/todos";
+/// A session with all its events.
+pub const SESSION_EXPORT: &str = "/sessions/{session}/export";
+/// Makes a session out of an exported one.
+pub const SESSION_IMPORT: &str = "/sessions/import";
+/// Messages and replies that contain words.
+pub const SEARCH: &str = "/search";
+/// Uploads bytes for a message.
+pub const ATTACHMENTS: &str = "/attachments";
+/// Stored bytes.
+pub const BLOB: &str = "/blobs/{blob}";
+/// Runs.
+pub const RUNS: &str = "/runs";
+/// One run.
+pub const RUN: &str = "/runs/{run}";
+/// Stops a run.
+pub const RUN_CANCEL: &str = "/runs/{run}/cancel";
+/// Moves a delegated run to background.
+pub const RUN_BACKGROUND: &str = "/runs/{run}/background";
+/// When a run and those below it worked and waited.
+pub const RUN_TRACE: &str = "/runs/{run}/trace";
+/// Background agents and programs.
+pub const TASKS: &str = "/tasks";
+/// One of them.
+pub const TASK: &str = "/tasks/{task}";
+/// What a program wrote.
+pub const TASK_OUTPUT: &str = "/tasks/{task}/output";
+/// Stops a task.
+pub const TASK_STOP: &str = "/tasks/{task}/stop";
+/// Sends a message to a background agent.
+pub const TASK_SEND: &str = "/tasks/{task}/messages";
+/// Permission requests.
+pub const PERMISSIONS: &str = "/permissions";
+/// One permission request: `POST` answers it.
+pub const PERMISSION: &str = "/permissions/{permission}";
+/// Questions of agents.
+pub const QUESTIONS: &str = "/questions";
+/// One question: `POST` answers it.
+pub const QUESTION: &str = "/questions/{question}";
+/// Saved permission rules.
+pub const RULES: &str = "/permission-rules";
+/// One saved rule.
+pub const RULE: &str = "/permission-rules/{rule}";
+/// Agents.
+pub const AGENTS: &str = "/agents";
+/// One agent.
+pub const AGENT: &str = "/agents/{agent}";
+/// Tools, model and limits of an agent, each with its reason.
+pub const AGENT_EFFECTIVE: &str = "/agents/{agent}/effective";
+/// The definition of an agent as a Markdown file.
+pub const AGENT_FILE: &str = "/agents/{agent}/file";
+/// Checks the text of a definition without keeping it.
+pub const AGENT_VALIDATE: &str = "/agents/validate";
+/// Models.
+pub const MODELS: &str = "/models";
+/// Tools.
+pub const TOOLS: &str = "/tools";
+/// Skills.
+pub const SKILLS: &str = "/skills";
+/// MCP servers.
+pub const MCP_SERVERS: &str = "/mcp";
+/// Hooks.
+pub const HOOKS: &str = "/hooks";
+/// Tokens and cost by agent, model, day or session.
+pub const USAGE: &str = "/usage";
+/// The JSON Schema of events.
+pub const EVENT_SCHEMA: &str = "/schema/events";
 /// The board: who needs a person, what works, what is done.
 pub const BOARD: &str = "/board";
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Event, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId, QuestionId,
-    RuleKind, RuleScope, RunId, Session, SessionId, SkillNote, ToolCall,
+    Event, MessageId, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId,
+    QuestionId, RuleKind, RuleScope, RunId, Session, SessionId, SkillNote, ToolCall,
 };
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
@@ -40,6 +40,30 @@ pub enum Command {
         parts: Vec<Part>,
         /// The command, and the rules that its file gives. They narrow the run and the agents it delegates to.
         restriction: SkillNote,
+    },
+    /// Take a message back that waits in an inbox. Refused once its agent has taken it.
+    Withdraw {
+        /// Whose inbox.
+        session: SessionId,
+        /// Which message.
+        message: MessageId,
+    },
+    /// Change what a message says that waits in an inbox; its place stays. Refused once its agent has taken it.
+    Replace {
+        /// Whose inbox.
+        session: SessionId,
+        /// Which message.
+        message: MessageId,
+        /// What it says from now on.
+        parts: Vec<Part>,
+    },
+    /// Let a call that waits for the run it delegated return at once: the run goes on in background, and its answer is
+    /// told when it ends.
+    MoveToBackground {
+        /// The session of the call that waits.
+        session: SessionId,
+        /// The delegated run.
+        run: RunId,
     },
     /// Have a session's agent make one call, as if its model had asked for it: in scope, permitted and kept
     /// like any other. It waits for its turn, and the run ends with what comes of it.

@@ -331,6 +331,8 @@ pub enum DefinitionLevel {
     Builtin,
     /// The user, for all projects.
     User,
+    /// The HTTP API; it is kept in the store.
+    Api,
     /// The project.
     Project,
     /// Settings or `--agents`.

@@ -48,6 +48,8 @@ pub enum ErrorCode {
     NotVerified,
     /// The inbox takes no more messages.
     InboxFull,
+    /// Something changed meanwhile, was decided before, or has the same key.
+    Conflict,
     /// Another process is working on this session.
     SessionBusy,
     /// The store failed or is full.
@@ -98,6 +100,7 @@ impl ErrorCode {
             Self::InvalidArguments => "E0201",
             Self::InvalidConfig => "E0301",
             Self::Unauthorized => "E0401",
+            Self::Conflict => "E0409",
             Self::ProviderUnavailable => "E0501",
             Self::ProviderRefused => "E0502",
             Self::ContextTooLong => "E0503",

@@ -324,6 +324,16 @@ pub enum EventBody {
         /// Its place in that lane.
         position: u64,
     },
+    /// A message that its sender had withdrawn was taken from the inbox; it is not read.
+    #[serde(rename = "inbox.dropped")]
+    InboxDropped {
+        /// Which message.
+        message: MessageId,
+        /// Which lane.
+        lane: Lane,
+        /// Its place in that lane.
+        position: u64,
+    },
     /// How full the model's window is. Ephemeral.
     #[serde(rename = "context.usage")]
     ContextUsage {
@@ -386,6 +396,7 @@ impl EventBody {
             Self::TodoUpdated { .. } => "todo.updated",
             Self::InboxQueued { .. } => "inbox.queued",
             Self::InboxDelivered { .. } => "inbox.delivered",
+            Self::InboxDropped { .. } => "inbox.dropped",
             Self::ContextUsage { .. } => "context.usage",
             Self::ContextCompacted(_) => "context.compacted",
             Self::FilesUndone(_) => "files.undone",

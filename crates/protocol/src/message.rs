@@ -35,6 +35,9 @@ pub struct Message {
     /// The only tools to be used in its run, if it is the text of a command file that says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restriction: Option<Box<SkillNote>>,
+    /// How often its sender replaced it while it waited.
+    #[serde(default, skip_serializing_if = "is_first_revision")]
+    pub revision: u32,
     /// Who sent it, while it waits in an inbox. The event that tells it has this in its envelope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<Box<Principal>>,
@@ -55,6 +58,7 @@ impl Message {
             mandate: None,
             call: None,
             restriction: None,
+            revision: 0,
             who: None,
             at,
         }
@@ -64,6 +68,10 @@ impl Message {
     pub fn text(&self) -> String {
         text_of(&self.parts)
     }
+}
+
+fn is_first_revision(revision: &u32) -> bool {
+    *revision == 0
 }
 
 /// The text in some parts, one per line; images and files are left out.

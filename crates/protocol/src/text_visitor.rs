@@ -101,6 +101,7 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
         restriction,
         who: _,
         at: _,
+        revision: _,
     } = message;
     self::parts(parts, edit);
     optional(context, edit);
@@ -317,6 +318,11 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
         | EventBody::InboxDelivered {
             message: _,
             task: _,
+            lane: _,
+            position: _,
+        }
+        | EventBody::InboxDropped {
+            message: _,
             lane: _,
             position: _,
         }

@@ -30,11 +30,11 @@ mod to_markdown;
 mod verifiers;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, Timestamp};
+use rooftree_protocol::{AgentDefinition, DefinitionLevel, ErrorCode, Problem, Timestamp};
 
 use self::definition_index::{DefinitionIndex, DefinitionOrigin};
 pub(crate) use self::skills::resolved_rules;
@@ -134,6 +134,20 @@ impl Definitions {
             .remove(name)
     }
 
+    /// Takes away the definition of this name that was put there at a level; what it hid counts again.
+    pub fn remove_at(&self, name: &str, level: DefinitionLevel) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.remove_at(name, level);
+    }
+
+    /// Parses the text of a Markdown definition as the loader of files does, without keeping it.
+    pub fn parse(&self, path: &Path, text: &str, level: DefinitionLevel) -> LoadedDefinitions {
+        match &self.watch {
+            Some(watch) => watch.library.load_text(path, text, level),
+            None => DefinitionLibrary::default().load_text(path, text, level),
+        }
+    }
+
     /// Finds a definition. `default` means `lead`; `builtin/NAME` one that another hides.
     pub fn find(&self, name: &str) -> Result<Arc<AgentDefinition>, Problem> {
         self.refresh();
@@ -172,7 +186,7 @@ impl Definitions {
     /// The definition that a project's one of the same name hides: the project's has no more rights than it.
     /// None if this is no project's, or hides nothing.
     pub(crate) fn hidden_by(&self, definition: &AgentDefinition) -> Option<Arc<AgentDefinition>> {
-        let is_project = definition.source.level == rooftree_protocol::DefinitionLevel::Project;
+        let is_project = definition.source.level == DefinitionLevel::Project;
         is_project
             .then(|| self.read(|index| index.below_project(&definition.name)))
             .flatten()

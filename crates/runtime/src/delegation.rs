@@ -97,6 +97,7 @@ async fn delegate(
                     answer::ended(&caller, &request, &asked, &end).await
                 }
                 WaitOutcome::Detached => answer::detached(&request, &asked, timeout),
+                WaitOutcome::Moved => answer::moved(&request, &asked),
                 WaitOutcome::Stopped(end) => answer::stopped(&asked, end.as_deref(), timeout),
                 WaitOutcome::Cancelled => answer::cancelled(&asked),
             }

@@ -8,6 +8,7 @@ use std::{
 
 use rooftree_protocol::{RunId, SessionId, event::RunEnd};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 /// The delegated runs of this process that are at work, and the subscribers to their ends.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub(crate) struct DelegationRegistry(Mutex<RegistryState>);
 #[derive(Default)]
 struct RegistryState {
     waiting: HashMap<RunId, Vec<oneshot::Sender<Arc<RunEnd>>>>,
+    /// Cancelled when the calls that wait for a run are to return before it ends.
+    detached: HashMap<RunId, CancellationToken>,
     at_work: HashMap<RunId, (SessionId, RunId)>,
     by_session: HashMap<SessionId, usize>,
     by_root: HashMap<RunId, usize>,
@@ -30,6 +33,21 @@ impl DelegationRegistry {
         waiting.retain(|told| !told.is_closed());
         waiting.push(told);
         wait
+    }
+
+    /// Cancelled when the call that waits for the run is to return before it ends.
+    pub(crate) fn detachment(&self, task: &RunId) -> CancellationToken {
+        let mut inner = self.lock();
+        inner.detached.entry(task.clone()).or_default().clone()
+    }
+
+    /// Lets the call that waits for a run return. The run goes on. Without such a call nothing happens.
+    pub(crate) fn detach(&self, task: &RunId) {
+        // A later wait for the same run is another one.
+        let waiting = self.lock().detached.remove(task);
+        if let Some(token) = waiting {
+            token.cancel();
+        }
     }
 
     /// Notes that a run is at work for a session, below a root. Says what is full instead if it would
@@ -82,6 +100,7 @@ impl DelegationRegistry {
 
 impl RegistryState {
     fn release(&mut self, task: &RunId) {
+        self.detached.remove(task);
         let Some((session, root)) = self.at_work.remove(task) else {
             return;
         };

@@ -4,6 +4,7 @@
 //! definition: it changes what is stored, and leaves to other processes what only an agent can do.
 
 mod access;
+mod api_agents;
 mod attachment;
 mod clear;
 mod close_run;
@@ -16,12 +17,13 @@ mod rules;
 mod runs;
 mod sessions;
 mod undo;
+mod waiting_messages;
 
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    BlobId, Command, ErrorCode, InquiryResponse, Principal, Problem, Session, SessionId, Timestamp,
-    command::CommandReply,
+    BlobId, Command, ErrorCode, Event, InquiryResponse, Principal, Problem, Session, SessionId,
+    Timestamp, command::CommandReply,
 };
 use rooftree_store::{AuditEntry, Owner, Store};
 
@@ -30,6 +32,7 @@ pub use self::{
         InvitedPerson, IssuedLink, IssuedToken, NewAccessLink, NewAccessToken, RequestKey,
         TOKEN_PREFIX,
     },
+    api_agents::{AgentChange, AgentChangeOutcome},
     files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
 };
@@ -109,6 +112,15 @@ impl Handle {
                 parts,
                 restriction,
             } => self.prompt(who, (to, parts), restriction).await,
+            Command::Withdraw { session, message } => self.withdraw(who, &session, &message).await,
+            Command::Replace {
+                session,
+                message,
+                parts,
+            } => self.replace(who, &session, &message, parts).await,
+            Command::MoveToBackground { session, run } => {
+                self.move_to_background(who, &session, run).await
+            }
             Command::Call { session, call } => self.call(who, session, call).await,
             Command::Open(new) => self.open(who, new).await,
             Command::Resume { session } => self.resume(who, &session).await,
@@ -167,8 +179,19 @@ impl Handle {
     }
 
     /// Keeps bytes that a message will name. They are named by their content, so keeping them again changes nothing.
-    pub async fn upload(&self, _who: &Principal, bytes: Vec<u8>) -> Result<BlobId, Error> {
-        Ok(self.store.put_blob(bytes).await?)
+    pub async fn upload(&self, who: &Principal, bytes: Vec<u8>) -> Result<BlobId, Error> {
+        let kept = self.store.put_upload(bytes, who.account(), self.now());
+        Ok(kept.await?)
+    }
+
+    /// Redacts secrets known by now in events that leave the machine. Without agents none are known.
+    pub fn redact(&self, events: &mut [Event]) {
+        if let Some(agents) = &self.agents {
+            let secrets = agents.context.secrets();
+            for event in events {
+                secrets.clean_event(&mut event.body);
+            }
+        }
     }
 
     /// What this principal may read.

@@ -43,6 +43,7 @@ pub(crate) fn post(clock: &dyn Clock, outgoing: OutgoingMessage) -> InboxPost {
         mandate: None,
         call: outgoing.call,
         restriction: outgoing.restriction,
+        revision: 0,
         who: outgoing.who,
         at: clock.now(),
     };

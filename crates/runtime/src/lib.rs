@@ -60,8 +60,8 @@ pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AuditedFileChange, Handle, InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink,
-    NewAccessToken, Queries, RequestKey, TOKEN_PREFIX,
+    AgentChange, AgentChangeOutcome, AuditedFileChange, Handle, InvitedPerson, IssuedLink,
+    IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey, TOKEN_PREFIX,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -6,15 +6,18 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Account, BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
+    Account, BlobId, Command, Event, Lane, MessageId, Principal, Session, SessionId, Timestamp,
+    text_visitor,
 };
 use rooftree_store::{
-    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
-    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
-    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
+    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
+    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
+    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -257,6 +260,34 @@ impl InboxStore for RedactingStore {
         self.store.take_commands(claim)
     }
 
+    fn change_waiting(
+        &self,
+        session: &SessionId,
+        message: &MessageId,
+        change: InboxChange,
+    ) -> Pending<InboxChangeOutcome> {
+        let clean = |mut who: Box<Principal>| {
+            self.secrets.clean_principal(&mut who);
+            who
+        };
+        let change = match change {
+            InboxChange::Withdraw { who } => InboxChange::Withdraw { who: clean(who) },
+            InboxChange::Replace {
+                mut parts,
+                who,
+                audit,
+            } => {
+                text_visitor::parts(&mut parts, &|text| self.secrets.clean(text));
+                InboxChange::Replace {
+                    parts,
+                    who: clean(who),
+                    audit: audit.map(|entry| Box::new(self.audit_cleaned(*entry))),
+                }
+            }
+        };
+        self.store.change_waiting(session, message, change)
+    }
+
     fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
         self.store.waiting(session, lane, limit)
     }
@@ -278,6 +309,10 @@ impl QuestionStore for RedactingStore {
     fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>> {
         self.store.inquiries(root)
     }
+
+    fn inquiry_history(&self, filter: InquiryHistoryFilter) -> Pending<Vec<Inquiry>> {
+        self.store.inquiry_history(filter)
+    }
 }
 
 impl TaskStore for RedactingStore {
@@ -293,6 +328,19 @@ impl TaskStore for RedactingStore {
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId> {
         self.store
             .put_blob(self.secrets.clean_bytes(&bytes).unwrap_or(bytes))
+    }
+
+    fn put_upload(&self, bytes: Vec<u8>, by: Account, at: Timestamp) -> Pending<BlobId> {
+        let bytes = self.secrets.clean_bytes(&bytes).unwrap_or(bytes);
+        self.store.put_upload(bytes, by, at)
+    }
+
+    fn is_upload_of(&self, blob: &BlobId, by: &Account) -> Pending<bool> {
+        self.store.is_upload_of(blob, by)
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Pending<bool> {
+        self.store.names_blob(session, blob)
     }
 
     fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
@@ -325,6 +373,17 @@ impl RowStore for RedactingStore {
     fn remove_rule(&self, number: i64, audit: Option<AuditEntry>) -> Pending<bool> {
         let audit = audit.map(|entry| self.audit_cleaned(entry));
         self.store.remove_rule(number, audit)
+    }
+
+    fn write_agent(&self, mut write: AgentWrite) -> Pending<AgentWriteOutcome> {
+        text_visitor::optional(&mut write.text, &|text| self.secrets.clean(text));
+        self.secrets.clean_principal(&mut write.by);
+        write.audit = write.audit.map(|entry| self.audit_cleaned(entry));
+        self.store.write_agent(write)
+    }
+
+    fn agents(&self, tenant: &str) -> Pending<Vec<AgentRow>> {
+        self.store.agents(tenant)
     }
 
     fn add_audit(&self, entry: AuditEntry) -> Pending<i64> {

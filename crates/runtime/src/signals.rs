@@ -29,6 +29,8 @@ pub(crate) enum AgentSignal {
     SetMode(Option<PermissionMode>, Sender),
     /// Stop a background process.
     StopProcess(ProcessId),
+    /// Let the call that waits for this delegated run return.
+    MoveToBackground(RunId),
     /// The journal could not be written; stop.
     Broken(Error),
 }
@@ -63,6 +65,7 @@ impl AgentSignal {
             }
             Self::SetMode(mode, who) => (Command::SetMode { session, mode }, who),
             Self::StopProcess(process) => (Command::StopProcess { session, process }, None),
+            Self::MoveToBackground(run) => (Command::MoveToBackground { session, run }, None),
             Self::Mail | Self::Broken(_) => return None,
         };
         Some(CommandRow {
@@ -83,6 +86,7 @@ impl AgentSignal {
             }),
             Command::SetMode { mode, .. } => Self::SetMode(mode, row.who),
             Command::StopProcess { process, .. } => Self::StopProcess(process),
+            Command::MoveToBackground { run, .. } => Self::MoveToBackground(run),
             _ => Self::Mail,
         }
     }

@@ -4,29 +4,47 @@
 //! `route_table.rs` makes both the router and the OpenAPI document out of the same table.
 
 mod access;
+mod agent_types;
+mod agents;
+mod archive;
+mod attachments;
 mod audit;
+mod catalog;
 mod commands;
+mod conversation;
 mod events;
 mod extract;
+mod inquiry_types;
 mod login;
+mod messages;
 mod open_questions;
+mod openapi;
+mod page;
+mod permissions;
 mod persons;
 mod problem;
+mod questions;
+mod queue;
 pub(crate) mod route_table;
+mod rules;
+mod runs;
+mod session_actions;
 mod sessions;
 mod stream;
+mod tasks;
 mod tokens;
 
 use std::{path::PathBuf, sync::Arc};
 
-use axum::{Router, middleware::from_fn_with_state};
+use axum::{Json, Router, extract::DefaultBodyLimit, middleware::from_fn_with_state, routing::get};
 use rooftree_protocol::{AccessScope, api_paths::API_PREFIX};
 use rooftree_runtime::{Clock, Definitions, Handle};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
 use self::{route_table::ApiRoute, stream::StreamRegistry};
-use crate::access::AccessCheck;
+use crate::{access::AccessCheck, catalog::ServerCatalog};
 
 /// What the API serves.
 pub struct ApiOptions {
@@ -38,6 +56,8 @@ pub struct ApiOptions {
     pub clock: Arc<dyn Clock>,
     /// Where sessions work that name no directory.
     pub cwd: PathBuf,
+    /// Lists of what is configured.
+    pub catalog: Arc<dyn ServerCatalog>,
 }
 
 /// State that all routes of the API share.
@@ -52,6 +72,18 @@ pub(crate) struct ApiState {
 fn routes() -> Vec<ApiRoute> {
     let parts = [
         sessions::routes(),
+        session_actions::routes(),
+        archive::routes(),
+        messages::routes(),
+        queue::routes(),
+        attachments::routes(),
+        runs::routes(),
+        tasks::routes(),
+        permissions::routes(),
+        questions::routes(),
+        rules::routes(),
+        agents::routes(),
+        catalog::routes(),
         commands::routes(),
         events::routes(),
         open_questions::routes(),
@@ -93,6 +125,11 @@ pub fn listed_routes() -> Vec<ListedRoute> {
         .collect()
 }
 
+/// The OpenAPI document of the API.
+pub fn openapi() -> Value {
+    openapi::document(&routes())
+}
+
 /// The router, below its prefix.
 pub(crate) fn router(
     access: Arc<AccessCheck>,
@@ -110,6 +147,12 @@ pub(crate) fn router(
         .fallback(async || ApiProblem::no_route())
         .method_not_allowed_fallback(async || ApiProblem::method_not_allowed())
         .layer(from_fn_with_state(state.clone(), access::authenticate))
+        // Bodies have bounds of their own.
+        .layer(DefaultBodyLimit::disable())
         .with_state(state);
-    Router::new().nest(API_PREFIX, api)
+    // It tells nothing about this installation, so it needs no token.
+    let document = get(async || Json(openapi()));
+    Router::new()
+        .nest(API_PREFIX, api)
+        .route("/api/openapi.json", document)
 }

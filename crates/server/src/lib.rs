@@ -10,6 +10,7 @@ mod agents;
 mod answer_stream;
 mod api;
 mod auth;
+mod catalog;
 mod connections;
 mod error;
 mod exchange;
@@ -19,12 +20,18 @@ mod openai;
 mod request_body;
 mod routes;
 mod server;
+mod trace;
 
 pub use access::{AccessOptions, AddressRange, TrustedProxies};
 pub use agents::ExposedAgents;
-pub use api::{ApiOptions, ListedRoute, listed_routes};
+pub use api::{ApiOptions, ListedRoute, listed_routes, openapi};
+pub use catalog::{
+    CatalogHook, CatalogMcpServer, CatalogModel, CatalogSkill, CatalogTool, EffectiveAgentReport,
+    EmptyCatalog, ServerCatalog, SourcedSetting, ToolReason,
+};
 pub use connections::ConnectionLimits;
 pub use error::Error;
 pub use local_socket::{LocalSocketOptions, PeerCheck};
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
 pub use server::{HttpServer, HttpServerOptions};
+pub use trace::gather_spans;

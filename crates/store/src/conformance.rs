@@ -6,11 +6,13 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a check says that it failed by panicking"
 )]
 
 mod access;
 mod audit;
+mod changes;
 mod claims;
 mod fixture;
 mod forks;
@@ -52,6 +54,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         access::CHECKS,
         audit::CHECKS,
         inbox::CHECKS,
+        changes::CHECKS,
         claims::CHECKS,
         journal::CHECKS,
         forks::CHECKS,

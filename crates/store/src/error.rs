@@ -20,6 +20,9 @@ pub enum Error {
     /// A batch did not fit the journal's head or the lane's order: a bug of the caller.
     #[error("out of order: {0}")]
     OutOfOrder(String),
+    /// A message was withdrawn or replaced after the caller read it: nothing was written, read it again.
+    #[error("the message {0} was withdrawn or replaced meanwhile")]
+    Superseded(rooftree_protocol::MessageId),
     /// The disk is full.
     #[error("no space left to store it: {0}")]
     Full(String),
@@ -63,7 +66,7 @@ impl Error {
             Self::Unwritable(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .cause("sessions are kept there, and this user may not write there, or the disk is read-only")
                 .fix("set ROOFTREE_HOME to a directory that you may write"),
-            Self::OutOfOrder(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
+            Self::OutOfOrder(_) | Self::Superseded(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .fix("rooftree doctor checks the database"),
         }
     }

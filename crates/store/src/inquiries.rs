@@ -47,6 +47,19 @@ pub struct InquiryAnswer {
     pub at: Timestamp,
 }
 
+/// Which answered or settled inquiries to list.
+#[derive(Clone, Debug)]
+pub struct InquiryHistoryFilter {
+    /// Of which tenant.
+    pub tenant: String,
+    /// Only those asked at this time or later.
+    pub since: Timestamp,
+    /// Only those listed after this one: when it was asked, and its id.
+    pub after: Option<(Timestamp, String)>,
+    /// At most this many.
+    pub limit: usize,
+}
+
 /// What came of answering.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnswerOutcome {

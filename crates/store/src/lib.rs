@@ -26,14 +26,17 @@ pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
 pub use hash_chain::blob_id;
-pub use inquiries::{AnswerOutcome, Inquiry, InquiryAnswer, RuleRow, RuleVersion};
+pub use inquiries::{
+    AnswerOutcome, Inquiry, InquiryAnswer, InquiryHistoryFilter, RuleRow, RuleVersion,
+};
 pub use journal_pages::JournalPages;
 pub use pending::Pending;
 pub use records::{
-    AppendBatch, CommandRow, InboxItem, InboxPost, JournalSearch, KeyReuse, NewSessionRow,
-    OutputPiece, PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor,
-    SessionPatch, TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow,
-    VisibleSessions, batch_limit,
+    AgentRow, AgentWrite, AgentWriteOutcome, AppendBatch, CommandRow, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, JournalSearch, KeyReuse, NewSessionRow, OutputPiece,
+    PostReceipt, RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, SessionPatch,
+    TaskFilter, TaskRow, TaskStatus, UsageFilter, UsageGroup, UsageRow, VisibleSessions,
+    batch_limit,
 };
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rooftree_protocol::{
-    Account, Command, Event, Lane, Message, ParentCall, Principal, RunId, Session, SessionId,
+    Account, Command, Event, Lane, Message, ParentCall, Part, Principal, RunId, Session, SessionId,
     Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
@@ -149,6 +149,87 @@ pub struct InboxItem {
     pub key: String,
     /// The message.
     pub message: Message,
+    /// Who withdrew it; none if it counts.
+    pub withdrawn: Option<Box<Principal>>,
+}
+
+/// What to do with a message that waits.
+#[derive(Clone, Debug)]
+pub enum InboxChange {
+    /// It is not to be read.
+    Withdraw {
+        /// Who withdraws it.
+        who: Box<Principal>,
+    },
+    /// It says something else.
+    Replace {
+        /// What it says now.
+        parts: Vec<Part>,
+        /// Who says it.
+        who: Box<Principal>,
+        /// The entry of the audit log that is written with it.
+        audit: Option<Box<AuditEntry>>,
+    },
+}
+
+/// What came of changing a message that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InboxChangeOutcome {
+    /// It is changed: as it is now.
+    Changed(Box<InboxItem>),
+    /// It was withdrawn before; nothing changed.
+    Withdrawn,
+    /// Its agent has taken it.
+    Taken,
+    /// The session's inbox has no such message.
+    Unknown,
+}
+
+/// An agent made over the API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRow {
+    /// Whose.
+    pub tenant: String,
+    /// Its name, in lower case.
+    pub name: String,
+    /// Counts changes, from 1.
+    pub revision: u64,
+    /// The definition, as a Markdown file has it.
+    pub text: String,
+    /// Who changed it last.
+    pub by: Principal,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was changed last.
+    pub updated_at: Timestamp,
+}
+
+/// A change of an agent's row.
+#[derive(Clone, Debug)]
+pub struct AgentWrite {
+    /// Whose.
+    pub tenant: String,
+    /// Its name, in lower case.
+    pub name: String,
+    /// Its definition from now on; none to remove it.
+    pub text: Option<String>,
+    /// The revision it must have; none if there must be no such agent.
+    pub expected: Option<u64>,
+    /// Who changes it.
+    pub by: Principal,
+    /// Now.
+    pub at: Timestamp,
+    /// The entry of the audit log that is written with it.
+    pub audit: Option<AuditEntry>,
+}
+
+/// What came of changing an agent's row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentWriteOutcome {
+    /// As it is now; none if it was removed.
+    Written(Option<Box<AgentRow>>),
+    /// It has another revision: as it is; none if there is none.
+    Differs(Option<Box<AgentRow>>),
 }
 
 /// How many messages of a lane are looked at together: mail is taken one by one, what waits at a

@@ -4,6 +4,7 @@
 //! (`sqlite/reader_pool.rs`). Each file below holds the SQL of one kind of row.
 
 mod access;
+mod agents;
 mod append;
 mod audit;
 mod blobs;
@@ -19,6 +20,7 @@ mod encoded_event;
 mod errors;
 mod foreground;
 mod inbox;
+mod inbox_changes;
 mod inbox_counters;
 mod inquiries;
 mod journal;

@@ -22,6 +22,7 @@
 
 mod apply_run_event;
 mod canonical_json;
+pub mod figures;
 mod inquiry;
 mod queries;
 mod run;
@@ -31,6 +32,7 @@ mod spans;
 mod stream_frame;
 mod stream_request;
 mod streamed_reply;
+pub mod trace;
 mod tree;
 
 pub use canonical_json::event_from_json;

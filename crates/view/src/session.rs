@@ -124,7 +124,9 @@ impl TreeSession {
                 self.take_message(message);
                 self.told_of(task);
             }
-            EventBody::RunStarted { message, .. } => self.take_message(message),
+            EventBody::RunStarted { message, .. } | EventBody::InboxDropped { message, .. } => {
+                self.take_message(message);
+            }
             EventBody::MessageUser { message, .. } => {
                 self.take_message(&message.id);
                 if let Origin::Task { task, .. } = &message.origin {

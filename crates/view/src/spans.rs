@@ -6,12 +6,13 @@ use rooftree_protocol::{
     RunId, RunStatus, Timestamp, Usage,
     event::{RunMode, WaitReason},
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{RunTreeView, TreeRun};
 
 /// One run: when it worked and waited, and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunSpan {
     /// Which run.
     pub run: RunId,
@@ -38,7 +39,7 @@ pub struct RunSpan {
 }
 
 /// A while in which a run could not go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitSpan {
     /// Who was waited for.
     pub cause: WaitCause,
@@ -49,7 +50,7 @@ pub struct WaitSpan {
 }
 
 /// Who is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCause {
     /// A person, who must answer.

@@ -25,7 +25,7 @@ pub const SPELLED: &str = "target/sdk/bin/python crates/testkit/sdk/run.py";
 const PACKAGES: &str = "crates/testkit/sdk/requirements.txt";
 
 /// The package brings Python itself too.
-const NEEDS: &[Need] = &[Need {
+pub const NEEDS: &[Need] = &[Need {
     program: "python3",
     proof: &["-c", "import ensurepip, venv"],
     package: "python3-venv",
@@ -47,7 +47,8 @@ fn prepared(repository: &Repository) -> Result<Command> {
     needs::provide_these(NEEDS)?;
     let target = target(repository);
     let environment = target.join("sdk");
-    provide(repository, &environment)?;
+    provide(repository, PACKAGES, &environment)
+        .context("install the vendors' SDKs; this step needs the Python package registry")?;
     // As the step before built it: fewer targets would mean other features, and another build.
     let build = ["build", "--workspace", "--all-targets"];
     succeed(&mut linted(repository, &build)).context("build the programs they talk to")?;
@@ -69,8 +70,8 @@ pub fn target(repository: &Repository) -> PathBuf {
 }
 
 /// Makes the environment, unless there is one with exactly these packages.
-fn provide(repository: &Repository, environment: &Path) -> Result<()> {
-    let packages = repository.text(PACKAGES)?;
+pub fn provide(repository: &Repository, list: &str, environment: &Path) -> Result<()> {
+    let packages = repository.text(list)?;
     let installed = environment.join("installed.txt");
     if fs::read_to_string(&installed).is_ok_and(|text| text == packages) {
         return Ok(());
@@ -87,11 +88,10 @@ fn provide(repository: &Repository, environment: &Path) -> Result<()> {
             "--quiet",
             "--disable-pip-version-check",
             "--requirement",
-            PACKAGES,
+            list,
         ])
         .current_dir(repository.root());
-    succeed(&mut install)
-        .context("install the vendors' SDKs; this step needs the Python package registry")?;
+    succeed(&mut install)?;
     fs::write(&installed, packages).with_context(|| format!("write {}", installed.display()))
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{
     command::{FEATURES, cargo, counted, linted},
     counts::Counts,
-    reference_servers, sdk,
+    reference_servers, schemathesis, sdk,
 };
 use crate::{repository::Repository, tidy};
 
@@ -42,6 +42,8 @@ enum Work {
     Fuzz(&'static [&'static str]),
     /// The vendors' own programs against our model servers.
     Sdk,
+    /// Requests that schemathesis makes from the OpenAPI document of our API.
+    Schemathesis,
     /// Our MCP client against servers of others.
     ReferenceServers,
 }
@@ -120,6 +122,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "api",
+        work: Work::Schemathesis,
+        speed: Speed::Slow,
+        after: Some("clippy"),
+        lies_at: &[schemathesis::PACKAGES],
+        ..PLAIN
+    },
+    Step {
         name: "mcp",
         work: Work::ReferenceServers,
         speed: Speed::Slow,
@@ -171,6 +181,7 @@ impl Step {
                 )
             }
             Work::Sdk => sdk::SPELLED.to_owned(),
+            Work::Schemathesis => schemathesis::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
         }
     }
@@ -205,6 +216,7 @@ impl Step {
                 counted(command, counts)
             }
             Work::Sdk => sdk::perform(repository, counts),
+            Work::Schemathesis => schemathesis::perform(repository, counts),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
         }
     }

@@ -1,7 +1,7 @@
 //! Lists, shows, makes, checks and tries out agents. One action, one file.
 
 mod edit;
-mod effective;
+pub mod effective;
 mod import;
 mod list;
 mod location;
@@ -82,14 +82,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 /// The context of the `agents` commands: settings, models and definitions.
-struct AgentsContext {
-    settings: Settings,
-    models: Arc<ConfiguredModels>,
-    project: ProjectAgents,
+pub struct AgentsContext {
+    pub settings: Settings,
+    pub models: Arc<ConfiguredModels>,
+    pub project: ProjectAgents,
 }
 
 impl AgentsContext {
-    fn look(environment: &Environment) -> Result<Self, Problem> {
+    pub fn look(environment: &Environment) -> Result<Self, Problem> {
         let settings = settings::load(environment)?;
         let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
         let project = ProjectAgents::find(environment, &settings, &models, None)?;
@@ -108,6 +108,7 @@ fn source(definition: &AgentDefinition) -> &'static str {
         DefinitionLevel::User => "user",
         DefinitionLevel::Project => "project",
         DefinitionLevel::Config => "config",
+        DefinitionLevel::Api => "api",
         DefinitionLevel::Code => "code",
     }
 }

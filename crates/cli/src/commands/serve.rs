@@ -1,6 +1,7 @@
 //! Runs the server: resumes unfinished sessions, serves the HTTP API and the OpenAI-compatible API, receives callbacks of
 //! external agents.
 
+mod api_catalog;
 pub mod exposure;
 
 use std::{
@@ -18,10 +19,12 @@ use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpS
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+use self::api_catalog::ConfiguredCatalog;
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     commands::sandbox_flags::SandboxFlags,
     configured_models::{self, ConfiguredModels, RecordingMode},
+    control::owner,
     embeddings,
     environment::{Environment, variable},
     exit::Exit,
@@ -72,6 +75,9 @@ pub struct Arguments {
     /// How long an answer is held while a permission request is open
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
     pub permission_timeout: Duration,
+    /// Print the OpenAPI document of the HTTP API, and do nothing else
+    #[arg(long)]
+    pub print_openapi: bool,
     /// Leave sessions that were interrupted as they are, instead of going on with them
     #[arg(long)]
     pub no_resume: bool,
@@ -81,6 +87,10 @@ pub struct Arguments {
 
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    if arguments.print_openapi {
+        output::print(&output::json_page(&rooftree_server::openapi())?)?;
+        return Ok(Exit::DONE);
+    }
     refuse_token_argument(&arguments)?;
     // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
@@ -182,14 +192,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         servers: gathered.setup(environment),
     };
     let runtime = plan.start(environment)?;
+    let handle = runtime.handle();
+    let loaded = handle.load_api_agents(&owner()).await;
+    for found in loaded.map_err(|error| error.problem())? {
+        output::print_note(environment, &found.one_line());
+    }
     let server = server.with_api(ApiOptions {
-        handle: runtime.handle(),
+        handle: handle.clone(),
         definitions: definitions.clone(),
         clock: Arc::new(SystemClock),
         cwd: environment.cwd.clone(),
+        catalog: Arc::new(ConfiguredCatalog::look(environment)?),
     });
     let server = server.with_agents(ExposedAgents {
-        handle: runtime.handle(),
+        handle,
         definitions,
         clock: Arc::new(SystemClock),
         cwd: environment.cwd.clone(),

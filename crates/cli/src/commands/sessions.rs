@@ -14,6 +14,7 @@ pub mod journal;
 mod list;
 pub mod name;
 mod pin;
+mod queue;
 mod remove;
 mod rename;
 mod restore;
@@ -72,6 +73,8 @@ enum Action {
     Pin(pin::Arguments),
     /// Take the pin of a session away
     Unpin(pin::Arguments),
+    /// List the messages that wait for a session's agent, withdraw or replace one
+    Queue(queue::Arguments),
     /// Keep attributes about a session
     Set(attributes::Arguments),
     /// Let a session forget its context; identity and journal stay
@@ -122,6 +125,7 @@ pub async fn execute(
         Action::Unpin(arguments) => {
             pin::execute(arguments, pin::PinState::Unpinned, environment).await
         }
+        Action::Queue(arguments) => queue::execute(arguments, environment).await,
         Action::Set(arguments) => attributes::execute(arguments, environment).await,
         Action::Clear(arguments) => clear::execute(arguments, environment).await,
         Action::Compact(arguments) => compact::execute(arguments, environment).await,

@@ -10,7 +10,7 @@ use rooftree_protocol::{
     PermissionMode, PermissionScope, SessionId,
 };
 use rooftree_runtime::NewAccessToken;
-use rooftree_server::{ApiOptions, CallbackOutcome, HttpServer, HttpServerOptions};
+use rooftree_server::{ApiOptions, CallbackOutcome, EmptyCatalog, HttpServer, HttpServerOptions};
 use rooftree_testkit::{
     ProbeTool, TestRuntime, TestRuntimeBuilder, Toolset, owner,
     scripted::{ScriptEntry, call, say},
@@ -91,6 +91,7 @@ impl Served {
             definitions,
             clock: runtime.clock.clone(),
             cwd: runtime.path().into(),
+            catalog: Arc::new(EmptyCatalog),
         });
         let new = NewAccessToken {
             name: "test".into(),

@@ -15,12 +15,14 @@ use rooftree::{
     testing::say,
 };
 use rooftree_store::{
-    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
-    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
-    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
+    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
+    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore,
+    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -101,6 +103,7 @@ impl InboxStore for Interrupted {
         fn post(post: InboxPost) -> Pending<PostReceipt>;
         fn post_to_living(post: InboxPost) -> Pending<PostReceipt>;
         fn waiting(session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
+        fn change_waiting(session: &SessionId, message: &MessageId, change: InboxChange) -> Pending<InboxChangeOutcome>;
         fn put_command(session: &SessionId, row: CommandRow) -> Pending<()>;
         fn take_commands(claim: &Claim) -> Pending<Vec<CommandRow>>;
     }
@@ -112,6 +115,7 @@ impl QuestionStore for Interrupted {
         fn answered(id: &str) -> Pending<Option<InquiryAnswer>>;
         fn inquiry(id: &str) -> Pending<Option<Inquiry>>;
         fn inquiries(root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
+        fn inquiry_history(filter: InquiryHistoryFilter) -> Pending<Vec<Inquiry>>;
     }
 }
 
@@ -124,6 +128,9 @@ impl TaskStore for Interrupted {
         fn output(task: &str, after: u64) -> Pending<Vec<OutputPiece>>;
         fn last_output(task: &str) -> Pending<Option<OutputPiece>>;
         fn put_blob(bytes: Vec<u8>) -> Pending<BlobId>;
+        fn put_upload(bytes: Vec<u8>, by: Account, at: Timestamp) -> Pending<BlobId>;
+        fn is_upload_of(blob: &BlobId, by: &Account) -> Pending<bool>;
+        fn names_blob(session: &SessionId, blob: &BlobId) -> Pending<bool>;
         fn blob(id: &BlobId) -> Pending<Option<Vec<u8>>>;
     }
 }
@@ -150,6 +157,8 @@ impl RowStore for Interrupted {
     passed_on! {
         fn put_rule(rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64>;
         fn remove_rule(number: i64, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn write_agent(write: AgentWrite) -> Pending<AgentWriteOutcome>;
+        fn agents(tenant: &str) -> Pending<Vec<AgentRow>>;
         fn add_audit(entry: AuditEntry) -> Pending<i64>;
         fn audit(tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
         fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;

@@ -202,6 +202,7 @@ impl History {
                 self.taken.note(*lane, *position);
                 self.tasks.told.retain(|told| told != task);
             }
+            EventBody::InboxDropped { lane, position, .. } => self.taken.note(*lane, *position),
             EventBody::MessageUser {
                 message,
                 lane,

@@ -82,6 +82,7 @@ impl AgentActor {
             AgentSignal::Compact(request) => self.inbox.compact = Some(request),
             AgentSignal::SetMode(mode, who) => self.change_mode(mode, who),
             AgentSignal::StopProcess(process) => self.stop_process(process),
+            AgentSignal::MoveToBackground(run) => self.context.delegations.detach(&run),
             AgentSignal::Broken(error) => return Err(error.into()),
         }
         Ok(None)
@@ -110,6 +111,7 @@ impl AgentActor {
                 | AgentSignal::Compact(_)
                 | AgentSignal::SetMode(..)
                 | AgentSignal::StopProcess(_)
+                | AgentSignal::MoveToBackground(_)
                 | AgentSignal::Broken(_) => false,
             };
             let sender = match &signal {

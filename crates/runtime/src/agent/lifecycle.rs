@@ -49,6 +49,8 @@ pub(crate) async fn run_until_idle(
             Err(Error::Store(rooftree_store::Error::Fenced)) => {
                 tokio::time::sleep(HELD_ELSEWHERE).await
             }
+            // A message was withdrawn or replaced after this agent had read it. Nothing was written: start again.
+            Err(Error::Store(rooftree_store::Error::Superseded(_))) => {}
             Err(error) => {
                 report_failure(&context, &session, &error).await;
                 let is_over = matches!(error, Error::Refused(_) | Error::Closed);

@@ -230,6 +230,7 @@ mod tests {
             mandate: None,
             call: None,
             restriction: None,
+            revision: 0,
             who: None,
             at: Timestamp(0),
         }

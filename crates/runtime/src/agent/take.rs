@@ -18,8 +18,15 @@ const DIRECTED: &str = "program/call";
 /// Starts a run for the next message in the mail, or for what waits at the boundary.
 /// Says whether there was anything.
 pub(super) async fn take_next(agent: &mut AgentActor) -> Result<bool, Error> {
-    if let Some(item) = waiting(agent, Lane::Mail).await?.first() {
-        start(agent, item, mode_of(&item.message)).await?;
+    let mail = waiting(agent, Lane::Mail).await?;
+    if let Some(item) = mail.first() {
+        match &item.withdrawn {
+            Some(_) => put_aside(agent, std::slice::from_ref(item)),
+            None => {
+                start(agent, item, mode_of(&item.message)).await?;
+                true
+            }
+        };
         return Ok(true);
     }
     let boundary = waiting(agent, Lane::Boundary).await?;
@@ -135,7 +142,9 @@ pub(super) async fn is_left(
         let mut fresh = items
             .iter()
             .filter(|item| item.position > history.taken(lane));
-        if fresh.any(|item| lane == Lane::Mail || is_news(history, item)) {
+        if fresh
+            .any(|item| lane == Lane::Mail || item.withdrawn.is_some() || is_news(history, item))
+        {
             return true;
         }
     }
@@ -144,7 +153,7 @@ pub(super) async fn is_left(
 
 /// Whether a message at the boundary starts a run where there is none.
 fn is_news(history: &History, item: &InboxItem) -> bool {
-    !item.message.silent && !is_told(history, item)
+    !item.message.silent && item.withdrawn.is_none() && !is_told(history, item)
 }
 
 /// True if this task result must not be delivered again: the waiting call already returned it, or it belongs to a
@@ -155,26 +164,36 @@ fn is_told(history: &History, item: &InboxItem) -> bool {
     matches!(&item.message.origin, Origin::Task { task, checks, .. } if is_known(task, *checks))
 }
 
-/// Takes what has been told already, as far as nothing else is before it. Never starts a run.
+/// Takes what has been told already or was withdrawn, as far as nothing else is before it. Never starts a run.
 /// Says whether there was anything: there may be more than was looked at.
 fn put_aside(agent: &mut AgentActor, items: &[InboxItem]) -> bool {
     let told: Vec<&InboxItem> = items
         .iter()
-        .take_while(|item| is_told(&agent.history, item))
+        .take_while(|item| item.withdrawn.is_some() || is_told(&agent.history, item))
         .collect();
     if told.is_empty() {
         return false;
     }
-    let places: Vec<(Lane, u64)> = told.iter().map(|item| (item.lane, item.position)).collect();
-    let bodies = told.into_iter().map(|item| entering(agent, item)).collect();
     failpoint::reach_at("reply.taking", agent.depth());
+    for same in told.chunk_by(|one, next| one.withdrawn == next.withdrawn) {
+        append_taken(agent, same, None);
+    }
+    true
+}
+
+/// Appends messages that start no run, all withdrawn by the same principal or none.
+fn append_taken(agent: &mut AgentActor, items: &[&InboxItem], run: Option<RunId>) {
+    let place = |item: &&InboxItem| (item.lane, item.position);
+    let places: Vec<(Lane, u64)> = items.iter().map(place).collect();
+    let bodies = items.iter().map(|item| entering(agent, item)).collect();
     agent.append(JournalCommit {
         bodies,
+        who: items.first().and_then(|item| item.withdrawn.clone()),
         taken: places.clone(),
         done: places,
+        run,
         ..JournalCommit::default()
     });
-    true
 }
 
 /// At a turn boundary: takes in what has come for it since the last one, as far as hooks let it.
@@ -201,18 +220,11 @@ async fn take_waiting(agent: &mut AgentActor) -> Result<(), Error> {
     // Where there was something there may be more than was looked at.
     agent.inbox.has_boundary_mail = true;
     failpoint::reach_at("reply.taking", agent.depth());
-    let places: Vec<(Lane, u64)> = items
-        .iter()
-        .map(|item| (item.lane, item.position))
-        .collect();
-    let commit = JournalCommit {
-        bodies: items.iter().map(|item| entering(agent, item)).collect(),
-        taken: places.clone(),
-        done: places,
-        run: agent.history.run().map(|run| run.id.clone()),
-        ..JournalCommit::default()
-    };
-    agent.append(commit);
+    let run = agent.history.run().map(|run| run.id.clone());
+    let items: Vec<&InboxItem> = items.iter().collect();
+    for same in items.chunk_by(|one, next| one.withdrawn == next.withdrawn) {
+        append_taken(agent, same, run.clone());
+    }
     Ok(())
 }
 
@@ -225,6 +237,7 @@ pub(super) async fn is_steered(agent: &mut AgentActor) -> Result<bool, Error> {
     let items = waiting(agent, Lane::Boundary).await?;
     let steers = |item: &InboxItem| {
         !item.message.silent
+            && item.withdrawn.is_none()
             && matches!(item.message.origin, Origin::User | Origin::Connector { .. })
     };
     Ok(items.iter().any(steers))
@@ -250,6 +263,13 @@ async fn waiting(agent: &mut AgentActor, lane: Lane) -> Result<Vec<InboxItem>, E
 }
 
 fn entering(agent: &AgentActor, item: &InboxItem) -> EventBody {
+    if item.withdrawn.is_some() {
+        return EventBody::InboxDropped {
+            message: item.message.id.clone(),
+            lane: item.lane,
+            position: item.position,
+        };
+    }
     if let (Origin::Task { task, .. }, true) = (&item.message.origin, is_told(&agent.history, item))
     {
         let (message, task) = (item.message.id.clone(), task.clone());

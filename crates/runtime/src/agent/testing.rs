@@ -55,6 +55,7 @@ pub(super) fn user(text: &str) -> Event {
         mandate: None,
         call: None,
         restriction: None,
+        revision: 0,
         who: None,
         at: Timestamp(0),
     };

@@ -52,6 +52,16 @@ impl DefinitionIndex {
             .map(|(_, removed)| removed)
     }
 
+    /// Takes away the one of this name that was put there at a level.
+    pub(super) fn remove_at(&mut self, name: &str, level: DefinitionLevel) {
+        self.edition += 1;
+        if let Some(same) = self.by_name.get_mut(&name.to_lowercase()) {
+            same.retain(|(origin, known)| {
+                *origin != DefinitionOrigin::Put || known.source.level != level
+            });
+        }
+    }
+
     /// Replaces the definitions that come from files. Those that did not change stay the same `Arc`, so that a
     /// comparison sees no difference.
     pub(super) fn replace_files(&mut self, definitions: Vec<AgentDefinition>) {

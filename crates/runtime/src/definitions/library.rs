@@ -126,6 +126,18 @@ impl DefinitionLibrary {
         self.understood(all)
     }
 
+    /// Reads the text of one Markdown definition, which is in no file yet.
+    pub fn load_text(&self, path: &Path, text: &str, level: DefinitionLevel) -> LoadedDefinitions {
+        let source = DefinitionSource {
+            level,
+            dialect: AgentDialect::Rooftree,
+            path: None,
+        };
+        let mut all = FileDrafts::default();
+        all.add(draft::markdown(text, path, &source));
+        self.understood(all)
+    }
+
     /// Files of the project that would be read if it were trusted.
     pub fn untrusted(&self) -> Vec<PathBuf> {
         let directories = self.places.agents();

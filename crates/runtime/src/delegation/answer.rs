@@ -129,6 +129,26 @@ pub(super) fn queued(request: &DelegationRequest, asked: &ActiveDelegation) -> T
     }
 }
 
+/// A person moved it to background: the call returns, the run goes on.
+pub(super) fn moved(request: &DelegationRequest, asked: &ActiveDelegation) -> ToolOutput {
+    let ActiveDelegation { task, agent, .. } = asked;
+    let words = format!(
+        "[detached] '{agent}' was moved to background by the user and goes on there, task_id={task}. You will be \
+         notified when it ends."
+    );
+    let words = match request.surface {
+        DelegationSurface::AgentsMessage => {
+            let more = json!({"message": words});
+            written(&message(asked, "async", "started", object(more)))
+        }
+        _ => words,
+    };
+    ToolOutput {
+        task: Some(asked.note()),
+        ..ToolOutput::done(words)
+    }
+}
+
 /// The wait timed out: from now on the run works in the background.
 pub(super) fn detached(
     request: &DelegationRequest,

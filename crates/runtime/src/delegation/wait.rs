@@ -32,6 +32,8 @@ pub(super) enum TimeoutAction {
 pub(super) enum WaitOutcome {
     Ended(Arc<RunEnd>),
     Detached,
+    /// A person moved it to background.
+    Moved,
     /// It took too long and was stopped, with what it had if it stopped in time.
     Stopped(Option<Arc<RunEnd>>),
     Cancelled,
@@ -45,6 +47,7 @@ impl DelegationWait<'_> {
         cancel: &CancellationToken,
     ) -> WaitOutcome {
         let mut changes = context.store().changes();
+        let moved = context.delegations.detachment(&self.asked.task);
         // It may have ended before this wait began, in an earlier process.
         if self.asked.is_repeated
             && let Some(end) = look(context, &self.asked.task).await
@@ -63,6 +66,9 @@ impl DelegationWait<'_> {
                     TimeoutAction::Detach => WaitOutcome::Detached,
                     TimeoutAction::Stop => WaitOutcome::Stopped(self.stop(context).await),
                 },
+                () = moved.cancelled(), if matches!(self.late, TimeoutAction::Detach) => {
+                    return WaitOutcome::Moved;
+                }
                 // Another process may have ended it.
                 _ = changes.changed() => if let Some(end) = look(context, &self.asked.task).await {
                     return WaitOutcome::Ended(end);

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{BlobId, Event, Lane, Principal, RuleScope, Session, SessionId};
+use rooftree_protocol::{BlobId, Event, Lane, Principal, RuleScope, Session, SessionId, Timestamp};
 use rooftree_store::{
-    AuditRow, Error, InboxItem, Inquiry, JournalPages, JournalSearch, OutputPiece, Owner, RuleRow,
-    RunFilter, RunRow, SearchHit, SessionFilter, SessionListCursor, Store, TaskFilter, TaskRow,
-    UsageFilter, UsageGroup, UsageRow, VisibleSessions,
+    AgentRow, AuditRow, Error, InboxItem, Inquiry, InquiryHistoryFilter, JournalPages,
+    JournalSearch, OutputPiece, Owner, RuleRow, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter, UsageGroup, UsageRow,
+    VisibleSessions,
 };
 use tokio::sync::watch;
 
@@ -203,6 +204,38 @@ impl Queries {
         Ok(open)
     }
 
+    /// Permission requests and questions that were answered or settled, the one asked last first.
+    pub async fn inquiry_history(
+        &self,
+        since: Timestamp,
+        after: Option<(Timestamp, String)>,
+        limit: usize,
+    ) -> Result<Vec<Inquiry>, Error> {
+        let mut found = Vec::new();
+        let mut after = after;
+        // Pages hold what the principal may see: others are left out, and the rest of the page is read.
+        while found.len() < limit {
+            let filter = InquiryHistoryFilter {
+                tenant: self.who.tenant.clone(),
+                since,
+                after: after.take(),
+                limit,
+            };
+            let page = self.store.inquiry_history(filter).await?;
+            let is_last = page.len() < limit;
+            after = page.last().map(|last| (last.asked_at, last.id.clone()));
+            for inquiry in page {
+                if found.len() < limit && self.session(&inquiry.session).await?.is_some() {
+                    found.push(inquiry);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// One task by its id, or by a unique suffix of it.
     pub async fn task(&self, id: &str) -> Result<Option<TaskRow>, Error> {
         match self.store.task(id).await? {
@@ -243,6 +276,26 @@ impl Queries {
         self.store.blob(id).await
     }
 
+    /// Stored bytes that this person uploaded, or that an event or waiting message of a session names which the
+    /// principal may see; none otherwise.
+    pub async fn visible_blob(
+        &self,
+        id: &BlobId,
+        session: Option<&SessionId>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let is_visible = match session {
+            Some(session) => {
+                self.needed(session).await?;
+                self.store.names_blob(session, id).await?
+            }
+            None => false,
+        };
+        if is_visible || self.store.is_upload_of(id, &self.who.account()).await? {
+            return self.store.blob(id).await;
+        }
+        Ok(None)
+    }
+
     /// Saved permission rules, the oldest first: for the owner all, else those of sessions that are visible.
     pub async fn rules(&self) -> Result<Vec<RuleRow>, Error> {
         let rules = self.store.rules().await?.1;
@@ -253,6 +306,11 @@ impl Queries {
             }
         }
         Ok(found)
+    }
+
+    /// Agents made over the API, by name.
+    pub async fn api_agents(&self) -> Result<Vec<AgentRow>, Error> {
+        self.store.agents(&self.who.tenant).await
     }
 
     /// Entries of the audit log with a number above `after`, in order, at most `limit`. Only for the owner.

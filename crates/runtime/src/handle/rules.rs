@@ -4,6 +4,7 @@ use rooftree_protocol::{
     ErrorCode, Principal, Problem, RuleKind, RuleScope, command::CommandReply,
 };
 use rooftree_store::{AuditEntry, RuleRow};
+use rooftree_tools::PermissionRule;
 
 use super::{Handle, queries::is_visible_rule};
 use crate::{Error, inquiries};
@@ -23,6 +24,9 @@ impl Handle {
             return Err(Problem::new(ErrorCode::ToolDenied, message)
                 .fix("make the rule for your session")
                 .into());
+        }
+        if let Err(problem) = PermissionRule::parse(&rule) {
+            return Err(problem.into());
         }
         let at = self.now();
         let audit = AuditEntry::done(who, at, "rule.add", &rule)

@@ -54,6 +54,24 @@ impl Handle {
             .await
     }
 
+    /// Lets the call that waits for a delegated run return, in whichever process it waits. Its result tells the agent,
+    /// the audit log tells who did it.
+    pub(super) async fn move_to_background(
+        &self,
+        who: &Principal,
+        session: &SessionId,
+        run: RunId,
+    ) -> Result<CommandReply, Error> {
+        let audit = self.audited(who, "run.background", &run);
+        let signal = AgentSignal::MoveToBackground(run.clone());
+        let command = Command::MoveToBackground {
+            session: session.clone(),
+            run,
+        };
+        self.tell_owner(who, session, (signal, command), audit)
+            .await
+    }
+
     /// Ends the tasks, of one session or of all, whose program belonged to a process that was killed. Says how many. It
     /// records what happened, so it needs no principal.
     pub async fn settle_programs(&self, session: Option<&SessionId>) -> Result<usize, Error> {

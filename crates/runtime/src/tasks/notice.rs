@@ -40,6 +40,7 @@ fn post(task: &TaskRow, text: String, silent: bool, now: Timestamp) -> InboxPost
         mandate: None,
         call: None,
         restriction: None,
+        revision: 0,
         who: None,
         at: now,
     };

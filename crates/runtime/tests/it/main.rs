@@ -28,6 +28,7 @@ mod parallel;
 mod permissions;
 mod programs;
 mod properties;
+mod queue;
 mod recovery;
 mod resting;
 mod retry;

@@ -83,6 +83,7 @@ fn any_body() -> impl Strategy<Value = EventBody> {
                 mandate: None,
                 call: None,
                 restriction: None,
+                revision: 0,
                 who: None,
                 at: Timestamp(0)
             },

@@ -60,6 +60,21 @@ fn admitted(outcome: AccessOutcome) -> Result<AuthorizedCaller, Refusal> {
     }
 }
 
+/// The principal of a request and what its token may do.
+pub(super) struct RequestCaller(pub(super) AuthorizedCaller);
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestCaller {
+    type Rejection = ApiProblem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
+        let caller = parts.extensions.get::<AuthorizedCaller>();
+        caller
+            .cloned()
+            .map(Self)
+            .ok_or_else(ApiProblem::unauthorized)
+    }
+}
+
 /// The principal of a request.
 pub(super) struct RequestPrincipal(pub(super) Principal);
 
@@ -69,18 +84,5 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestPrincipal {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiProblem> {
         let RequestCaller(caller) = RequestCaller::from_request_parts(parts, state).await?;
         Ok(Self(caller.principal))
-    }
-}
-
-/// The principal of a request and its scopes.
-pub(super) struct RequestCaller(pub(super) AuthorizedCaller);
-
-impl<S: Send + Sync> FromRequestParts<S> for RequestCaller {
-    type Rejection = ApiProblem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiProblem> {
-        let caller = parts.extensions.get::<AuthorizedCaller>();
-        let caller = caller.ok_or_else(ApiProblem::unauthorized)?;
-        Ok(Self(caller.clone()))
     }
 }

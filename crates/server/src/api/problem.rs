@@ -12,12 +12,19 @@ use rooftree_runtime::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{agent_types::DefinitionDiagnostic, inquiry_types::AnsweredInquiry};
+
 /// Seconds after which it is worth coming back.
 const SOON: u16 = 2;
 
 /// A request that failed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ApiProblem {
+#[serde(transparent)]
+pub(crate) struct ApiProblem(Box<ProblemDocument>);
+
+/// The body of the answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ProblemDocument {
     /// Names the kind of problem.
     #[serde(rename = "type")]
     kind: String,
@@ -36,6 +43,12 @@ pub(crate) struct ApiProblem {
     /// The field that is wrong, as a JSON pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pointer: Option<String>,
+    /// The answer that counts, where a request came second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answered: Option<AnsweredInquiry>,
+    /// What is wrong with a definition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<DefinitionDiagnostic>,
     #[serde(skip)]
     retry_after: Option<u16>,
 }
@@ -49,7 +62,7 @@ impl ApiProblem {
             cause,
             fix,
         } = problem;
-        Self {
+        Self(Box::new(ProblemDocument {
             kind: format!("urn:rooftree:error:{}", code.number()),
             title: message,
             status: status.as_u16(),
@@ -57,18 +70,60 @@ impl ApiProblem {
             detail: cause,
             hint: fix,
             pointer: None,
+            answered: None,
+            diagnostics: Vec::new(),
             retry_after: None,
-        }
+        }))
     }
 
     /// The same, with the place of the wrong field.
     pub(crate) fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.pointer = Some(pointer.into());
+        self.0.pointer = Some(pointer.into());
         self
     }
 
+    /// The same, with the answer that came first.
+    pub(crate) fn answered(mut self, answered: Option<AnsweredInquiry>) -> Self {
+        self.0.answered = answered;
+        self
+    }
+
+    /// The same, with what is wrong with a definition.
+    pub(crate) fn diagnosed(mut self, diagnostics: Vec<DefinitionDiagnostic>) -> Self {
+        self.0.diagnostics = diagnostics;
+        self
+    }
+
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    /// The same with another status.
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
+        self.0.status = status.as_u16();
+        self
+    }
+
+    /// Something that is not there, or not for this caller.
+    pub(crate) fn not_found(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, Problem::new(code, message))
+    }
+
+    /// Something changed meanwhile, or was decided before.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        let problem = Problem::new(ErrorCode::Conflict, message);
+        Self::new(StatusCode::CONFLICT, problem)
+    }
+
+    /// Something that can be done no more.
+    pub(crate) fn gone(message: impl Into<String>) -> Self {
+        let problem = Problem::new(ErrorCode::InteractionUnavailable, message);
+        Self::new(StatusCode::GONE, problem)
+    }
+
     fn with_retry(mut self, seconds: u16) -> Self {
-        self.retry_after = Some(seconds);
+        self.0.retry_after = Some(seconds);
         self
     }
 
@@ -197,7 +252,9 @@ fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::ToolNotFound => StatusCode::NOT_FOUND,
         ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
         ErrorCode::ToolDenied | ErrorCode::ToolNotAllowed => StatusCode::FORBIDDEN,
-        ErrorCode::SessionBusy => StatusCode::CONFLICT,
+        ErrorCode::SessionBusy | ErrorCode::Conflict | ErrorCode::InteractionUnavailable => {
+            StatusCode::CONFLICT
+        }
         ErrorCode::InboxFull | ErrorCode::LimitReached => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::StoreFailed | ErrorCode::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -206,12 +263,17 @@ fn status(code: ErrorCode) -> StatusCode {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_string(&self).unwrap_or_default();
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_string(&self.0).unwrap_or_default();
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);
-        if let Some(seconds) = self.retry_after {
+        let soon = matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
+        );
+        if let Some(seconds) = self.0.retry_after.or(soon.then_some(SOON)) {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response

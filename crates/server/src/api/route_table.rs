@@ -19,6 +19,36 @@ use super::{ApiProblem, ApiState};
 /// Writes a schema into a document.
 pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
+/// A body of a request or an answer.
+pub(crate) struct RouteBody {
+    /// Its media type.
+    pub(crate) media_type: &'static str,
+    /// Its schema; none if it is not JSON.
+    pub(crate) schema: Option<SchemaFn>,
+}
+
+impl RouteBody {
+    fn json<T: JsonSchema>() -> Self {
+        Self {
+            media_type: "application/json",
+            schema: Some(|generator| generator.subschema_for::<T>()),
+        }
+    }
+}
+
+/// An answer besides errors.
+pub(crate) struct RouteAnswer {
+    pub(crate) status: u16,
+    /// Empty if it has no body; several if the request chooses.
+    pub(crate) bodies: Vec<RouteBody>,
+}
+
+/// A header that a request may have.
+pub(crate) struct RouteHeader {
+    pub(crate) name: &'static str,
+    pub(crate) summary: &'static str,
+}
+
 /// One route.
 pub(crate) struct ApiRoute {
     pub(crate) method: Method,
@@ -32,47 +62,34 @@ pub(crate) struct ApiRoute {
     pub(crate) summary: &'static str,
     /// The parameters after `?`.
     pub(crate) query: Option<SchemaFn>,
-    /// The JSON body of a request.
-    pub(crate) body: Option<SchemaFn>,
-    /// The answers besides errors: status and body.
-    pub(crate) answers: Vec<(u16, Option<SchemaFn>)>,
+    /// The headers it knows besides those of every request.
+    pub(crate) headers: Vec<RouteHeader>,
+    /// The body of a request.
+    pub(crate) body: Option<RouteBody>,
+    /// The answers besides errors.
+    pub(crate) answers: Vec<RouteAnswer>,
+    /// Statuses of errors besides those that follow from path, body and access.
+    pub(crate) errors: Vec<u16>,
     /// Whether it may answer with a stream of events.
     pub(crate) is_stream: bool,
     handler: MethodRouter<Arc<ApiState>>,
 }
 
+/// Makes a constructor for each method.
+macro_rules! methods {
+    ($($name:ident: $method:ident),+ $(,)?) => {
+        $(pub(crate) fn $name<H, T>(path: &'static str, handler: H) -> Self
+        where
+            H: Handler<T, Arc<ApiState>>,
+            T: 'static,
+        {
+            Self::new(Method::$method, path, on(MethodFilter::$method, handler))
+        })+
+    };
+}
+
 impl ApiRoute {
-    pub(crate) fn get<H, T>(path: &'static str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<ApiState>>,
-        T: 'static,
-    {
-        Self::new(Method::GET, path, on(MethodFilter::GET, handler))
-    }
-
-    pub(crate) fn post<H, T>(path: &'static str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<ApiState>>,
-        T: 'static,
-    {
-        Self::new(Method::POST, path, on(MethodFilter::POST, handler))
-    }
-
-    pub(crate) fn patch<H, T>(path: &'static str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<ApiState>>,
-        T: 'static,
-    {
-        Self::new(Method::PATCH, path, on(MethodFilter::PATCH, handler))
-    }
-
-    pub(crate) fn delete<H, T>(path: &'static str, handler: H) -> Self
-    where
-        H: Handler<T, Arc<ApiState>>,
-        T: 'static,
-    {
-        Self::new(Method::DELETE, path, on(MethodFilter::DELETE, handler))
-    }
+    methods!(get: GET, post: POST, patch: PATCH, put: PUT, delete: DELETE);
 
     fn new(method: Method, path: &'static str, handler: MethodRouter<Arc<ApiState>>) -> Self {
         Self {
@@ -83,9 +100,11 @@ impl ApiRoute {
             is_public: false,
             summary: "",
             query: None,
+            headers: Vec::new(),
             body: None,
             answers: Vec::new(),
             is_stream: false,
+            errors: Vec::new(),
             handler,
         }
     }
@@ -104,32 +123,65 @@ impl ApiRoute {
 
     /// The type of the parameters after `?`.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
-        self.query = Some(|generator| generator.subschema_for::<T>());
+        self.query = Some(|generator| T::json_schema(generator));
+        self
+    }
+
+    /// A header it knows.
+    pub(crate) fn header(mut self, name: &'static str, summary: &'static str) -> Self {
+        self.headers.push(RouteHeader { name, summary });
         self
     }
 
     /// The type of the JSON body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(|generator| generator.subschema_for::<T>());
+        self.body = Some(RouteBody::json::<T>());
         self
     }
 
     /// It may answer with a stream of events.
     pub(crate) fn streams(mut self) -> Self {
         self.is_stream = true;
+        self.answers_raw(200, "text/event-stream")
+    }
+
+    /// A body that is not JSON.
+    pub(crate) fn raw_body(mut self, media_type: &'static str) -> Self {
+        let schema = None;
+        self.body = Some(RouteBody { media_type, schema });
         self
+    }
+
+    /// An answer and the type of its body. Several of the same status are alternatives.
+    pub(crate) fn answers<T: JsonSchema>(self, status: u16) -> Self {
+        self.answer(status, Some(RouteBody::json::<T>()))
+    }
+
+    /// An answer that is not JSON.
+    pub(crate) fn answers_raw(self, status: u16, media_type: &'static str) -> Self {
+        let schema = None;
+        self.answer(status, Some(RouteBody { media_type, schema }))
     }
 
     /// An answer without a body.
-    pub(crate) fn answers_nothing(mut self, status: u16) -> Self {
-        self.answers.push((status, None));
+    pub(crate) fn answers_nothing(self, status: u16) -> Self {
+        self.answer(status, None)
+    }
+
+    fn answer(mut self, status: u16, body: Option<RouteBody>) -> Self {
+        match self.answers.iter_mut().find(|known| known.status == status) {
+            Some(known) => known.bodies.extend(body),
+            None => self.answers.push(RouteAnswer {
+                status,
+                bodies: body.into_iter().collect(),
+            }),
+        }
         self
     }
 
-    /// An answer and the type of its body.
-    pub(crate) fn answers<T: JsonSchema>(mut self, status: u16) -> Self {
-        let schema: SchemaFn = |generator| generator.subschema_for::<T>();
-        self.answers.push((status, Some(schema)));
+    /// Statuses of errors besides those that follow from path, body and access.
+    pub(crate) fn fails(mut self, statuses: &[u16]) -> Self {
+        self.errors.extend(statuses);
         self
     }
 }
@@ -145,7 +197,7 @@ pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
                 None => next.run(request).await,
             }
         };
-        router = router.route(route.path, route.handler.layer(from_fn(check)));
+        router = router.route(route.path, route.handler.route_layer(from_fn(check)));
     }
     router
 }

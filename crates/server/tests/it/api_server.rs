@@ -1,10 +1,12 @@
 //! A runtime with the HTTP API in front of it, and clients with tokens and cookies.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use rooftree_protocol::{AccessScope, AuthorizedCaller, Surface};
 use rooftree_runtime::{NewAccessLink, NewAccessToken};
-use rooftree_server::{ApiOptions, CallbackOutcome, ExposedAgents, HttpServer, HttpServerOptions};
+use rooftree_server::{
+    ApiOptions, CallbackOutcome, EmptyCatalog, ExposedAgents, HttpServer, HttpServerOptions,
+};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, scripted::say};
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +55,7 @@ impl ApiServer {
             definitions: definitions.clone(),
             clock: runtime.clock.clone(),
             cwd: runtime.path().into(),
+            catalog: Arc::new(EmptyCatalog),
         });
         let server = server.with_agents(ExposedAgents {
             handle: runtime.handle.clone(),

@@ -10,7 +10,13 @@
 mod access;
 mod agent_server;
 mod answers;
+mod api_document;
+mod api_permissions;
+mod api_runs;
+mod api_scene;
+mod api_schemathesis;
 mod api_server;
+mod api_sessions;
 mod callback_server;
 mod callbacks;
 mod connections;

@@ -59,6 +59,7 @@ pub(super) fn message(number: u128, text: &str) -> Message {
         mandate: None,
         call: None,
         restriction: None,
+        revision: 0,
         who: None,
         at: NOW,
     }

@@ -6,7 +6,10 @@ use rooftree_protocol::{
 };
 
 use super::{fixture::*, list};
-use crate::{AnswerOutcome, AppendBatch, Inquiry, InquiryAnswer, RuleKind, RuleRow, RuleScope};
+use crate::{
+    AnswerOutcome, AppendBatch, Inquiry, InquiryAnswer, InquiryHistoryFilter, RuleKind, RuleRow,
+    RuleScope,
+};
 
 list![
     the_first_answer_is_kept_and_the_second_is_told_so,
@@ -14,6 +17,7 @@ list![
     an_answer_after_its_time_does_not_count,
     what_the_journal_settles_is_not_open_any_more,
     a_question_asked_again_is_the_one_it_was,
+    what_was_answered_or_settled_is_listed_page_by_page,
     inquiries_are_listed_in_the_order_they_were_asked,
     a_rule_is_kept_once_and_every_change_can_be_noticed,
 ];
@@ -166,6 +170,41 @@ async fn what_the_journal_settles_is_not_open_any_more(store: StoreUnderTest) {
         .await
         .unwrap();
     assert!(matches!(late, AnswerOutcome::Late(_)));
+}
+
+async fn what_was_answered_or_settled_is_listed_page_by_page(store: StoreUnderTest) {
+    let session = open(&store, 1).await;
+    let asked: Vec<Inquiry> = (1..=3)
+        .map(|number| Inquiry {
+            asked_at: Timestamp(NOW.0 + i64::try_from(number).unwrap()),
+            ..inquiry(&session, number)
+        })
+        .collect();
+    put(&store, &session, 1, asked.clone()).await;
+    let history = |since, after: Option<&Inquiry>, tenant: &str| {
+        store.inquiry_history(InquiryHistoryFilter {
+            tenant: tenant.into(),
+            since,
+            after: after.map(|after| (after.asked_at, after.id.clone())),
+            limit: 1,
+        })
+    };
+    assert_eq!(history(NOW, None, "default").await.unwrap(), []);
+    for one in asked.iter().take(2) {
+        let given = answer(PermissionDecision::Allow, "ann", NOW);
+        store.answer(&one.id, given).await.unwrap();
+    }
+    let first = history(NOW, None, "default").await.unwrap();
+    assert_eq!(first[0].id, asked[1].id, "the last one that was answered");
+    let second = history(NOW, Some(&first[0]), "default").await.unwrap();
+    assert_eq!(second[0].id, asked[0].id);
+    assert_eq!(history(NOW, Some(&second[0]), "default").await.unwrap(), []);
+    assert_eq!(
+        history(minute(), None, "default").await.unwrap(),
+        [],
+        "too old"
+    );
+    assert_eq!(history(NOW, None, "other").await.unwrap(), []);
 }
 
 async fn a_question_asked_again_is_the_one_it_was(store: StoreUnderTest) {

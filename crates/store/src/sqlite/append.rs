@@ -13,7 +13,7 @@ use super::{
     claim_check::ClaimProof,
     column,
     encoded_event::EncodedEvent,
-    inbox::{self, EncodedPost},
+    inbox::{self, EncodedPost, PlacedMessage},
     inbox_counters::RecipientFilter,
     inquiries, rules, shared_text, tasks,
     usage::{self, UsageEntry},
@@ -43,13 +43,33 @@ pub(crate) struct EncodedBatch {
     batch: AppendBatch,
     events: Vec<EncodedEvent>,
     /// The messages among the events.
-    told: Vec<(Lane, u64, MessageId)>,
+    told: Vec<ToldMessage>,
     letters: Vec<EncodedPost>,
     blobs: Vec<(BlobId, Vec<u8>)>,
     /// What people were asked and the events settle.
     settled: Vec<String>,
     /// What the events used.
     used: Vec<UsageEntry>,
+}
+
+/// A message that an event tells, and where it was.
+struct ToldMessage {
+    lane: Lane,
+    position: u64,
+    id: MessageId,
+    /// The revision that was read; none if only its place is taken.
+    revision: Option<u32>,
+    is_dropped: bool,
+}
+
+impl ToldMessage {
+    /// Whether the inbox still has the message as it was read. One that was withdrawn can only be dropped.
+    fn is_current(&self, placed: &PlacedMessage) -> bool {
+        self.is_dropped == placed.is_withdrawn
+            && self
+                .revision
+                .is_none_or(|revision| revision == placed.revision)
+    }
 }
 
 impl EncodedBatch {
@@ -105,21 +125,33 @@ fn settled(event: &Event) -> Option<String> {
 }
 
 /// The message an event tells, and where it was.
-fn message(event: &Event) -> Option<(Lane, u64, MessageId)> {
-    match &event.body {
+fn message(event: &Event) -> Option<ToldMessage> {
+    let (lane, position, id, revision) = match &event.body {
         EventBody::MessageUser {
             message,
             lane,
             position,
-        } => Some((*lane, *position, message.id.clone())),
+        } => (lane, position, &message.id, Some(message.revision)),
         EventBody::InboxDelivered {
             message,
             lane,
             position,
             ..
-        } => Some((*lane, *position, message.clone())),
-        _ => None,
-    }
+        }
+        | EventBody::InboxDropped {
+            message,
+            lane,
+            position,
+        } => (lane, position, message, None),
+        _ => return None,
+    };
+    Some(ToldMessage {
+        lane: *lane,
+        position: *position,
+        id: id.clone(),
+        revision,
+        is_dropped: matches!(event.body, EventBody::InboxDropped { .. }),
+    })
 }
 
 /// Appends a batch, whole or not at all.
@@ -220,17 +252,23 @@ fn take(
     sealed: &EncodedBatch,
 ) -> Result<(), Error> {
     let mut taken = sealed.batch.taken.iter();
-    for (lane, position, message) in &sealed.told {
-        let (lane, position) = (*lane, *position);
+    for told in &sealed.told {
+        let (lane, position, message) = (told.lane, told.position, &told.id);
         if taken.next() != Some(&(lane, position)) {
             return Err(Error::OutOfOrder(format!(
                 "message {position} of {lane:?} is told but not taken"
             )));
         }
         let next = place.lane(lane).taken + 1;
-        let in_order = position == next
-            && inbox::message_at(connection, place.number, lane, position)?.as_ref()
-                == Some(message);
+        let placed = inbox::message_at(connection, place.number, lane, position)?;
+        let placed = placed.filter(|placed| placed.id == *message);
+        if let Some(placed) = &placed
+            && !told.is_current(placed)
+            && !failpoint::is_without("revision")
+        {
+            return Err(Error::Superseded(message.clone()));
+        }
+        let in_order = position == next && placed.is_some();
         if !in_order && !failpoint::is_without("fence") {
             return Err(Error::OutOfOrder(format!(
                 "{message} at {position} of {lane:?} is not the next, {next}"

@@ -120,24 +120,38 @@ fn repeated(
     }))
 }
 
-/// The id of the message at a place.
+/// A message at its place, as far as the commit that takes it is checked against it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlacedMessage {
+    pub(crate) id: MessageId,
+    pub(crate) revision: u32,
+    pub(crate) is_withdrawn: bool,
+}
+
+/// The message at a place.
 pub(crate) fn message_at(
     connection: &Connection,
     number: i64,
     lane: Lane,
     position: u64,
-) -> Result<Option<MessageId>, Error> {
+) -> Result<Option<PlacedMessage>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT message_id FROM inbox WHERE session = ?1 AND lane = ?2 AND position = ?3",
+        "SELECT message_id, revision, withdrawn IS NOT NULL AS is_withdrawn FROM inbox
+         WHERE session = ?1 AND lane = ?2 AND position = ?3",
     )?;
     let mut rows = statement.query(params![
         number,
         column::lane(lane),
         column::signed(position)
     ])?;
-    rows.next()?
-        .map(|row| column::needed(row, "message_id", MessageId::parse))
-        .transpose()
+    let Some(row) = rows.next()? else {
+        return Ok(None);
+    };
+    Ok(Some(PlacedMessage {
+        id: column::needed(row, "message_id", MessageId::parse)?,
+        revision: row.get("revision")?,
+        is_withdrawn: row.get("is_withdrawn")?,
+    }))
 }
 
 /// Items of a lane not yet taken, in order.
@@ -149,7 +163,7 @@ pub(crate) fn waiting(
 ) -> Result<Vec<InboxItem>, Error> {
     // One statement, so that the counter and the items are of the same moment.
     let mut statement = connection.prepare_cached(
-        "SELECT i.position, i.key, i.message FROM session s JOIN inbox i ON i.session = s.number AND i.lane = ?2
+        "SELECT i.position, i.key, i.message, i.withdrawn FROM session s JOIN inbox i ON i.session = s.number AND i.lane = ?2
          WHERE s.id = ?1 AND i.position > CASE ?2 WHEN 'mail' THEN s.mail_taken ELSE s.boundary_taken END
          ORDER BY i.position LIMIT ?3 + 0",
     )?;
@@ -165,6 +179,7 @@ pub(crate) fn waiting(
             position: column::count(row, 0)?,
             key: row.get(1)?,
             message: serde_json::from_str(row.get_ref(2)?.as_str().unwrap_or_default())?,
+            withdrawn: column::json(row, 3)?,
         });
     }
     if items.is_empty() {

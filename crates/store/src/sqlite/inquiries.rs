@@ -4,7 +4,7 @@ use rooftree_protocol::{InquiryResponse, RunId, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{column, sessions};
-use crate::{AnswerOutcome, Error, Inquiry, InquiryAnswer};
+use crate::{AnswerOutcome, Error, Inquiry, InquiryAnswer, InquiryHistoryFilter};
 
 const COLUMNS: &str =
     "SELECT i.*, s.id AS session_id FROM inquiry i JOIN session s ON s.number = i.session";
@@ -97,6 +97,32 @@ pub(crate) fn open(
         open.push(read(row)?);
     }
     Ok(open)
+}
+
+/// What was answered or settled, the one asked last first.
+pub(crate) fn history(
+    connection: &Connection,
+    filter: &InquiryHistoryFilter,
+) -> Result<Vec<Inquiry>, Error> {
+    let query = format!(
+        "{COLUMNS} WHERE i.tenant = ?1 AND i.asked_at >= ?2 AND (i.settled = 1 OR i.answer IS NOT NULL)
+             AND (?3 IS NULL OR (i.asked_at, i.id) < (?3, ?4))
+         ORDER BY i.asked_at DESC, i.id DESC LIMIT ?5 + 0"
+    );
+    let mut statement = connection.prepare_cached(&query)?;
+    let after = filter.after.as_ref();
+    let mut rows = statement.query(params![
+        filter.tenant,
+        filter.since.0,
+        after.map(|(at, _)| at.0),
+        after.map(|(_, id)| id.as_str()),
+        column::limit(filter.limit),
+    ])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
 }
 
 /// An exact look-up that takes no ends of ids: what a waiting agent asks.

@@ -18,6 +18,7 @@ const STEPS: &[M<'static>] = &[
     M::up(include_str!("schema/009_shared_text.sql")),
     M::up(include_str!("schema/010_usage.sql")),
     M::up(include_str!("schema/011_access.sql")),
+    M::up(include_str!("schema/013_api.sql")),
 ];
 
 /// The version a current database has.

@@ -2,30 +2,33 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Account, BlobId, Event, Lane, Session, SessionId, Timestamp};
+use rooftree_protocol::{Account, BlobId, Event, Lane, MessageId, Session, SessionId, Timestamp};
 use tokio::sync::watch;
 
 use super::{
     SqliteStore,
     access::{self, idempotency, links, persons},
+    agents,
     append::EncodedBatch,
     audit, blobs,
     claim_check::ClaimProof,
     claims,
     claims::ClaimRequest,
-    commands, foreground, inbox,
+    commands, foreground, inbox, inbox_changes,
     inbox_counters::RecipientFilter,
     inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, usage,
     verify,
     writer::{Durability, Writer},
 };
 use crate::{
-    AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
-    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
-    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain, verify::VerifyReport,
+    AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
+    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
+    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
+    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
+    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain,
+    verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -168,6 +171,16 @@ impl InboxStore for SqliteStore {
         })
     }
 
+    fn change_waiting(
+        &self,
+        session: &SessionId,
+        message: &MessageId,
+        change: InboxChange,
+    ) -> Pending<InboxChangeOutcome> {
+        let (session, message) = (session.clone(), message.clone());
+        self.write(move |connection| inbox_changes::change(connection, &session, &message, &change))
+    }
+
     fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>> {
         let session = session.clone();
         self.read(move |connection| inbox::waiting(connection, &session, lane, limit))
@@ -198,6 +211,10 @@ impl QuestionStore for SqliteStore {
         let root = root.cloned();
         self.read(move |connection| inquiries::open(connection, root.as_ref()))
     }
+
+    fn inquiry_history(&self, filter: InquiryHistoryFilter) -> Pending<Vec<Inquiry>> {
+        self.read(move |connection| inquiries::history(connection, &filter))
+    }
 }
 
 impl TaskStore for SqliteStore {
@@ -216,6 +233,24 @@ impl TaskStore for SqliteStore {
         // Hashed here: the writer has better things to do.
         let name = hash_chain::blob_id(&bytes);
         self.write(move |connection| blobs::put(connection, &name, &bytes))
+    }
+
+    fn put_upload(&self, bytes: Vec<u8>, by: Account, at: Timestamp) -> Pending<BlobId> {
+        let name = hash_chain::blob_id(&bytes);
+        self.write(move |connection| {
+            blobs::put_upload(connection, &name, &by, at)?;
+            blobs::put(connection, &name, &bytes)
+        })
+    }
+
+    fn is_upload_of(&self, blob: &BlobId, by: &Account) -> Pending<bool> {
+        let (blob, by) = (blob.clone(), by.clone());
+        self.read(move |connection| blobs::is_upload_of(connection, &blob, &by))
+    }
+
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Pending<bool> {
+        let (session, blob) = (session.clone(), blob.clone());
+        self.read(move |connection| blobs::is_named_in(connection, &session, &blob))
     }
 
     fn task(&self, id: &str) -> Pending<Option<TaskRow>> {
@@ -264,6 +299,15 @@ impl RowStore for SqliteStore {
 
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)> {
         self.read(rules::list)
+    }
+
+    fn write_agent(&self, write: AgentWrite) -> Pending<AgentWriteOutcome> {
+        self.write(move |connection| agents::write(connection, &write))
+    }
+
+    fn agents(&self, tenant: &str) -> Pending<Vec<AgentRow>> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| agents::list(connection, &tenant))
     }
 
     fn add_audit(&self, entry: AuditEntry) -> Pending<i64> {

@@ -1,8 +1,10 @@
 //! Inboxes of sessions, and commands for the process that owns one. Part of [`Store`](crate::Store).
 
-use rooftree_protocol::{Lane, SessionId};
+use rooftree_protocol::{Lane, MessageId, SessionId};
 
-use crate::{Claim, CommandRow, InboxItem, InboxPost, Pending, PostReceipt};
+use crate::{
+    Claim, CommandRow, InboxChange, InboxChangeOutcome, InboxItem, InboxPost, Pending, PostReceipt,
+};
 
 /// Inboxes of sessions, and commands for the process that owns one.
 pub trait InboxStore: Send + Sync {
@@ -20,6 +22,15 @@ pub trait InboxStore: Send + Sync {
     /// Takes the commands left for a session, oldest first; each is handed out once.
     fn take_commands(&self, claim: &Claim) -> Pending<Vec<CommandRow>>;
 
-    /// Items of a lane not yet taken, in order.
+    /// Withdraws or replaces a message that was not taken yet. Its place stays. A withdrawn message is still listed by
+    /// `waiting`, because its place must be taken; the commit that takes it holds `inbox.dropped` instead of it.
+    fn change_waiting(
+        &self,
+        session: &SessionId,
+        message: &MessageId,
+        change: InboxChange,
+    ) -> Pending<InboxChangeOutcome>;
+
+    /// Items of a lane not yet taken, in order; withdrawn ones included.
     fn waiting(&self, session: &SessionId, lane: Lane, limit: usize) -> Pending<Vec<InboxItem>>;
 }

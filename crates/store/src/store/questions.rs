@@ -2,7 +2,7 @@
 
 use rooftree_protocol::SessionId;
 
-use crate::{AnswerOutcome, Inquiry, InquiryAnswer, Pending};
+use crate::{AnswerOutcome, Inquiry, InquiryAnswer, InquiryHistoryFilter, Pending};
 
 /// Permission requests and questions that people answer.
 pub trait QuestionStore: Send + Sync {
@@ -18,4 +18,7 @@ pub trait QuestionStore: Send + Sync {
 
     /// Inquiries that are not settled, in the order they were asked: all, or those below one session.
     fn inquiries(&self, root: Option<&SessionId>) -> Pending<Vec<Inquiry>>;
+
+    /// Inquiries that were answered or settled, the one asked last first.
+    fn inquiry_history(&self, filter: InquiryHistoryFilter) -> Pending<Vec<Inquiry>>;
 }

@@ -1,8 +1,10 @@
-//! Rows that belong to no session: saved permission rules and the audit log. Part of [`Store`](crate::Store).
+//! Rows that belong to no session: saved permission rules, agents made over the API, the audit log. Part of [`Store`](crate::Store).
 
-use crate::{AuditEntry, AuditRow, Pending, RuleRow, RuleVersion};
+use crate::{
+    AgentRow, AgentWrite, AgentWriteOutcome, AuditEntry, AuditRow, Pending, RuleRow, RuleVersion,
+};
 
-/// Rows that belong to no session: saved permission rules and the audit log.
+/// Rows that belong to no session: saved permission rules, agents made over the API, the audit log.
 pub trait RowStore: Send + Sync {
     /// Keeps a rule and gives it a number; one that is there already keeps its own, and is no change to audit.
     fn put_rule(&self, rule: RuleRow, audit: Option<AuditEntry>) -> Pending<i64>;
@@ -12,6 +14,12 @@ pub trait RowStore: Send + Sync {
 
     /// All rules people made, the oldest first.
     fn rules(&self) -> Pending<(RuleVersion, Vec<RuleRow>)>;
+
+    /// Adds, changes or removes an agent, if it has the revision that is expected.
+    fn write_agent(&self, write: AgentWrite) -> Pending<AgentWriteOutcome>;
+
+    /// The agents of a tenant, by name.
+    fn agents(&self, tenant: &str) -> Pending<Vec<AgentRow>>;
 
     /// Adds an entry to the audit log, for a change that is not in this store; gives its number.
     fn add_audit(&self, entry: AuditEntry) -> Pending<i64>;

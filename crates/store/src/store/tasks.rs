@@ -1,6 +1,6 @@
 //! Background tasks, what their processes wrote, and blobs. Part of [`Store`](crate::Store).
 
-use rooftree_protocol::BlobId;
+use rooftree_protocol::{Account, BlobId, SessionId, Timestamp};
 
 use crate::{OutputPiece, Pending, TaskFilter, TaskRow};
 
@@ -15,6 +15,15 @@ pub trait TaskStore: Send + Sync {
 
     /// Keeps bytes under the name of their content.
     fn put_blob(&self, bytes: Vec<u8>) -> Pending<BlobId>;
+
+    /// The same, and keeps who uploaded them.
+    fn put_upload(&self, bytes: Vec<u8>, by: Account, at: Timestamp) -> Pending<BlobId>;
+
+    /// Whether this person uploaded these bytes.
+    fn is_upload_of(&self, blob: &BlobId, by: &Account) -> Pending<bool>;
+
+    /// Whether an event of the session, inherited ones included, or a message in its inbox names these bytes.
+    fn names_blob(&self, session: &SessionId, blob: &BlobId) -> Pending<bool>;
 
     /// One task by its id, or by a unique suffix of it.
     fn task(&self, id: &str) -> Pending<Option<TaskRow>>;

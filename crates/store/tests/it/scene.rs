@@ -70,6 +70,7 @@ pub fn post(session: &SessionId, key: &str, text: &str) -> InboxPost {
         mandate: None,
         call: None,
         restriction: None,
+        revision: 0,
         who: None,
         at: NOW,
     };

@@ -5,6 +5,7 @@ use std::{fmt::Write, sync::Arc};
 use rooftree_protocol::{AgentDefinition, Limits, ModelChoice, PermissionMode, Scope};
 use rooftree_providers::{CallRules, Model, Workplace};
 use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
+use rooftree_server::{EffectiveAgentReport, SourcedSetting, ToolReason};
 use rooftree_tools::{PermissionRule, Tool, Toolset, session_tools::REQUEST_PERMISSION};
 use serde::Serialize;
 
@@ -269,6 +270,31 @@ fn means(glob: &str, tool: &Arc<dyn Tool>) -> bool {
 }
 
 impl EffectiveAgent {
+    /// For the HTTP API.
+    pub fn report(self) -> EffectiveAgentReport {
+        let values = [
+            ("model", self.model),
+            ("permission_mode", self.permission_mode),
+            ("max_turns", self.max_turns),
+        ];
+        let values = values.into_iter().map(|(name, value)| SourcedSetting {
+            name: name.to_owned(),
+            value: value.value,
+            from: value.from,
+        });
+        let tools = self.tools.into_iter().map(|tool| ToolReason {
+            tool: tool.tool,
+            has: tool.has,
+            because: tool.because,
+        });
+        EffectiveAgentReport {
+            tools: tools.collect(),
+            values: values.collect(),
+            asks: self.asks,
+            missing: self.missing,
+        }
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.name);

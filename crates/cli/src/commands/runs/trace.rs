@@ -1,14 +1,14 @@
 //! Draws a timeline of a run and the runs below it: work, waits, failures. From the journals alone.
 
-mod gather;
-mod svg;
 mod text;
-mod waterfall;
 
 use std::{fs, path::PathBuf};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_server::gather_spans;
+use rooftree_view::trace;
 
 use self::text::TraceSymbols;
 use super::find;
@@ -42,17 +42,17 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = find::queries(environment)?;
     let row = find::run(&store, &arguments.run).await?;
-    let spans = gather::spans(&store, row).await?;
+    let spans = gather_spans(&store, row, SystemClock.now()).await?;
     if arguments.output.is_json() {
         output::print(&output::json_page(&spans)?)?;
         return Ok(Exit::DONE);
     }
-    let picture = waterfall::lay_out(&spans);
+    let picture = trace::lay_out(&spans);
     match &arguments.svg {
-        Some(file) if file.as_os_str() == "-" => output::print(&svg::draw(&picture))?,
+        Some(file) if file.as_os_str() == "-" => output::print(&trace::draw_svg(&picture))?,
         Some(file) => {
             let path = environment.cwd.join(file);
-            fs::write(&path, svg::draw(&picture)).map_err(|error| {
+            fs::write(&path, trace::draw_svg(&picture)).map_err(|error| {
                 Problem::new(
                     ErrorCode::InvalidArguments,
                     format!("cannot write {}", path.display()),

@@ -202,6 +202,7 @@ async fn fill_inbox(desk: &Desk, session: &SessionId) {
             mandate: None,
             call: None,
             restriction: None,
+            revision: 0,
             who: None,
             at: Timestamp(1),
         };

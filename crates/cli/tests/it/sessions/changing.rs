@@ -36,6 +36,44 @@ fn a_name_can_be_given_and_taken_away() {
 }
 
 #[test]
+fn a_waiting_message_is_listed_replaced_and_withdrawn() {
+    let house = House::new();
+    let session = house.session(Some("busy"), |writer| {
+        writer.leaves("First");
+        writer.leaves("Second");
+    });
+    let queue = ["sessions", "queue", "busy"];
+    let listed = house
+        .rooftree(&[&queue[..], &["-o", "json"]].concat())
+        .well();
+    let listed: Vec<Value> = serde_json::from_str(&listed).unwrap();
+    let id = |index: usize| listed[index]["message"].as_str().unwrap().to_owned();
+    let replaced = house.rooftree(&[&queue[..], &["replace", &id(1), "Better", "words"]].concat());
+    assert!(replaced.err.contains("is replaced"), "{replaced:?}");
+    let withdrawn = house.rooftree(&[&queue[..], &["withdraw", &id(0)]].concat());
+    assert!(withdrawn.err.contains("is withdrawn"), "{withdrawn:?}");
+    let table = house.rooftree(&queue).well();
+    assert!(
+        table.contains("withdrawn") && table.contains("Better words"),
+        "{table}"
+    );
+    let late = house.rooftree(&[&queue[..], &["replace", &id(0), "late"]].concat());
+    assert!(
+        late.code != 0 && late.err.contains("was withdrawn"),
+        "{late:?}"
+    );
+    house
+        .rooftree(&[
+            "sessions",
+            "queue",
+            session.id.as_str(),
+            "withdraw",
+            "msg_none",
+        ])
+        .ended(8);
+}
+
+#[test]
 fn deleting_asks_nothing_says_how_to_undo_it_and_can_be_undone() {
     let house = House::new();
     let (one, two) = (

@@ -225,6 +225,21 @@ impl<'a> Writer<'a> {
             .unwrap()
     }
 
+    /// Somebody leaves a message that no agent has taken.
+    pub fn leaves(&mut self, text: &str) {
+        let id = MessageId::from_entropy(chance());
+        let key = id.to_string();
+        let message = Message::new(id, vec![Part::text(text)], Origin::User, self.now);
+        let post = InboxPost {
+            session: self.id.clone(),
+            lane: Lane::Mail,
+            key,
+            message,
+            capacity: 10,
+        };
+        self.waiting.block_on(self.store.post(post)).unwrap();
+    }
+
     /// Somebody asks, and a run starts.
     pub fn asked(&mut self, text: &str) {
         self.asked_with(vec![Part::text(text)]);
@@ -243,6 +258,7 @@ impl<'a> Writer<'a> {
             mandate: None,
             call: None,
             restriction: None,
+            revision: 0,
             who: None,
             at: self.now,
         };

@@ -104,6 +104,7 @@ fn level(level: DefinitionLevel) -> &'static str {
         DefinitionLevel::User => "user",
         DefinitionLevel::Project => "project",
         DefinitionLevel::Config => "settings",
+        DefinitionLevel::Api => "api",
         DefinitionLevel::Code => "program",
     }
 }

@@ -175,6 +175,10 @@ impl JournalRebuilder {
 
     /// Appends an event of the archive.
     fn take(&mut self, mut event: Event) {
+        // A withdrawn message was never read: the new inbox has no place for it.
+        if matches!(event.body, EventBody::InboxDropped { .. }) {
+            return;
+        }
         if let EventBody::MessageUser {
             message,
             lane,
@@ -244,6 +248,7 @@ fn delivered(id: MessageId, at: Timestamp) -> Message {
         mandate: None,
         call: None,
         restriction: None,
+        revision: 0,
         who: None,
         at,
     }

@@ -119,7 +119,7 @@ fn prove(new: &Connection, session: &SalvagedSession) -> Result<ProvenJournal, E
         match name.as_str() {
             "run.started" => proven.run = row.get("run")?,
             "run.completed" => proven.run = None,
-            "message.user" | "inbox.delivered" => {
+            "message.user" | "inbox.delivered" | "inbox.dropped" => {
                 if let Ok(LanePosition { lane, position }) = serde_json::from_str(&data) {
                     *(if lane == Lane::Mail {
                         &mut proven.mail

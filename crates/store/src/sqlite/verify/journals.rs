@@ -132,7 +132,10 @@ impl JournalVerifier<'_> {
         }
         // From here on by its own numbers, so that one break is told once.
         (self.seq, self.fence, self.hash) = (seq, fence, hash);
-        if matches!(name.as_str(), "message.user" | "inbox.delivered") {
+        if matches!(
+            name.as_str(),
+            "message.user" | "inbox.delivered" | "inbox.dropped"
+        ) {
             self.message(connection, &data, &place, report)?;
         }
         self.runs
@@ -167,6 +170,7 @@ impl JournalVerifier<'_> {
         }
         *before = position;
         let stored = inbox::message_at(connection, self.session.number, told.lane, position)?;
+        let stored = stored.map(|placed| placed.id);
         if stored.as_ref() != Some(told.message.id()) {
             report.violated(
                 "I3",

@@ -2,9 +2,11 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use rooftree_view::WaitCause;
+use rooftree_view::{
+    WaitCause,
+    trace::{TraceBar, TraceBarEnd, TraceChart, mark},
+};
 
-use super::waterfall::{TraceBar, TraceBarEnd, TraceChart, mark};
 use crate::{human_format::cut, terminal::sanitize::clean_line};
 
 /// Columns of a chart, at least.
@@ -215,10 +217,54 @@ fn legend(picture: &TraceChart, signs: &TraceSymbols) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::waterfall::{lay_out, tests::family},
-        *,
-    };
+    use rooftree_protocol::{RunId, RunStatus, Timestamp, Usage, event::RunMode};
+    use rooftree_view::{RunSpan, WaitSpan, trace::lay_out};
+
+    use super::*;
+
+    fn span(depth: usize, agent: &str, from: i64, to: i64) -> RunSpan {
+        RunSpan {
+            run: RunId::from_entropy(1),
+            depth,
+            agent: agent.into(),
+            model: "demo/script".into(),
+            mode: RunMode::Foreground,
+            from: Timestamp(1_000 + from),
+            to: Timestamp(1_000 + to),
+            status: Some(RunStatus::Completed),
+            usage: Usage {
+                input: 4_000,
+                output: 500,
+                ..Usage::none()
+            },
+            waits: Vec::new(),
+            failure: String::new(),
+        }
+    }
+
+    /// A lead that asked three: one waited for a person, one was asked again and failed.
+    fn family() -> Vec<RunSpan> {
+        let wait = |cause, from: i64, to: i64| WaitSpan {
+            cause,
+            from: Timestamp(1_000 + from),
+            to: Timestamp(1_000 + to),
+        };
+        vec![
+            span(0, "lead", 0, 6_000),
+            span(1, "reviewer", 500, 2_000),
+            RunSpan {
+                waits: vec![wait(WaitCause::Person, 2_000, 3_000)],
+                ..span(1, "tester", 500, 4_000)
+            },
+            RunSpan {
+                waits: vec![wait(WaitCause::Provider, 1_000, 5_000)],
+                status: Some(RunStatus::Failed),
+                failure: "429".into(),
+                mode: RunMode::Background,
+                ..span(1, "researcher", 500, 5_500)
+            },
+        ]
+    }
 
     #[test]
     fn bars_stand_where_they_happened() {

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use rooftree_stdx::xml::escape_attribute;
-use rooftree_view::WaitCause;
+use crate::WaitCause;
 
 use super::waterfall::{TraceBar, TraceBarEnd, TraceChart, mark};
 
@@ -215,10 +214,7 @@ fn row(svg: &mut String, picture: &TraceChart, bar: &TraceBar, y: f64) {
         } else {
             "dim small"
         };
-        let (x, note) = (
-            across(bar.from, picture),
-            escaped(&crate::human_format::cut(&bar.note, NOTE)),
-        );
+        let (x, note) = (across(bar.from, picture), escaped(&shortened(&bar.note)));
         add(
             svg,
             format_args!(
@@ -281,10 +277,22 @@ fn legend(svg: &mut String, picture: &TraceChart, y: f64) {
     }
 }
 
+/// A note that fits below a bar.
+fn shortened(note: &str) -> String {
+    match note.char_indices().nth(NOTE) {
+        Some((at, _)) => format!("{}…", note.get(..at).unwrap_or_default().trim_end()),
+        None => note.to_owned(),
+    }
+}
+
 /// Text as XML takes it. What XML cannot hold at all is left out.
 fn escaped(text: &str) -> String {
     let is_unfit = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}');
-    escape_attribute(&text.replace(is_unfit, " "))
+    text.replace(is_unfit, " ")
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

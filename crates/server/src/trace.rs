@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 
 use rooftree_protocol::{Event, EventBody, Origin, Problem, RunId, Timestamp, event::RunMode};
-use rooftree_runtime::{Clock, Queries, SystemClock};
-use rooftree_store::{RunFilter, RunRow};
+use rooftree_runtime::Queries;
+use rooftree_store::{Owner, RunFilter, RunRow};
 use rooftree_view::{RunSpan, RunTreeView, TreeRun};
-
-use super::super::run_summary::{self, RunState};
 
 /// Maximum depth of delegation that is followed.
 const DEEPEST: usize = 64;
@@ -24,7 +22,11 @@ struct GatheredRuns<'a> {
 }
 
 /// A run and all below it, each above those it delegated to; then what their answers woke.
-pub async fn spans(store: &Queries, root: RunRow) -> Result<Vec<RunSpan>, Problem> {
+pub async fn gather_spans(
+    store: &Queries,
+    root: RunRow,
+    now: Timestamp,
+) -> Result<Vec<RunSpan>, Problem> {
     let (session, since) = (root.started.session.clone(), root.started.id);
     let mut found = GatheredRuns {
         store,
@@ -49,7 +51,6 @@ pub async fn spans(store: &Queries, root: RunRow) -> Result<Vec<RunSpan>, Proble
             found.descend(row).await?;
         }
     }
-    let now = SystemClock.now();
     let until = |run: &TreeRun| found.until(run, now);
     Ok(rooftree_view::spans(&found.tree, &found.roots, until))
 }
@@ -92,8 +93,10 @@ impl GatheredRuns<'_> {
         if let Some(folded) = own.run(run) {
             self.tree.adopt(folded.clone());
         }
-        let standing = run_summary::standing(self.store, &row.started.session);
-        if row.ended.is_none() && standing.await? == RunState::Running {
+        let owner = self.store.owner(&row.started.session).await;
+        let owner = owner.map_err(|error| error.problem())?;
+        let is_owned = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
+        if row.ended.is_none() && is_owned {
             self.at_work.insert(run.clone());
         }
         Ok(())

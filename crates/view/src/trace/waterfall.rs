@@ -2,13 +2,15 @@
 
 use rooftree_protocol::{RunStatus, event::RunMode};
 
-use rooftree_view::{RunSpan, WaitCause};
-
-use crate::terminal::run_text::{duration, model, money, tokens};
+use crate::{
+    RunSpan, WaitCause,
+    figures::{duration, model, money, tokens},
+};
 
 /// A picture, in milliseconds from its left edge.
 #[derive(Debug)]
 pub struct TraceChart {
+    /// One for each run, in the order of the spans.
     pub bars: Vec<TraceBar>,
     /// The right edge.
     pub length: u64,
@@ -19,13 +21,19 @@ pub struct TraceChart {
 /// One run.
 #[derive(Debug)]
 pub struct TraceBar {
+    /// Its definition.
     pub agent: String,
+    /// The model it began with.
     pub model: String,
     /// For each one above: whether more follow there; the last is its own.
     pub branches: Vec<bool>,
+    /// When it began.
     pub from: u64,
+    /// When it ended.
     pub to: u64,
+    /// When it waited, and for whom.
     pub waits: Vec<(WaitCause, u64, u64)>,
+    /// How it ended.
     pub ending: TraceBarEnd,
     /// How long it took, what it used.
     pub facts: [String; 3],
@@ -36,8 +44,11 @@ pub struct TraceBar {
 /// How a bar ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceBarEnd {
+    /// It completed.
     Well,
+    /// It failed.
     Badly,
+    /// It was stopped.
     Stopped,
     /// It has not ended.
     Open,
@@ -177,8 +188,8 @@ pub fn mark(moment: u64) -> String {
 pub mod tests {
     use rooftree_protocol::{Timestamp, Usage};
 
+    use crate::WaitSpan;
     use rooftree_protocol::RunId;
-    use rooftree_view::WaitSpan;
 
     use super::*;
 

@@ -1,0 +1,375 @@
+//! Runs: lists, shows, cancels and traces them, and moves delegated ones to background.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{
+        HeaderValue, StatusCode,
+        header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS},
+    },
+    response::{IntoResponse, Response},
+};
+use rooftree_protocol::{
+    AccessScope, Command, ErrorCode, EventBody, Principal, Problem, RunId, RunStatus, SessionId,
+    Timestamp, Usage,
+    api_paths::{RUN, RUN_BACKGROUND, RUN_CANCEL, RUN_TRACE, RUNS},
+    event::RunMode,
+};
+use rooftree_store::{Owner, RunFilter, RunRow};
+use rooftree_view::{RunSpan, RunTreeView, TreeRun, trace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApiProblem, ApiState, access::RequestPrincipal, extract::QueryParameters, page,
+    route_table::ApiRoute, sessions,
+};
+use crate::gather_spans;
+
+pub(super) fn routes() -> Vec<ApiRoute> {
+    vec![
+        ApiRoute::get(RUNS, list)
+            .needs(AccessScope::Read, "Lists runs, the latest first")
+            .query::<RunListQuery>()
+            .answers::<RunListPage>(200),
+        ApiRoute::get(RUN, show)
+            .needs(AccessScope::Read, "Shows one run")
+            .answers::<RunItem>(200),
+        ApiRoute::post(RUN_CANCEL, cancel)
+            .needs(AccessScope::Chat, "Stops a run and those below it")
+            .answers_nothing(202)
+            .fails(&[409]),
+        ApiRoute::post(RUN_BACKGROUND, background)
+            .needs(AccessScope::Chat, "Moves a delegated run to background: the call that waits for it returns, and it goes on")
+            .answers_nothing(202)
+            .fails(&[409]),
+        ApiRoute::get(RUN_TRACE, trace_run)
+            .needs(AccessScope::Read, "Shows when a run and those below it worked and waited: as spans, as a picture, or as OTLP JSON")
+            .query::<TraceQuery>()
+            .answers::<RunTrace>(200)
+            .answers_raw(200, "image/svg+xml"),
+    ]
+}
+
+/// Which runs to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RunListQuery {
+    /// Only of this session.
+    session: Option<String>,
+    /// Only those that this run delegated.
+    parent: Option<String>,
+    /// Only those that were not delegated.
+    roots: bool,
+    /// Where the page begins: `next` of the page before.
+    cursor: Option<String>,
+    /// At most this many, up to 200.
+    limit: Option<usize>,
+}
+
+/// One page of runs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunListPage {
+    /// The runs.
+    runs: Vec<RunItem>,
+    /// The cursor of the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunItem {
+    /// Its id.
+    run: RunId,
+    /// In which session.
+    session: SessionId,
+    /// Of which agent.
+    agent: String,
+    /// The run that delegated it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<RunId>,
+    /// What started it.
+    mode: RunMode,
+    /// Whether it works.
+    state: RunWorkState,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<RunStatus>,
+    /// Whether its work was checked, and found good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<bool>,
+    /// The model.
+    model: String,
+    /// What it was asked, in short.
+    title: String,
+    /// What it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// Replies of the model.
+    turns: u32,
+    /// Tool calls.
+    calls: u32,
+    /// What it used itself.
+    usage: Usage,
+    /// When it began.
+    started_at: Timestamp,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<u64>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+}
+
+/// Whether a run works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RunWorkState {
+    /// A process works on it.
+    Running,
+    /// No process works on it; it goes on when its session does.
+    Unfinished,
+    /// It has ended.
+    Ended,
+}
+
+/// How to write a trace.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct TraceQuery {
+    /// As spans, as a picture, or as OTLP JSON.
+    format: TraceFormat,
+}
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum TraceFormat {
+    /// Spans.
+    #[default]
+    Json,
+    /// A picture.
+    Svg,
+    /// The body of an OTLP request.
+    Otlp,
+}
+
+/// A trace: spans, or the body of an OTLP request.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+enum RunTrace {
+    /// Each run above those it delegated to.
+    Spans {
+        /// The spans.
+        spans: Vec<RunSpan>,
+    },
+    /// As OTLP has it.
+    Otlp(serde_json::Map<String, serde_json::Value>),
+}
+
+async fn list(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    QueryParameters(query): QueryParameters<RunListQuery>,
+) -> Result<Json<RunListPage>, ApiProblem> {
+    let session = match &query.session {
+        Some(session) => Some(sessions::find(&state, &who, session).await?.id),
+        None => None,
+    };
+    let parent = match &query.parent {
+        Some(run) => find(&state, &who, run).await?.started.run,
+        None => None,
+    };
+    let limit = page::limit(query.limit);
+    let mut before: Option<RunId> = page::decode(query.cursor.as_deref())?;
+    let queries = state.options.handle.queries(&who);
+    let (mut runs, mut next) = (Vec::new(), None);
+    // The store leaves out what the caller may not see, so that a page can be short.
+    let filter = RunFilter {
+        session,
+        parent,
+        roots: query.roots,
+        before: before.take(),
+        limit: limit + 1,
+        ..RunFilter::default()
+    };
+    let rows = queries.runs(filter).await?;
+    for row in rows.iter().take(limit) {
+        runs.extend(item(&state, &who, row).await?);
+    }
+    if rows.len() > limit {
+        let last = rows.get(limit - 1).and_then(|row| row.started.run.as_ref());
+        next = last.map(page::encode);
+    }
+    Ok(Json(RunListPage { runs, next }))
+}
+
+async fn show(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+) -> Result<Json<RunItem>, ApiProblem> {
+    let row = find(&state, &who, &id).await?;
+    let item = item(&state, &who, &row).await?;
+    item.map(Json).ok_or_else(|| missing(&id))
+}
+
+async fn cancel(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiProblem> {
+    let row = find(&state, &who, &id).await?;
+    refuse_ended(&row, &id)?;
+    let command = Command::Cancel {
+        session: row.started.session,
+        run: row.started.run,
+    };
+    state.options.handle.send(&who, command).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+async fn background(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiProblem> {
+    let row = find(&state, &who, &id).await?;
+    refuse_ended(&row, &id)?;
+    let EventBody::RunStarted {
+        mode: RunMode::Foreground | RunMode::Fork,
+        parent: Some(parent),
+        ..
+    } = row.started.body
+    else {
+        let message = format!("no call waits for {id}");
+        return Err(ApiProblem::conflict(message));
+    };
+    let Some(run) = row.started.run else {
+        return Err(missing(&id));
+    };
+    let command = Command::MoveToBackground {
+        session: parent.session,
+        run,
+    };
+    state.options.handle.send(&who, command).await?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+async fn trace_run(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+    QueryParameters(query): QueryParameters<TraceQuery>,
+) -> Result<Response, ApiProblem> {
+    let row = find(&state, &who, &id).await?;
+    let queries = state.options.handle.queries(&who);
+    let spans = gather_spans(&queries, row, state.options.clock.now()).await?;
+    Ok(match query.format {
+        TraceFormat::Json => Json(RunTrace::Spans { spans }).into_response(),
+        TraceFormat::Otlp => {
+            let written = trace::otlp_json(&spans);
+            let written = written.as_object().cloned().unwrap_or_default();
+            Json(RunTrace::Otlp(written)).into_response()
+        }
+        TraceFormat::Svg => {
+            let headers = [
+                (CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
+                (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+                (
+                    CONTENT_SECURITY_POLICY,
+                    HeaderValue::from_static(
+                        "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+                    ),
+                ),
+            ];
+            (headers, trace::draw_svg(&trace::lay_out(&spans))).into_response()
+        }
+    })
+}
+
+/// The run with exactly this id, if the caller may see its session.
+async fn find(state: &ApiState, who: &Principal, id: &str) -> Result<RunRow, ApiProblem> {
+    let run = RunId::parse(id).map_err(|_| missing(id))?;
+    let filter = RunFilter {
+        run: Some(run),
+        limit: 1,
+        ..RunFilter::default()
+    };
+    let queries = state.options.handle.queries(who);
+    let row = queries
+        .runs(filter)
+        .await?
+        .pop()
+        .ok_or_else(|| missing(id))?;
+    match queries.session(&row.started.session).await? {
+        Some(_) => Ok(row),
+        None => Err(missing(id)),
+    }
+}
+
+fn missing(id: &str) -> ApiProblem {
+    ApiProblem::not_found(ErrorCode::TaskNotFound, format!("there is no run {id}"))
+}
+
+fn refuse_ended(row: &RunRow, id: &str) -> Result<(), ApiProblem> {
+    match row.ended {
+        Some(_) => Err(ApiProblem::conflict(format!("the run {id} has ended"))),
+        None => Ok(()),
+    }
+}
+
+/// What the first and the last event tell of a run.
+async fn item(
+    state: &ApiState,
+    who: &Principal,
+    row: &RunRow,
+) -> Result<Option<RunItem>, ApiProblem> {
+    let mut tree = RunTreeView::default();
+    tree.apply(&row.started);
+    if let Some(ended) = &row.ended {
+        tree.apply(ended);
+    }
+    let Some(run) = row.started.run.as_ref().and_then(|run| tree.run(run)) else {
+        return Ok(None);
+    };
+    let work = match row.ended {
+        Some(_) => RunWorkState::Ended,
+        None => {
+            let queries = state.options.handle.queries(who);
+            let owner = queries.owner(&run.session).await?;
+            let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
+            if works {
+                RunWorkState::Running
+            } else {
+                RunWorkState::Unfinished
+            }
+        }
+    };
+    Ok(Some(listed(run, work)))
+}
+
+fn listed(run: &TreeRun, state: RunWorkState) -> RunItem {
+    RunItem {
+        run: run.run.clone(),
+        session: run.session.clone(),
+        agent: run.agent.clone(),
+        parent: run.origin.parent_run.clone(),
+        mode: run.mode(),
+        state,
+        status: run.status(),
+        verified: run.verified(),
+        model: run.model.clone(),
+        title: run.origin.title.clone(),
+        text: run.end.as_ref().map(|end| end.text.clone()),
+        turns: run.total_turns(),
+        calls: run.total_calls(),
+        usage: run.own_usage(),
+        started_at: run.started_at,
+        duration_ms: run.duration_ms(),
+        error: run.end.as_ref().and_then(|end| end.error.clone()),
+    }
+}

@@ -1,0 +1,139 @@
+//! What the program around the server knows and the API lists: models, tools, skills, MCP servers, hooks.
+
+use rooftree_protocol::AgentDefinition;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Lists what is configured. The server itself knows no settings.
+pub trait ServerCatalog: Send + Sync {
+    /// The models that can be used.
+    fn models(&self) -> Vec<CatalogModel>;
+    /// The tools there are, before any agent's scope.
+    fn tools(&self) -> Vec<CatalogTool>;
+    /// The skills of the user and the project.
+    fn skills(&self) -> Vec<CatalogSkill>;
+    /// The MCP servers that are set up.
+    fn mcp_servers(&self) -> Vec<CatalogMcpServer>;
+    /// The hooks that are set up.
+    fn hooks(&self) -> Vec<CatalogHook>;
+    /// Tools, model and limits of an agent, each with its reason.
+    fn effective(&self, definition: &AgentDefinition) -> EffectiveAgentReport;
+}
+
+/// A catalog of nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EmptyCatalog;
+
+/// A model.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogModel {
+    /// Its name: `provider/model`.
+    pub name: String,
+    /// Its provider.
+    pub provider: String,
+    /// Tokens of its context window, if known.
+    pub window: Option<u64>,
+    /// Whether agents use it that name no other.
+    pub is_default: bool,
+}
+
+/// A tool.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogTool {
+    /// Its name.
+    pub name: String,
+    /// What models are told about it.
+    pub description: String,
+}
+
+/// A skill.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogSkill {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// An MCP server.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogMcpServer {
+    /// Its name.
+    pub name: String,
+    /// `program` or `http`.
+    pub transport: String,
+    /// Whether it is used.
+    pub enabled: bool,
+}
+
+/// A hook.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogHook {
+    /// At which point it is asked.
+    pub point: String,
+    /// What it is asked about; everything if empty.
+    pub matcher: String,
+    /// Who set it up: `user`, `project` …
+    pub level: String,
+}
+
+/// What an agent would be like if it ran now.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct EffectiveAgentReport {
+    /// Each tool, and why the agent has it or has it not.
+    pub tools: Vec<ToolReason>,
+    /// Its model, permission mode and limits, and where each comes from.
+    pub values: Vec<SourcedSetting>,
+    /// Agents it may delegate to.
+    pub asks: Vec<String>,
+    /// What its definition names that does not exist.
+    pub missing: Vec<String>,
+}
+
+/// A tool, and why an agent has it or has it not.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ToolReason {
+    /// The tool.
+    pub tool: String,
+    /// Whether the agent has it.
+    pub has: bool,
+    /// Why.
+    pub because: String,
+}
+
+/// A setting of an agent, and where it comes from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SourcedSetting {
+    /// Which one.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// Where it comes from.
+    pub from: String,
+}
+
+impl ServerCatalog for EmptyCatalog {
+    fn models(&self) -> Vec<CatalogModel> {
+        Vec::new()
+    }
+
+    fn tools(&self) -> Vec<CatalogTool> {
+        Vec::new()
+    }
+
+    fn skills(&self) -> Vec<CatalogSkill> {
+        Vec::new()
+    }
+
+    fn mcp_servers(&self) -> Vec<CatalogMcpServer> {
+        Vec::new()
+    }
+
+    fn hooks(&self) -> Vec<CatalogHook> {
+        Vec::new()
+    }
+
+    fn effective(&self, _: &AgentDefinition) -> EffectiveAgentReport {
+        EffectiveAgentReport::default()
+    }
+}
