@@ -27,6 +27,12 @@ use rustix::termios;
 /// Default width in columns if the terminal's is unknown.
 const USUAL_WIDTH: usize = 80;
 
+/// Rows of the terminal that standard output goes to.
+pub fn height() -> Option<usize> {
+    let size = termios::tcgetwinsize(rustix::stdio::stdout()).ok()?;
+    Some(usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
 /// Columns of the terminal: the one standard error goes to, else the one standard output goes to.
 pub fn width() -> usize {
     let size = termios::tcgetwinsize(rustix::stdio::stderr())

@@ -9,10 +9,11 @@ use rooftree_protocol::{
     BlobId, Command, Event, Lane, Principal, Session, SessionId, Timestamp, text_visitor,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery,
+    BoardRecords, BoardStore, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
     UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
@@ -337,6 +338,16 @@ impl AccessStore for RedactingStore {
 
     fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
         self.store.access_token(digest)
+    }
+}
+
+impl BoardStore for RedactingStore {
+    fn board(&self, query: BoardQuery) -> Pending<BoardRecords> {
+        self.store.board(query)
+    }
+
+    fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
+        self.store.mark_read(mark)
     }
 }
 

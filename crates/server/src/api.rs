@@ -4,6 +4,7 @@
 //! `route_table.rs` makes both the router and the OpenAPI document out of the same table.
 
 mod access;
+mod board;
 mod extract;
 mod problem;
 pub(crate) mod route_table;
@@ -16,6 +17,7 @@ use rooftree_protocol::api_paths::API_PREFIX;
 use rooftree_runtime::{Clock, Definitions, Handle};
 use tokio_util::sync::CancellationToken;
 
+pub use self::board::BoardFrame;
 pub(crate) use self::problem::ApiProblem;
 use self::route_table::ApiRoute;
 use crate::routes::AppState;
@@ -41,7 +43,8 @@ pub(crate) struct ApiState {
 
 /// All routes of the API.
 fn routes() -> Vec<ApiRoute> {
-    sessions::routes()
+    let routes = [sessions::routes(), board::routes()];
+    routes.into_iter().flatten().collect()
 }
 
 /// The router, below its prefix.

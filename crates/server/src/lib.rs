@@ -6,8 +6,8 @@
 #![warn(missing_docs)]
 
 mod agents;
-mod api;
 mod answer_stream;
+mod api;
 mod auth;
 mod connections;
 mod error;
@@ -18,7 +18,7 @@ mod routes;
 mod server;
 
 pub use agents::ExposedAgents;
-pub use api::ApiOptions;
+pub use api::{ApiOptions, BoardFrame};
 pub use connections::ConnectionLimits;
 pub use error::Error;
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};

@@ -10,6 +10,7 @@
 )]
 
 mod audit;
+mod board;
 mod claims;
 mod fixture;
 mod forks;
@@ -49,6 +50,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
     let all = [
         sessions::CHECKS,
         audit::CHECKS,
+        board::CHECKS,
         inbox::CHECKS,
         claims::CHECKS,
         journal::CHECKS,

@@ -1,6 +1,7 @@
 //! The [`Store`] trait: the contract of every store, tested by `conformance`.
 
 mod access;
+mod board;
 mod inbox;
 mod questions;
 mod rows;
@@ -10,6 +11,7 @@ mod tasks;
 use tokio::sync::watch;
 
 pub use self::access::AccessStore;
+pub use self::board::BoardStore;
 pub use self::inbox::InboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
@@ -34,6 +36,7 @@ pub trait Store:
     + TaskStore
     + RowStore
     + AccessStore
+    + BoardStore
     + Send
     + Sync
 {

@@ -390,6 +390,17 @@ pub const EXAMPLES: &[CommandExamples] = &[
     ("auth logout", &[("rooftree auth logout anthropic", "")]),
     ("audit", &[("rooftree audit --limit 20", "")]),
     (
+        "board",
+        &[
+            ("rooftree board", "what needs you first; Ctrl-C ends it"),
+            ("rooftree board --once", ""),
+            (
+                "rooftree board -o stream-json",
+                "the board, then every change of it",
+            ),
+        ],
+    ),
+    (
         "usage",
         &[
             ("rooftree usage --by model", ""),

@@ -9,6 +9,7 @@
 
 mod agents;
 mod auth;
+mod board;
 mod calls;
 mod completing;
 mod config;

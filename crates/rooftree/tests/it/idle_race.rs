@@ -15,11 +15,12 @@ use rooftree::{
     testing::say,
 };
 use rooftree_store::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
-    UsageRow, verify::VerifyReport,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery,
+    BoardRecords, BoardStore, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionPatch, SessionStore, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -144,6 +145,13 @@ impl RowStore for Interrupted {
         fn add_audit(entry: AuditEntry) -> Pending<i64>;
         fn audit(tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
         fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
+    }
+}
+
+impl BoardStore for Interrupted {
+    passed_on! {
+        fn board(query: BoardQuery) -> Pending<BoardRecords>;
+        fn mark_read(mark: ReadMark) -> Pending<bool>;
     }
 }
 

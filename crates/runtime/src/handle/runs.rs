@@ -72,6 +72,7 @@ impl Handle {
         }
         let answered = inquiries::by_person(response, who, self.now());
         let asked = inquiries::answer(&*self.store, id, answered).await?;
+        self.bus.touch();
         self.wake(&asked.session, AgentSignal::Mail);
         Ok(CommandReply::Done)
     }

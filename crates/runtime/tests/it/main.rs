@@ -8,6 +8,7 @@
 )]
 
 mod authority;
+mod board;
 mod budget;
 mod cancel;
 mod compaction;

@@ -100,6 +100,12 @@ impl ApiRoute {
         self.answers.push((status, Some(schema)));
         self
     }
+
+    /// An answer without a body.
+    pub(crate) fn answers_nothing(mut self, status: u16) -> Self {
+        self.answers.push((status, None));
+        self
+    }
 }
 
 /// The router of a table. Invariant: every handler is behind the check of its scope.
@@ -107,8 +113,9 @@ pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
     let mut router = Router::new();
     for route in routes {
         let scope = route.scope;
-        let check =
-            move |request: Request, next: Next| async move { check_scope(scope, request, next).await };
+        let check = move |request: Request, next: Next| async move {
+            check_scope(scope, request, next).await
+        };
         router = router.route(route.path, route.handler.layer(from_fn(check)));
     }
     router

@@ -16,7 +16,7 @@ use super::{connect, durability_mark::DurabilityMark, schema, wal_file::WalFile}
 use crate::Error;
 
 /// Tables and the order in which they are read. What a process left for another is not saved.
-const TABLES: [(&str, &str); 10] = [
+const TABLES: [(&str, &str); 11] = [
     ("session", "number"),
     ("mailbox", "session"),
     ("journal", "id"),
@@ -27,6 +27,7 @@ const TABLES: [(&str, &str); 10] = [
     ("inquiry", "number"),
     ("rule", "number"),
     ("audit", "number"),
+    ("read_mark", "tenant, person, session"),
 ];
 
 /// What was saved.

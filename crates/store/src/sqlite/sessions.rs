@@ -65,9 +65,11 @@ fn insert(
     connection
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
-                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person)
+                 fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person,
+                 rested_at, root)
              VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
-                 :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person)",
+                 :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person,
+                 :now, (SELECT coalesce(root, number) FROM session WHERE id = :parent_session))",
         )?
         .execute(named_params! {
             ":id": new.id.as_str(),

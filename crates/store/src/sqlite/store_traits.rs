@@ -8,21 +8,22 @@ use tokio::sync::watch;
 use super::{
     SqliteStore, access,
     append::EncodedBatch,
-    audit, blobs,
+    audit, blobs, board,
     claim_check::ClaimProof,
     claims,
     claims::ClaimRequest,
     commands, foreground, inbox,
     inbox_counters::RecipientFilter,
-    inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, usage,
-    verify,
+    inquiries, journal, read_marks, rules, runs, search, sessions, task_output, tasks, unfinished,
+    usage, verify,
     writer::{Durability, Writer},
 };
 use crate::{
-    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow, InboxItem,
-    InboxPost, InboxStore, Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending,
-    PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit,
-    SessionFilter, SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
+    AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery,
+    BoardRecords, BoardStore, Claim, ClaimOutcome, CommandRow, InboxItem, InboxPost, InboxStore,
+    Inquiry, InquiryAnswer, NewSessionRow, OutputPiece, Owner, Pending, PostReceipt, QuestionStore,
+    ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter,
+    SessionPatch, SessionStore, Store, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
     UsageRow, hash_chain, verify::VerifyReport,
 };
 
@@ -281,6 +282,18 @@ impl AccessStore for SqliteStore {
 
     fn access_token(&self, digest: TokenHash) -> Pending<Option<AccessTokenRow>> {
         self.read(move |connection| access::by_digest(connection, digest))
+    }
+}
+
+impl BoardStore for SqliteStore {
+    fn board(&self, query: BoardQuery) -> Pending<BoardRecords> {
+        self.read(move |connection| board::page(connection, &query))
+    }
+
+    fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
+        self.write_for(Durability::Sight, move |connection| {
+            read_marks::put(connection, &mark)
+        })
     }
 }
 
