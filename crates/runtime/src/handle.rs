@@ -5,6 +5,7 @@
 
 mod access;
 mod attachment;
+mod board;
 mod clear;
 mod close_run;
 mod compact;
@@ -36,8 +37,8 @@ pub use self::{
     queries::{ListPage, Queries},
 };
 use crate::{
-    Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, bus::Bus,
-    router::Router, runtime_context::RuntimeContext, signals::AgentSignal,
+    Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, board::BoardHub,
+    bus::Bus, router::Router, runtime_context::RuntimeContext, signals::AgentSignal,
 };
 
 /// A client's way to the runtime. Cheap to clone.
@@ -47,6 +48,7 @@ pub struct Handle {
     clock: Arc<dyn Clock>,
     owner: Owner,
     bus: Arc<Bus>,
+    boards: Arc<BoardHub>,
     agents: Option<HostedAgents>,
 }
 
@@ -64,17 +66,20 @@ impl Handle {
             clock: context.clock().clone(),
             owner: context.owner.clone(),
             bus: context.bus.clone(),
+            boards: context.boards.clone(),
             agents: Some(HostedAgents { context, router }),
         }
     }
 
     /// A handle for a process without agents. It needs only a store.
     pub fn without_agents(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let boards = Arc::new(BoardHub::new());
         Self {
             store,
             clock,
             owner: Owner::this_process(),
             bus: Arc::default(),
+            boards,
             agents: None,
         }
     }
@@ -128,6 +133,7 @@ impl Handle {
             } => self.set_attributes(who, &session, attributes).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
             Command::SetMode { session, mode } => self.set_mode(who, &session, mode).await,
+            Command::MarkRead { session, upto } => self.mark_read(who, session, upto).await,
             Command::Delete { session } => self.delete(who, &session).await,
             Command::Restore { session } => self.restore(who, &session).await,
             Command::Fork {
@@ -175,7 +181,12 @@ impl Handle {
 
     /// What this principal may read.
     pub fn queries(&self, who: &Principal) -> Queries {
-        Queries::new(self.store.clone(), who)
+        Queries::new(
+            self.store.clone(),
+            who,
+            self.board_reader(),
+            self.boards.clone(),
+        )
     }
 
     /// Watches a session: first what the journal holds after a number, then what happens. One that the principal may

@@ -5,6 +5,7 @@
 
 mod access;
 mod audit;
+mod board;
 mod commands;
 mod events;
 mod extract;
@@ -52,6 +53,7 @@ pub(crate) struct ApiState {
 fn routes() -> Vec<ApiRoute> {
     let parts = [
         sessions::routes(),
+        board::routes(),
         commands::routes(),
         events::routes(),
         open_questions::routes(),

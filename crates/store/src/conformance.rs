@@ -11,6 +11,7 @@
 
 mod access;
 mod audit;
+mod board;
 mod claims;
 mod fixture;
 mod forks;
@@ -51,6 +52,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         sessions::CHECKS,
         access::CHECKS,
         audit::CHECKS,
+        board::CHECKS,
         inbox::CHECKS,
         claims::CHECKS,
         journal::CHECKS,

@@ -6,8 +6,8 @@ use rooftree_client::{
     EmbeddedClient, RemoteClient, RemoteOptions, RetryPauses, RuntimeClient, Watch,
 };
 use rooftree_protocol::{
-    AccessScope, AgentDefinition, Answer, AuthorizedCaller, Command, Effect, Event, EventBody, PermissionMode,
-    PermissionScope, SessionId,
+    AccessScope, AgentDefinition, Answer, AuthorizedCaller, Command, Effect, Event, EventBody,
+    PermissionMode, PermissionScope, SessionId,
 };
 use rooftree_runtime::NewAccessToken;
 use rooftree_server::{ApiOptions, CallbackOutcome, HttpServer, HttpServerOptions};
@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 /// How long a test may take before it is called stuck.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A runtime with a server before it.
 pub struct Served {

@@ -16,11 +16,12 @@ use rooftree::{
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AnswerOutcome, AppendBatch, AuditEntry, AuditRow,
-    Claim, ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending,
-    PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    BoardQuery, BoardRecords, BoardStore, Claim, ClaimOutcome, CommandRow, IdempotencyOutcome,
+    IdempotentRequest, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer, JournalSearch,
+    NewSessionRow, OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, ReadMark,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -153,6 +154,13 @@ impl RowStore for Interrupted {
         fn add_audit(entry: AuditEntry) -> Pending<i64>;
         fn audit(tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
         fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
+    }
+}
+
+impl BoardStore for Interrupted {
+    passed_on! {
+        fn board(query: BoardQuery) -> Pending<BoardRecords>;
+        fn mark_read(mark: ReadMark) -> Pending<bool>;
     }
 }
 

@@ -17,7 +17,7 @@ use crate::Error;
 
 /// Tables and the order in which they are read. What a process left for another is not saved, nor are
 /// one-time links and idempotency keys, which are short-lived.
-const TABLES: [(&str, &str); 12] = [
+const TABLES: [(&str, &str); 13] = [
     ("session", "number"),
     ("mailbox", "session"),
     ("journal", "id"),
@@ -30,6 +30,7 @@ const TABLES: [(&str, &str); 12] = [
     ("audit", "number"),
     ("person", "tenant, id"),
     ("access_token", "id"),
+    ("read_mark", "tenant, person, session"),
 ];
 
 /// What was saved.
