@@ -34,33 +34,34 @@ fn whole_board() -> StreamRequest {
 
 /// The next change of the board.
 async fn next_change(watch: &mut Watch) -> BoardChange {
-    loop {
-        let frame = watch.next_frame().await.unwrap().unwrap();
-        if let StreamFrame::Topic(topic) = frame {
-            let change = topic.board_change().unwrap();
-            assert_eq!(topic.rev, change.rev().to_string());
-            return change;
+    let read = async {
+        loop {
+            let frame = watch.next_frame().await.unwrap().unwrap();
+            if let StreamFrame::Topic(topic) = frame {
+                break topic;
+            }
         }
-    }
+    };
+    let topic = tokio::time::timeout(PATIENCE, read).await;
+    let topic = topic.unwrap_or_else(|_| panic!("the board never changed"));
+    let change = topic.board_change().unwrap();
+    assert_eq!(topic.rev, change.rev().to_string());
+    change
 }
 
 /// Reads until the row of a session is in this state.
 async fn until_state(watch: &mut Watch, session: &SessionId, state: BoardState) -> BoardRow {
     let is_it = |row: &BoardRow| row.session == *session && row.state == state;
-    let read = async {
-        loop {
-            let found = match next_change(watch).await {
-                BoardChange::Snapshot(snapshot) => snapshot.rows.into_iter().find(is_it),
-                BoardChange::Row(row) => Some(*row).filter(is_it),
-                BoardChange::Gone(_) => None,
-            };
-            if let Some(row) = found {
-                break row;
-            }
+    loop {
+        let found = match next_change(watch).await {
+            BoardChange::Snapshot(snapshot) => snapshot.rows.into_iter().find(is_it),
+            BoardChange::Row(row) => Some(*row).filter(is_it),
+            BoardChange::Gone(_) => None,
+        };
+        if let Some(row) = found {
+            return row;
         }
-    };
-    let read = tokio::time::timeout(PATIENCE, read).await;
-    read.unwrap_or_else(|_| panic!("the row was never {}", state.name()))
+    }
 }
 
 /// Answers what the only reason of a row asks.

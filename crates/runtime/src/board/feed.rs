@@ -283,3 +283,40 @@ async fn compute(
         let _ = timeout(COARSE, news).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rooftree_protocol::{Principal, Surface};
+    use rooftree_store::{Owner, SqliteStore};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn watchers_who_see_the_same_share_a_feed_that_ends_with_the_last_of_them() {
+        let place = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(place.path().join("rooftree.db")).unwrap();
+        let reader = BoardReader {
+            store: Arc::new(store),
+            clock: Arc::new(SystemClock),
+            owner: Owner::this_process(),
+            look: Arc::new(|_| (None, None)),
+            is_awake: Arc::new(|_| false),
+        };
+        let (_touch, touched) = watch::channel(0);
+        let begin = || (reader.clone(), touched.clone());
+        let hub = BoardHub::new();
+        let all = BoardVisibility::of(&Principal::local_owner(Surface::Library));
+        let mut some = all.clone();
+        some.agents = Some(Arc::from(["lead".to_owned()]));
+        let mut first = hub.watch(all.clone(), None, begin);
+        let second = hub.watch(all.clone(), None, begin);
+        assert_eq!(hub.feed_count(), 1);
+        let other = hub.watch(some, None, begin);
+        assert_eq!(hub.feed_count(), 2, "another visibility has its own");
+        assert!(matches!(first.next().await, BoardChange::Snapshot(_)));
+        drop((first, other));
+        assert_eq!(hub.feed_count(), 1, "one is still watching");
+        drop(second);
+        assert_eq!(hub.feed_count(), 0);
+    }
+}

@@ -37,7 +37,7 @@ const REST: [&str; 2] = [
 
 /// A session with an open run, wherever it is in its tree.
 const OPEN: &str = "SELECT number, id, root_number, activity, token, owner_host, owner_boot, owner_pid, owner_started, lease, outcome
-     FROM session WHERE run IS NOT NULL AND root_number IS NOT NULL";
+     FROM session INDEXED BY session_run WHERE run IS NOT NULL AND root_number IS NOT NULL";
 
 /// How the sessions below one ended last.
 const CHILDREN: &str =
