@@ -45,6 +45,8 @@ pub enum CliCommand {
     /// List and answer what agents ask; manage permission rules
     #[command(visible_alias = "permission")]
     Permissions(LazyArguments<commands::permissions::Arguments>),
+    /// Show what needs you, works, waits and is done, and follow it
+    Board(LazyArguments<commands::board::Arguments>),
     /// Say whether an agent may make a call here, and why
     Can(LazyArguments<commands::can::Arguments>),
     /// Say why a call was made or refused

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 pub mod auth;
+pub mod board;
 pub mod call;
 pub mod can;
 pub mod complete;

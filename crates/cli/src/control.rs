@@ -54,9 +54,13 @@ impl Environment {
     /// What there is to read, if there is a database. Reading never makes one, and works on a medium that cannot be
     /// written to.
     pub fn queries(&self) -> Result<Option<Queries>, Problem> {
-        let read = |store: Arc<dyn Store>| {
-            Handle::without_agents(store, Arc::new(SystemClock)).queries(&owner())
-        };
+        let handle = self.reading()?;
+        Ok(handle.map(|handle| handle.queries(&owner())))
+    }
+
+    /// The same as a handle, to watch with.
+    pub fn reading(&self) -> Result<Option<Handle>, Problem> {
+        let read = |store: Arc<dyn Store>| Handle::without_agents(store, Arc::new(SystemClock));
         if !self.database.exists() {
             return Ok(None);
         }

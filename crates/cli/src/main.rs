@@ -48,7 +48,7 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, call, can, complete, completions, config, demo, doctor,
+        agents, audit, auth, board, call, can, complete, completions, config, demo, doctor,
         hooks as hooking, init, man, mcp, models, permissions, person, run, runs, serve, sessions,
         sessions::SessionsOutcome, tasks, token, tools, trust as trusting, usage, version, why,
     },
@@ -119,6 +119,7 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Permissions(LazyArguments(arguments)) => {
             permissions::execute(arguments, environment).await
         }
+        CliCommand::Board(LazyArguments(arguments)) => board::execute(arguments, environment).await,
         CliCommand::Can(LazyArguments(arguments)) => can::execute(arguments, environment).await,
         CliCommand::Why(LazyArguments(arguments)) => why::execute(arguments, environment).await,
         CliCommand::Sessions(LazyArguments(arguments)) => {

@@ -14,6 +14,8 @@ pub const SESSION: &str = "/sessions/{session}";
 pub const SESSION_EVENTS: &str = "/sessions/{session}/events";
 /// The messages of one session: `POST` sends one.
 pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
+/// How far a session was seen: `POST` moves the mark.
+pub const SESSION_READ: &str = "/sessions/{session}/read";
 /// Commands of every kind: `POST` carries one out.
 pub const COMMANDS: &str = "/commands";
 /// Permission requests and questions that wait for an answer.

@@ -141,6 +141,14 @@ pub enum Command {
         /// The mode from now on.
         mode: Option<PermissionMode>,
     },
+    /// Say that the sender has seen a session up to an event. It is kept for the sender's person, and never moves back.
+    MarkRead {
+        /// Which one.
+        session: SessionId,
+        /// The last event that was seen; the newest there is if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        upto: Option<u64>,
+    },
     /// Delete a session; it can be restored.
     Delete {
         /// Which one.

@@ -71,6 +71,8 @@ pub(crate) struct Bus {
     births: broadcast::Sender<Arc<Event>>,
     /// Replies that are being written.
     pub(crate) drafts: ReplyDrafts,
+    /// Counts what may change the board, for those who watch it.
+    touched: watch::Sender<u64>,
 }
 
 impl Default for Bus {
@@ -79,13 +81,30 @@ impl Default for Bus {
             topics: Arc::default(),
             births: broadcast::channel(BIRTHS_BACKLOG).0,
             drafts: ReplyDrafts::default(),
+            touched: watch::channel(0).0,
         }
     }
 }
 
 impl Bus {
+    /// Says that something changed which the board may show.
+    pub(crate) fn touch(&self) {
+        if self.touched.receiver_count() > 0 {
+            self.touched
+                .send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
+    /// Fires after something changed which the board may show.
+    pub(crate) fn touched(&self) -> watch::Receiver<u64> {
+        self.touched.subscribe()
+    }
+
     /// Tells all watchers of the event's session.
     pub(crate) fn publish(&self, head: u64, event: Arc<Event>) {
+        if event.body.is_durable() || matches!(event.body, EventBody::InboxQueued { .. }) {
+            self.touch();
+        }
         if let EventBody::RunStarted {
             parent: Some(_), ..
         } = &event.body

@@ -6,6 +6,7 @@
 mod access;
 mod api_agents;
 mod attachment;
+mod board;
 mod clear;
 mod close_run;
 mod compact;
@@ -37,8 +38,8 @@ pub use self::{
     queries::{ListPage, Queries},
 };
 use crate::{
-    Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, bus::Bus,
-    router::Router, runtime_context::RuntimeContext, signals::AgentSignal, visibility,
+    Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, board::BoardHub,
+    bus::Bus, router::Router, runtime_context::RuntimeContext, signals::AgentSignal, visibility,
 };
 
 /// A client's way to the runtime. Cheap to clone.
@@ -48,6 +49,7 @@ pub struct Handle {
     clock: Arc<dyn Clock>,
     owner: Owner,
     bus: Arc<Bus>,
+    boards: Arc<BoardHub>,
     agents: Option<HostedAgents>,
 }
 
@@ -65,17 +67,20 @@ impl Handle {
             clock: context.clock().clone(),
             owner: context.owner.clone(),
             bus: context.bus.clone(),
+            boards: context.boards.clone(),
             agents: Some(HostedAgents { context, router }),
         }
     }
 
     /// A handle for a process without agents. It needs only a store.
     pub fn without_agents(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        let boards = Arc::new(BoardHub::new());
         Self {
             store,
             clock,
             owner: Owner::this_process(),
             bus: Arc::default(),
+            boards,
             agents: None,
         }
     }
@@ -138,6 +143,7 @@ impl Handle {
             } => self.set_attributes(who, &session, attributes).await,
             Command::SetModel { session, model } => self.set_model(who, &session, model).await,
             Command::SetMode { session, mode } => self.set_mode(who, &session, mode).await,
+            Command::MarkRead { session, upto } => self.mark_read(who, session, upto).await,
             Command::Delete { session } => self.delete(who, &session).await,
             Command::Restore { session } => self.restore(who, &session).await,
             Command::Fork {
@@ -196,7 +202,12 @@ impl Handle {
 
     /// What this principal may read.
     pub fn queries(&self, who: &Principal) -> Queries {
-        Queries::new(self.store.clone(), who)
+        Queries::new(
+            self.store.clone(),
+            who,
+            self.board_reader(),
+            self.boards.clone(),
+        )
     }
 
     /// Watches a session: first what the journal holds after a number, then what happens. One that the principal may

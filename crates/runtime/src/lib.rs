@@ -7,6 +7,7 @@
 
 mod agent;
 pub mod assembly;
+mod board;
 mod bus;
 mod cached_answers;
 pub mod call_socket;
@@ -55,6 +56,7 @@ pub use agent::{
     prompt::{PromptSections, peers},
 };
 pub use assembly::{Assembly, ToolParts};
+pub use board::{BOARD_REST, BoardFilter, BoardPage, BoardWatch};
 pub use bus::{EventFilter, ReplyDraft, Subscription, TreeSubscription};
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};

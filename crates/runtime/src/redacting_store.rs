@@ -11,13 +11,13 @@ use rooftree_protocol::{
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
-    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
-    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
-    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
-    verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
+    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
+    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -493,6 +493,16 @@ impl AccessStore for RedactingStore {
         }
         let request = self.request_cleaned(request);
         self.store.end_idempotent(request, answer)
+    }
+}
+
+impl BoardStore for RedactingStore {
+    fn board(&self, query: BoardQuery) -> Pending<BoardRecords> {
+        self.store.board(query)
+    }
+
+    fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
+        self.store.mark_read(mark)
     }
 }
 

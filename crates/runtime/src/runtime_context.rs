@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    Clock, Definitions, SecretRedactor, bus::Bus, cached_answers::AnswerCache,
+    Clock, Definitions, SecretRedactor, board::BoardHub, bus::Bus, cached_answers::AnswerCache,
     call_socket::CallSocket, delegation_registry::DelegationRegistry, hooks::SessionTracker,
     mcp_scope, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
     resting_sessions::RestingSessions, runtime_options::RuntimeOptions, saved_rules::SavedRules,
@@ -30,6 +30,8 @@ pub(crate) const LEASE: Duration = Duration::from_secs(15);
 pub(crate) struct RuntimeContext {
     pub(crate) options: RuntimeOptions,
     pub(crate) bus: Arc<Bus>,
+    /// The boards that are watched.
+    pub(crate) boards: Arc<BoardHub>,
     pub(crate) caches: RuntimeCaches,
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) owner: Owner,
@@ -73,8 +75,10 @@ impl RuntimeContext {
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<SessionAction>) {
         let (session_actions, requested) = mpsc::unbounded_channel();
         let call_socket = CallSocket::new(options.tools.call_socket.clone());
+        let boards = Arc::new(BoardHub::new());
         let context = Self {
             options,
+            boards,
             bus: Arc::default(),
             caches: RuntimeCaches::default(),
             rate_limiter: RateLimiter::default(),

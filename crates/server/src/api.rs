@@ -9,6 +9,7 @@ mod agents;
 mod archive;
 mod attachments;
 mod audit;
+mod board;
 mod catalog;
 mod commands;
 mod conversation;
@@ -72,6 +73,7 @@ pub(crate) struct ApiState {
 fn routes() -> Vec<ApiRoute> {
     let parts = [
         sessions::routes(),
+        board::routes(),
         session_actions::routes(),
         archive::routes(),
         messages::routes(),

@@ -12,6 +12,7 @@
 
 mod access;
 mod audit;
+mod board;
 mod changes;
 mod claims;
 mod fixture;
@@ -53,6 +54,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         sessions::CHECKS,
         access::CHECKS,
         audit::CHECKS,
+        board::CHECKS,
         inbox::CHECKS,
         changes::CHECKS,
         claims::CHECKS,

@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod board;
 pub mod claim;
 pub mod conformance;
 pub mod error;
@@ -23,6 +24,7 @@ pub use access::{
     PersonRow, StoredAnswer, TokenHash,
 };
 pub use audit::{AuditEntry, AuditPhase, AuditRow};
+pub use board::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, ReadMark};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
 pub use error::Error;
 pub use hash_chain::blob_id;
@@ -41,11 +43,14 @@ pub use records::{
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
-pub use store::{AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore};
+pub use store::{
+    AccessStore, BoardStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore,
+};
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
     pub use crate::store::{
-        AccessStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore,
+        AccessStore, BoardStore, InboxStore, QuestionStore, RowStore, SessionStore, Store,
+        TaskStore,
     };
 }

@@ -4,10 +4,12 @@
 //! (`sqlite/reader_pool.rs`). Each file below holds the SQL of one kind of row.
 
 mod access;
+mod activity;
 mod agents;
 mod append;
 mod audit;
 mod blobs;
+mod board;
 mod change_poller;
 mod claim_check;
 mod claims;
@@ -25,6 +27,7 @@ mod inbox_counters;
 mod inquiries;
 mod journal;
 mod open;
+mod read_marks;
 mod reader_pool;
 mod rules;
 mod runs;

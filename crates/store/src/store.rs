@@ -1,6 +1,7 @@
 //! The [`Store`] trait: the contract of every store, tested by `conformance`.
 
 mod access;
+mod board;
 mod inbox;
 mod questions;
 mod rows;
@@ -10,6 +11,7 @@ mod tasks;
 use tokio::sync::watch;
 
 pub use self::access::AccessStore;
+pub use self::board::BoardStore;
 pub use self::inbox::InboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
@@ -28,7 +30,15 @@ use crate::{Pending, verify::VerifyReport};
 /// `renew` and `release` resolve as soon as every other process sees them. A write whose claim was lost resolves to
 /// [`Error::Fenced`](crate::Error) and changes nothing.
 pub trait Store:
-    SessionStore + InboxStore + QuestionStore + TaskStore + RowStore + AccessStore + Send + Sync
+    SessionStore
+    + InboxStore
+    + QuestionStore
+    + TaskStore
+    + RowStore
+    + AccessStore
+    + BoardStore
+    + Send
+    + Sync
 {
     /// Checks every invariant on what is stored. Read-only.
     fn verify(&self) -> Pending<VerifyReport>;

@@ -42,6 +42,10 @@ pub const INVARIANTS: &[(&str, &str)] = &[
         "nothing that was stored is missing, and the log is whole",
     ),
     ("I14", "the sums of usage are those of the journals"),
+    (
+        "I15",
+        "what the board shows of a session is what its journal tells",
+    ),
 ];
 
 /// The invariants that were checked and what was found.

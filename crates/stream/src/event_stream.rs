@@ -141,7 +141,10 @@ impl EventStream {
             () = self.setup.stopping.cancelled() => self.end(ByeReason::Draining),
             Some(patch) = self.setup.changes.recv() => self.change(patch),
             Some((source, event)) = self.sources.next() => self.take(source, event).await,
-            frame = self.topics.next() => self.ready.push_back(StreamFrame::Topic(frame)),
+            frame = self.topics.next() => match frame {
+                Ok(frame) => self.ready.push_back(StreamFrame::Topic(frame)),
+                Err(reason) => self.end(reason),
+            },
             () = sleep_until(self.beat_at) => {}
         }
     }

@@ -17,10 +17,13 @@
 //! # Ok::<(), rooftree_protocol::Problem>(())
 //! ```
 //!
+//! [`board`] has the rows of the board, and the fold of one session that they are derived from.
+//!
 //! Key types: [`RunTreeView`], [`TreeRun`], [`TreeSession`], [`OpenInquiry`], [`StreamedReply`], [`RunSpan`]. Not in it:
 //! words and colours, and which events to subscribe to.
 
 mod apply_run_event;
+pub mod board;
 mod canonical_json;
 pub mod figures;
 mod inquiry;

@@ -9,9 +9,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use rooftree_protocol::{Event, EventBody, MessageId, RunId, Session, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::OpenInquiry;
+use crate::{OpenInquiry, board::BoardChange};
 
 /// Version of the frames.
 pub const STREAM_VERSION: u32 = 1;
@@ -133,6 +133,26 @@ pub struct TopicFrame {
 }
 
 impl TopicFrame {
+    /// The frame of a change of the board.
+    pub fn of_board(change: &BoardChange) -> Result<Self, serde_json::Error> {
+        let data = match change {
+            BoardChange::Snapshot(snapshot) => serde_json::to_value(snapshot),
+            BoardChange::Row(row) => serde_json::to_value(row),
+            BoardChange::Gone(gone) => serde_json::to_value(gone),
+        };
+        Ok(Self {
+            name: change.name().to_owned(),
+            rev: change.rev().to_string(),
+            data: data?,
+        })
+    }
+
+    /// The change of the board that it tells; none if it is of another topic.
+    pub fn board_change(&self) -> Option<BoardChange> {
+        let read = json!({"event": self.name, "data": self.data});
+        serde_json::from_value(read).ok()
+    }
+
     /// The topic's name.
     pub fn topic(&self) -> &str {
         self.name
@@ -267,4 +287,28 @@ fn parse_topic(name: &str, id: &str, data: &str) -> Option<StreamFrame> {
         rev: rev.to_owned(),
         data: serde_json::from_str(data).ok()?,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::{BoardGone, BoardRev};
+
+    #[test]
+    fn a_change_of_the_board_has_its_revision_as_the_id_and_is_read_back() {
+        let session = SessionId::from_entropy(1);
+        let gone = BoardChange::Gone(BoardGone {
+            rev: BoardRev::parse("boot_a:7").unwrap(),
+            session: session.clone(),
+        });
+        let frame = StreamFrame::Topic(TopicFrame::of_board(&gone).unwrap());
+        let data = format!(r#"{{"rev":"boot_a:7","session":"{session}"}}"#);
+        let text = format!("event: board.gone\nid: board:boot_a:7\ndata: {data}\n\n");
+        assert_eq!(frame.encode().unwrap(), text);
+        let read = StreamFrame::parse("board.gone", "board:boot_a:7", &data);
+        let Some(StreamFrame::Topic(read)) = read else {
+            panic!("{read:?}")
+        };
+        assert_eq!(read.board_change(), Some(gone));
+    }
 }

@@ -43,6 +43,16 @@ pub fn git_state(directory: &Path) -> Option<String> {
     })
 }
 
+/// The branch of a directory; none outside of a repository, and for a name that is more than a name.
+pub fn git_branch(directory: &Path) -> Option<String> {
+    let top = directory
+        .ancestors()
+        .find(|top| is_readable(&top.join(".git")))?;
+    let head = head(&git_directory(top)?)?;
+    let branch = head.strip_prefix("ref: refs/heads/")?;
+    is_plain(branch).then(|| branch.to_owned())
+}
+
 /// Whether this is a directory or a short regular file: reading anything else could block.
 fn is_readable(path: &Path) -> bool {
     let facts = fs::metadata(path);
@@ -81,6 +91,7 @@ mod tests {
         let place = repository("ref: refs/heads/feature/x-1\n");
         let deep = place.path().join("src/deep");
         assert_eq!(git_state(&deep).unwrap(), "branch feature/x-1");
+        assert_eq!(git_branch(&deep).unwrap(), "feature/x-1");
         fs::write(place.path().join(".git/MERGE_HEAD"), "1").unwrap();
         assert_eq!(
             git_state(&deep).unwrap(),

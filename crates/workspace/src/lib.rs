@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
 
 pub use change::{ChangedFile, FileChangeKind, WorkspaceChanges};
 pub use discard::{LeftoverCopy, discard, sweep};
-pub use git_state::git_state;
+pub use git_state::{git_branch, git_state};
 
 use repository::GitRepository;
 

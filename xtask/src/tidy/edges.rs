@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("workspace", &["protocol", "stdx", "process"]),
     ("providers", &["protocol", "stdx", "process"]),
     ("tools", &["protocol", "stdx", "process", "shell", "search"]),
-    ("store", &["protocol", "stdx"]),
+    ("store", &["protocol", "stdx", "view"]),
     (
         "runtime",
         &[
@@ -30,6 +30,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "providers",
             "tools",
             "store",
+            "view",
         ],
     ),
     ("view", &["protocol"]),

@@ -37,6 +37,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "call_socket",
             "memory",
             "signals",
+            "board",
             "bus",
             "rate_limiter",
             "inquiries",

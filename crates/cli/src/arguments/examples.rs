@@ -432,6 +432,17 @@ pub const EXAMPLES: &[CommandExamples] = &[
     ),
     ("audit", &[("rooftree audit --limit 20", "")]),
     (
+        "board",
+        &[
+            ("rooftree board", "what needs you first; Ctrl-C ends it"),
+            ("rooftree board --once", ""),
+            (
+                "rooftree board -o stream-json",
+                "the board, then every change of it",
+            ),
+        ],
+    ),
+    (
         "usage",
         &[
             ("rooftree usage --by model", ""),

@@ -88,7 +88,7 @@ struct ListedTokenRow {
 impl From<AccessTokenRow> for ListedTokenRow {
     fn from(mut token: AccessTokenRow) -> Self {
         // Once is enough.
-        let person = std::mem::replace(&mut token.account, Account::default()).person;
+        let person = std::mem::take(&mut token.account).person;
         Self { person, token }
     }
 }

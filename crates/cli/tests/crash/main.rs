@@ -10,6 +10,7 @@
 )]
 
 mod audit;
+mod board;
 mod commits;
 mod controls;
 mod delegation;

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod board;
 mod cut_proxy;
 mod cuts;
 mod served_story;

@@ -14,7 +14,7 @@ use crate::{
     served_story::{Served, allow_all, entries, is_end, plan, whole_tree},
 };
 
-fn post(served: &Served, text: &str) -> Command {
+pub fn post(served: &Served, text: &str) -> Command {
     Command::Post {
         to: Address::Create(NewSession {
             agent: "lead".into(),

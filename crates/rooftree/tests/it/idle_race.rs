@@ -16,13 +16,13 @@ use rooftree::{
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
-    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
-    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore,
-    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
-    verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
+    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
+    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -162,6 +162,13 @@ impl RowStore for Interrupted {
         fn add_audit(entry: AuditEntry) -> Pending<i64>;
         fn audit(tenant: &str, after: i64, limit: usize) -> Pending<Vec<AuditRow>>;
         fn rules() -> Pending<(RuleVersion, Vec<RuleRow>)>;
+    }
+}
+
+impl BoardStore for Interrupted {
+    passed_on! {
+        fn board(query: BoardQuery) -> Pending<BoardRecords>;
+        fn mark_read(mark: ReadMark) -> Pending<bool>;
     }
 }
 

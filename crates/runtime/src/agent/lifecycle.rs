@@ -299,6 +299,8 @@ impl AgentActor {
         let slept = worked.is_ok() && signals.close_if_empty(&mut release);
         // A signal came while falling asleep, or an error occurred: the next agent claims anew.
         release();
+        // No event tells that no process works on it any more.
+        context.bus.touch();
         worked?;
         if slept && let Some(waits) = released {
             wake_again(&context, &self.session.id, &folded.history, waits).await;

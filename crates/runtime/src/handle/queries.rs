@@ -13,13 +13,18 @@ use rooftree_store::{
 };
 use tokio::sync::watch;
 
-use crate::visibility;
+use crate::{
+    board::{BoardFilter, BoardHub, BoardPage, BoardReader, BoardVisibility},
+    visibility,
+};
 
 /// What one principal may read. Cheap to clone.
 #[derive(Clone)]
 pub struct Queries {
     store: Arc<dyn Store>,
     who: Arc<Principal>,
+    board: BoardReader,
+    boards: Arc<BoardHub>,
 }
 
 /// One page of a list.
@@ -32,9 +37,27 @@ pub struct ListPage<T, C> {
 }
 
 impl Queries {
-    pub(crate) fn new(store: Arc<dyn Store>, who: &Principal) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        who: &Principal,
+        board: BoardReader,
+        boards: Arc<BoardHub>,
+    ) -> Self {
         let who = Arc::new(who.clone());
-        Self { store, who }
+        Self {
+            store,
+            who,
+            board,
+            boards,
+        }
+    }
+
+    /// One page of the board: what needs a person, failed and was not seen, works, waits or is pinned, and the latest
+    /// of the rest.
+    pub async fn board(&self, filter: BoardFilter) -> Result<BoardPage, Error> {
+        let visibility = BoardVisibility::of(&self.who);
+        let rev = self.boards.rev(&visibility);
+        self.board.page(&visibility, filter, rev).await
     }
 
     pub(super) fn store(&self) -> &dyn Store {

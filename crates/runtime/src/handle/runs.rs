@@ -94,6 +94,7 @@ impl Handle {
         refuse_wide_answer(who, &response)?;
         let answered = inquiries::by_person(response, who, self.now());
         let asked = inquiries::answer(&*self.store, id, answered).await?;
+        self.bus.touch();
         self.wake(&asked.session, AgentSignal::Mail);
         Ok(CommandReply::Done)
     }

@@ -300,6 +300,7 @@ impl Handle {
             };
             agents.context.mention(&session, None, body);
         }
+        self.bus.touch();
         Ok(CommandReply::Session(Box::new(session)))
     }
 

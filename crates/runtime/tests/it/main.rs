@@ -9,6 +9,7 @@
 
 mod access;
 mod authority;
+mod board;
 mod budget;
 mod cancel;
 mod compaction;

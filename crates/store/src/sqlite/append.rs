@@ -6,9 +6,11 @@
 use std::borrow::Borrow;
 
 use rooftree_protocol::{BlobId, Event, EventBody, Lane, MessageId, RunId};
+use rooftree_view::board::ActivityStep;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
+    activity::ActivityUpdate,
     blobs,
     claim_check::ClaimProof,
     column,
@@ -29,6 +31,7 @@ struct SessionCursor {
     updated_at: i64,
     mail: LaneProgress,
     boundary: LaneProgress,
+    activity: String,
 }
 
 /// How far a lane was taken and done.
@@ -50,6 +53,8 @@ pub(crate) struct EncodedBatch {
     settled: Vec<String>,
     /// What the events used.
     used: Vec<UsageEntry>,
+    /// What they change on the board.
+    steps: Vec<ActivityStep>,
 }
 
 /// A message that an event tells, and where it was.
@@ -99,6 +104,10 @@ impl EncodedBatch {
             .iter()
             .filter_map(|event| UsageEntry::of(event.borrow()))
             .collect();
+        let steps = events
+            .iter()
+            .filter_map(|event| ActivityStep::of(event.borrow()))
+            .collect();
         let events = events
             .iter()
             .map(|event| EncodedEvent::new(event.borrow()))
@@ -111,6 +120,7 @@ impl EncodedBatch {
             blobs,
             settled,
             used,
+            steps,
         })
     }
 }
@@ -171,10 +181,15 @@ pub(crate) fn append(
         check_event(&place, proof, event)?;
         write(connection, &mut place, event)?;
     }
+    let activity = ActivityUpdate::of(&place.activity, &sealed.steps)?;
+    let shown = activity.as_ref().map(|activity| activity.text.as_str());
     if batch.taken.is_empty() && batch.done.is_empty() && batch.run.is_none() {
-        update_head(connection, &place, batch)?;
+        update_head(connection, &place, batch, shown)?;
     } else {
-        update_session_row(connection, &place, batch)?;
+        update_session_row(connection, &place, batch, shown)?;
+    }
+    if let Some(activity) = activity {
+        activity.move_session(connection, place.number)?;
     }
     for letter in &sealed.letters {
         inbox::post(connection, letter, RecipientFilter::Every)?;
@@ -201,7 +216,8 @@ pub(crate) fn append(
 fn check_claim(connection: &Connection, proof: &ClaimProof) -> Result<SessionCursor, Error> {
     connection
         .prepare_cached(
-            "SELECT number, fence, head, head_hash, updated_at, mail_taken, mail_done, boundary_taken, boundary_done
+            "SELECT number, fence, head, head_hash, updated_at, mail_taken, mail_done, boundary_taken, boundary_done,
+                 activity
              FROM session WHERE id = ?1 AND ((fence = ?2 AND token = ?3) OR ?4)",
         )?
         .query_row(
@@ -233,6 +249,7 @@ fn read_cursor(row: &Row<'_>) -> Result<SessionCursor, rusqlite::Error> {
             taken: count(7)?,
             done: count(8)?,
         },
+        activity: row.get(9)?,
     })
 }
 
@@ -363,11 +380,12 @@ fn update_head(
     connection: &Connection,
     place: &SessionCursor,
     batch: &AppendBatch,
+    activity: Option<&str>,
 ) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),
-                 lease = max(coalesce(lease, 0), ?6)
+                 lease = max(coalesce(lease, 0), ?6), activity = coalesce(?7, activity)
              WHERE number = ?1",
         )?
         .execute(params![
@@ -377,6 +395,7 @@ fn update_head(
             place.updated_at,
             batch.snippet,
             batch.lease.0,
+            activity,
         ])?;
     Ok(())
 }
@@ -386,11 +405,12 @@ fn update_session_row(
     connection: &Connection,
     place: &SessionCursor,
     batch: &AppendBatch,
+    activity: Option<&str>,
 ) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE session SET head = ?2, head_hash = ?3, updated_at = ?4, snippet = coalesce(?5, snippet),
-                 lease = max(coalesce(lease, 0), ?6),
+                 lease = max(coalesce(lease, 0), ?6), activity = coalesce(?14, activity),
                  run = CASE WHEN ?7 THEN ?8 ELSE run END, attempts = CASE WHEN ?9 THEN 0 ELSE attempts END,
                  mail_taken = ?10, mail_done = ?11, boundary_taken = ?12, boundary_done = ?13
              WHERE number = ?1",
@@ -409,6 +429,7 @@ fn update_session_row(
             column::signed(place.mail.done),
             column::signed(place.boundary.taken),
             column::signed(place.boundary.done),
+            activity,
         ])?;
     Ok(())
 }

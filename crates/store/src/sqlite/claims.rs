@@ -111,6 +111,24 @@ fn read_owner(row: &Row<'_>) -> Result<Option<Owner>, rusqlite::Error> {
     }))
 }
 
+/// Who holds a session and until when, from columns that begin with the token and end with the lease.
+pub(crate) fn read_holder(
+    row: &Row<'_>,
+    first: usize,
+) -> Result<Option<(Owner, Timestamp)>, Error> {
+    if row.get_ref(first)? == rusqlite::types::ValueRef::Null {
+        return Ok(None);
+    }
+    let owner = Owner {
+        host: row.get(first + 1)?,
+        boot: row.get(first + 2)?,
+        pid: row.get(first + 3)?,
+        started: column::unsigned(row.get(first + 4)?),
+    };
+    let lease: Option<i64> = row.get(first + 5)?;
+    Ok(Some((owner, Timestamp(lease.unwrap_or(i64::MIN)))))
+}
+
 /// Who holds a session, whether alive or not.
 pub(crate) fn owner(connection: &Connection, id: &SessionId) -> Result<Option<Owner>, Error> {
     Ok(read_claim(connection, id)?.owner)

@@ -17,7 +17,7 @@ use crate::Error;
 
 /// Tables and the order in which they are read. What a process left for another is not saved, nor are
 /// one-time links and idempotency keys, which are short-lived.
-const TABLES: [(&str, &str); 14] = [
+const TABLES: [(&str, &str); 15] = [
     ("session", "number"),
     ("mailbox", "session"),
     ("journal", "id"),
@@ -32,6 +32,7 @@ const TABLES: [(&str, &str); 14] = [
     ("access_token", "id"),
     ("upload", "blob"),
     ("agent", "name"),
+    ("read_mark", "tenant, person, session"),
 ];
 
 /// What was saved.

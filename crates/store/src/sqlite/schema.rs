@@ -1,25 +1,42 @@
 //! Schema of the tables, and migration of older databases.
 
 use rusqlite::{Connection, TransactionBehavior};
-use rusqlite_migration::{M, Migrations};
+use rusqlite_migration::{HookError, M, Migrations};
 
+use super::{activity, read_marks};
 use crate::Error;
 
 /// One entry per version; an entry is never edited once it was released.
-const STEPS: &[M<'static>] = &[
-    M::up(include_str!("schema/001_first.sql")),
-    M::up(include_str!("schema/002_delegation.sql")),
-    M::up(include_str!("schema/003_arrival.sql")),
-    M::up(include_str!("schema/004_inquiries.sql")),
-    M::up(include_str!("schema/005_output.sql")),
-    M::up(include_str!("schema/006_mailbox.sql")),
-    M::up(include_str!("schema/007_log_needed.sql")),
-    M::up(include_str!("schema/008_audit.sql")),
-    M::up(include_str!("schema/009_shared_text.sql")),
-    M::up(include_str!("schema/010_usage.sql")),
-    M::up(include_str!("schema/011_access.sql")),
-    M::up(include_str!("schema/013_api.sql")),
+const STEPS: [&str; 13] = [
+    include_str!("schema/001_first.sql"),
+    include_str!("schema/002_delegation.sql"),
+    include_str!("schema/003_arrival.sql"),
+    include_str!("schema/004_inquiries.sql"),
+    include_str!("schema/005_output.sql"),
+    include_str!("schema/006_mailbox.sql"),
+    include_str!("schema/007_log_needed.sql"),
+    include_str!("schema/008_audit.sql"),
+    include_str!("schema/009_shared_text.sql"),
+    include_str!("schema/010_usage.sql"),
+    include_str!("schema/011_access.sql"),
+    include_str!("schema/012_board.sql"),
+    include_str!("schema/013_api.sql"),
 ];
+
+/// The step that adds columns which only the fold of the journals can fill.
+const BOARD: usize = 11;
+
+fn steps() -> Migrations<'static> {
+    let steps = STEPS.into_iter().enumerate().map(|(at, sql)| match at {
+        BOARD => M::up_with_hook(sql, |transaction: &rusqlite::Transaction<'_>| {
+            let filled = activity::recompute(transaction)
+                .and_then(|()| read_marks::clear_failures(transaction));
+            filled.map_err(|error| HookError::Hook(error.to_string()))
+        }),
+        _ => M::up(sql),
+    });
+    Migrations::new(steps.collect())
+}
 
 /// The version a current database has.
 pub(crate) const VERSION: i64 = STEPS.len() as i64;
@@ -45,7 +62,7 @@ pub(crate) fn refuse_newer(version: i64) -> Result<(), Error> {
 /// transaction, so one of them wins and the others see a current version when they look again.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<(), Error> {
     connection.set_transaction_behavior(TransactionBehavior::Immediate);
-    let steps = Migrations::from_slice(STEPS);
+    let steps = steps();
     let mut last = None;
     for _ in 0..100 {
         if version(connection)? >= VERSION {
@@ -69,7 +86,7 @@ mod tests {
     #[test]
     fn what_waited_in_an_older_database_waits_at_the_same_place() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let steps = Migrations::from_slice(STEPS);
+        let steps = steps();
         steps.to_version(&mut connection, 2).unwrap();
         let older = "INSERT INTO session (id, agent, cwd, created_at, updated_at, head, head_hash)
                  VALUES ('ses_a', 'lead', '/', 1, 1, 0, x'');
@@ -89,7 +106,7 @@ mod tests {
     #[test]
     fn what_was_counted_in_an_older_database_is_counted_still() {
         let mut connection = Connection::open_in_memory().unwrap();
-        let steps = Migrations::from_slice(STEPS);
+        let steps = steps();
         steps.to_version(&mut connection, 5).unwrap();
         let older = "INSERT INTO session (id, agent, cwd, created_at, updated_at, head, head_hash, mail_posted, mail_taken,
                      mail_done, boundary_posted, boundary_taken, user_at)
@@ -120,6 +137,6 @@ mod tests {
 
     #[test]
     fn every_step_runs_on_an_empty_database() {
-        Migrations::from_slice(STEPS).validate().unwrap();
+        steps().validate().unwrap();
     }
 }

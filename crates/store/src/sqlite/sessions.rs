@@ -73,10 +73,10 @@ fn insert(
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
                  fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person,
-                 root_number)
+                 rested_at, root_number)
              VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
                  :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person,
-                 (SELECT coalesce(root_number, number) FROM session WHERE id = :parent_session))",
+                 :now, (SELECT coalesce(root_number, number) FROM session WHERE id = :parent_session))",
         )?
         .execute(named_params! {
             ":id": new.id.as_str(),

@@ -10,25 +10,25 @@ use super::{
     access::{self, idempotency, links, persons},
     agents,
     append::EncodedBatch,
-    audit, blobs,
+    audit, blobs, board,
     claim_check::ClaimProof,
     claims,
     claims::ClaimRequest,
     commands, foreground, inbox, inbox_changes,
     inbox_counters::RecipientFilter,
-    inquiries, journal, rules, runs, search, sessions, task_output, tasks, unfinished, usage,
-    verify,
+    inquiries, journal, read_marks, rules, runs, search, sessions, task_output, tasks, unfinished,
+    usage, verify,
     writer::{Durability, Writer},
 };
 use crate::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, Claim, ClaimOutcome, CommandRow,
-    IdempotencyOutcome, IdempotentRequest, InboxChange, InboxChangeOutcome, InboxItem, InboxPost,
-    InboxStore, Inquiry, InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow,
-    OutputPiece, Owner, Pending, PersonRow, PostReceipt, QuestionStore, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch, SessionStore, Store,
-    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain,
-    verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
+    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
+    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
+    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
+    TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain, verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -408,6 +408,18 @@ impl AccessStore for SqliteStore {
         answer: Option<StoredAnswer>,
     ) -> Pending<()> {
         self.write(move |connection| idempotency::end(connection, &request, answer.as_ref()))
+    }
+}
+
+impl BoardStore for SqliteStore {
+    fn board(&self, query: BoardQuery) -> Pending<BoardRecords> {
+        self.read(move |connection| board::page(connection, &query))
+    }
+
+    fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
+        self.write_for(Durability::Sight, move |connection| {
+            read_marks::put(connection, &mark)
+        })
     }
 }
 

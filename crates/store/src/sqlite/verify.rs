@@ -10,7 +10,7 @@ mod runs;
 use rooftree_protocol::SessionId;
 use rusqlite::{Connection, Row};
 
-use super::{column, usage};
+use super::{activity, column, usage};
 use crate::{Error, hash_chain, verify::VerifyReport};
 
 /// Maximum number of findings: with a thousand of them the user needs a backup, not a list.
@@ -66,6 +66,9 @@ pub(crate) fn verify(connection: &Connection, found: Vec<String>) -> Result<Veri
     inboxes::keys(&moment, &mut report)?;
     for (session, sums) in usage::differing(&moment)? {
         report.violated("I14", session, format!("{sums} sums of usage differ"));
+    }
+    for (session, what) in activity::differing(&moment)? {
+        report.violated("I15", session, what);
     }
     tasks(&moment, &mut report)?;
     let blobs = blobs(&moment, &mut report)?;

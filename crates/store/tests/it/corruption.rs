@@ -97,6 +97,14 @@ async fn every_invariant_is_missed_when_it_is_broken() {
         ("I13", "DELETE FROM blob"),
         ("I14", "UPDATE usage SET output = output + 1"),
         ("I14", "DELETE FROM usage"),
+        ("I15", "UPDATE session SET activity = '{}'"),
+        ("I15", "UPDATE session SET outcome = 'failed'"),
+        ("I15", "UPDATE session SET rested_at = rested_at + 1"),
+        (
+            "I15",
+            "UPDATE session SET unseen_failure = 1 - unseen_failure",
+        ),
+        ("I15", "UPDATE session SET root_number = number"),
     ];
     for (invariant, sql) in table {
         let sql = if invariant == "I4" {

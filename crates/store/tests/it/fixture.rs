@@ -8,8 +8,8 @@ use std::{
 
 use flate2::read::GzDecoder;
 use rooftree_store::{
-    Error, JournalSearch, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*,
-    sqlite::salvage::salvage,
+    BoardQuery, Error, JournalSearch, RunFilter, SessionFilter, SqliteStore, TaskStatus,
+    prelude::*, sqlite::salvage::salvage,
 };
 use tempfile::TempDir;
 
@@ -87,6 +87,35 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
             .unwrap()
             .len(),
         6
+    );
+    let board = store
+        .board(BoardQuery {
+            reader: Default::default(),
+            person: None,
+            agents: None,
+            rest: 50,
+            after: None,
+        })
+        .await
+        .unwrap()
+        .records;
+    assert_eq!(board.len(), top, "every root session is on the board");
+    let open = board
+        .iter()
+        .filter(|row| row.activity.run.is_some())
+        .count();
+    let asking: usize = board.iter().map(|row| row.inquiries.len()).sum();
+    let ended = board
+        .iter()
+        .filter(|row| row.activity.last.is_some())
+        .count();
+    assert!(
+        open > 0 && ended > 0 && asking == 1,
+        "{open} {ended} {asking}"
+    );
+    assert!(
+        board.iter().all(|row| row.read_upto == row.session.head),
+        "what happened before there was a board counts as seen"
     );
     let mut blobs = 0;
     for session in &live {

@@ -17,7 +17,7 @@ use super::{
     session_target::SessionTarget,
 };
 use crate::{
-    control::owner,
+    control::{self, owner},
     exit::Exit,
     human_format::place,
     terminal::{run_text, view::TerminalView},
@@ -61,8 +61,24 @@ impl RunJob {
     }
 }
 
-/// Follows; says with which number to leave, and how.
+/// Follows; says with which number to leave, and how. What was shown counts as read.
 pub async fn follow(
+    handle: &Handle,
+    job: RunJob,
+    view: Box<dyn TerminalView>,
+    report: &mut StdoutReport,
+) -> Result<RunExit, Problem> {
+    let left = follow_to_end(handle, job, view, report).await?;
+    let read = Command::MarkRead {
+        session: left.session.clone(),
+        upto: Some(left.seen),
+    };
+    // The answer is shown already; a mark that could not be kept changes nothing about it.
+    let _ = control::send(handle, read).await;
+    Ok(left)
+}
+
+async fn follow_to_end(
     handle: &Handle,
     job: RunJob,
     view: Box<dyn TerminalView>,

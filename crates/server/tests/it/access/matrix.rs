@@ -109,7 +109,7 @@ async fn b18_every_route_needs_its_scope_and_no_other_one_will_do() {
             let line = line(&route);
             // A body that is refused: a stream that is opened does not end.
             let body: &[u8] = if route.is_stream && route.has_body {
-                b"[]"
+                b"0"
             } else {
                 b"{}"
             };

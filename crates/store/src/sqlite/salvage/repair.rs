@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::SalvageReport;
 use crate::{
     Error, hash_chain,
-    sqlite::{column, journal, shared_text, usage},
+    sqlite::{activity, column, journal, read_marks, shared_text, usage},
 };
 
 /// A saved session.
@@ -72,6 +72,7 @@ pub(super) fn repair(new: &Connection, salvaged: &mut SalvageReport) -> Result<(
     }
     drop_orphans(new)?;
     usage::recompute(new)?;
+    rebuild_board(new)?;
     for (kind, table) in [
         ("sessions", "session"),
         ("events", "journal"),
@@ -231,6 +232,25 @@ fn drop_unproven_blobs(new: &Connection, salvaged: &mut SalvageReport) -> Result
         salvaged.lost.push(format!("{id} is damaged"));
     }
     Ok(())
+}
+
+/// What the board shows follows from what was saved.
+fn rebuild_board(new: &Connection) -> Result<(), Error> {
+    new.execute_batch(
+        "DELETE FROM read_mark WHERE session NOT IN (SELECT number FROM session);
+         UPDATE read_mark SET upto = min(upto, (SELECT head FROM session WHERE number = read_mark.session));
+         UPDATE session SET rested_at = created_at, root_number = NULL;
+         WITH RECURSIVE above (number, root) AS (
+             SELECT number, NULL FROM session s
+             WHERE NOT EXISTS (SELECT 1 FROM session p WHERE p.id = s.parent_session)
+             UNION
+             SELECT s.number, coalesce(a.root, a.number)
+             FROM above a JOIN session p ON p.number = a.number JOIN session s ON s.parent_session = p.id
+         )
+         UPDATE session SET root_number = (SELECT root FROM above WHERE above.number = session.number);",
+    )?;
+    activity::recompute(new)?;
+    read_marks::clear_failures(new)
 }
 
 /// Rows of sessions that could not be read.
