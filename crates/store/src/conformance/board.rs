@@ -194,7 +194,7 @@ async fn what_a_session_below_asks_stands_in_the_row_of_its_root(store: StoreUnd
     };
     store.append(&done, begun).await.unwrap();
     end(&store, done, RunStatus::Completed).await;
-    assert_eq!(ids(&store, 50).await, [root.clone()]);
+    assert_eq!(ids(&store, 50).await, std::slice::from_ref(&root));
     let found = row(&store, &root).await;
     assert_eq!(found.inquiries.len(), 1);
     assert_eq!((found.children_done, found.children_failed), (1, 0));
@@ -224,11 +224,11 @@ async fn a_failure_is_on_the_board_until_its_readers_have_seen_it(store: StoreUn
     store.mark_read(mark(&own, "owner", 1)).await.unwrap();
     assert_eq!(ids(&store, 0).await.len(), 2, "not up to its end");
     store.mark_read(mark(&own, "owner", 2)).await.unwrap();
-    assert_eq!(ids(&store, 0).await, [guests.clone()]);
+    assert_eq!(ids(&store, 0).await, std::slice::from_ref(&guests));
     store.mark_read(mark(&guests, "guest", 2)).await.unwrap();
     assert_eq!(
         ids(&store, 0).await,
-        [guests.clone()],
+        std::slice::from_ref(&guests),
         "the owner has not seen it"
     );
     store.mark_read(mark(&guests, "owner", 9)).await.unwrap();

@@ -279,7 +279,7 @@ fn reasons(facts: &BoardFacts, now: Timestamp) -> Vec<BoardReason> {
 }
 
 /// Questions that can be answered now, and the session that asks each.
-fn open_questions<'a>(facts: &'a BoardFacts, now: Timestamp) -> BTreeMap<&'a str, &'a SessionId> {
+fn open_questions(facts: &BoardFacts, now: Timestamp) -> BTreeMap<&str, &SessionId> {
     let own = (&facts.session.id, &facts.activity);
     let below = facts.open_children.iter();
     let asking: Vec<(&SessionId, &SessionActivity)> = std::iter::once(own)
