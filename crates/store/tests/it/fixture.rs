@@ -8,7 +8,8 @@ use std::{
 
 use flate2::read::GzDecoder;
 use rooftree_store::{
-    BoardQuery, Error, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*, sqlite::salvage::salvage,
+    BoardQuery, Error, RunFilter, SessionFilter, SqliteStore, TaskStatus, prelude::*,
+    sqlite::salvage::salvage,
 };
 use tempfile::TempDir;
 
@@ -92,10 +93,19 @@ async fn data_of_an_earlier_version_is_migrated_verified_and_continued() {
         .unwrap()
         .records;
     assert_eq!(board.len(), top, "every root session is on the board");
-    let open = board.iter().filter(|row| row.activity.run.is_some()).count();
+    let open = board
+        .iter()
+        .filter(|row| row.activity.run.is_some())
+        .count();
     let asking: usize = board.iter().map(|row| row.inquiries.len()).sum();
-    let ended = board.iter().filter(|row| row.activity.last.is_some()).count();
-    assert!(open > 0 && ended > 0 && asking == 1, "{open} {ended} {asking}");
+    let ended = board
+        .iter()
+        .filter(|row| row.activity.last.is_some())
+        .count();
+    assert!(
+        open > 0 && ended > 0 && asking == 1,
+        "{open} {ended} {asking}"
+    );
     assert!(
         board.iter().all(|row| row.read_upto == row.session.head),
         "what happened before there was a board counts as seen"
