@@ -6,7 +6,7 @@ use rooftree_protocol::{
 };
 
 use super::*;
-use crate::board::ActivityStep;
+use crate::board::{ActivityStep, BoardReasonKind as Why, BoardState as State};
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
@@ -221,19 +221,26 @@ fn short_row(facts: &BoardFacts) -> (BoardState, Vec<BoardReasonKind>, Option<Bo
     (row.state, kinds, row.waiting.map(|wait| wait.reason))
 }
 
-#[test]
-#[expect(
-    clippy::too_many_lines,
-    clippy::type_complexity,
-    reason = "a table of cases"
-)]
-fn every_state_follows_from_what_happened() {
-    use BoardReasonKind as Why;
-    use BoardState as State;
-    let failed = |code| facts(vec![started(), ended(RunStatus::Failed, code)]);
-    let done = || vec![started(), ended(RunStatus::Completed, None)];
-    let child_at_work = claim(ProcessEvidence::Running, 1);
-    let table: Vec<(&str, BoardFacts, State, Vec<Why>, Option<BoardWaitReason>)> = vec![
+/// What happened, and the state, kinds and wait that follow.
+type StateCase = (
+    &'static str,
+    BoardFacts,
+    State,
+    Vec<Why>,
+    Option<BoardWaitReason>,
+);
+
+fn failed(code: Option<ErrorCode>) -> BoardFacts {
+    facts(vec![started(), ended(RunStatus::Failed, code)])
+}
+
+fn done() -> Vec<EventBody> {
+    vec![started(), ended(RunStatus::Completed, None)]
+}
+
+/// A run, and whether its process lives.
+fn cases_at_work() -> Vec<StateCase> {
+    vec![
         ("new", facts(Vec::new()), State::Idle, vec![], None),
         (
             "at work",
@@ -272,6 +279,12 @@ fn every_state_follows_from_what_happened() {
             vec![],
             None,
         ),
+    ]
+}
+
+/// What is asked, and what does not count as asked.
+fn cases_asking() -> Vec<StateCase> {
+    vec![
         (
             "asks",
             with_question(|_| {}),
@@ -324,6 +337,13 @@ fn every_state_follows_from_what_happened() {
             vec![],
             None,
         ),
+    ]
+}
+
+/// What it waits for: a provider, a child.
+fn cases_waiting() -> Vec<StateCase> {
+    let child_at_work = claim(ProcessEvidence::Running, 1);
+    vec![
         (
             "told to wait",
             alive(vec![started(), waits(WaitReason::RateLimit)]),
@@ -400,6 +420,12 @@ fn every_state_follows_from_what_happened() {
             vec![Why::Permission],
             None,
         ),
+    ]
+}
+
+/// How it ended, and mail after it.
+fn cases_ended() -> Vec<StateCase> {
+    vec![
         (
             "failed",
             failed(None),
@@ -484,8 +510,18 @@ fn every_state_follows_from_what_happened() {
             vec![],
             None,
         ),
+    ]
+}
+
+#[test]
+fn every_state_follows_from_what_happened() {
+    let groups = [
+        cases_at_work(),
+        cases_asking(),
+        cases_waiting(),
+        cases_ended(),
     ];
-    for (what, facts, state, why, wait) in table {
+    for (what, facts, state, why, wait) in groups.into_iter().flatten() {
         assert_eq!(short_row(&facts), (state, why, wait), "{what}");
     }
 }
