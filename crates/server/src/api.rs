@@ -121,7 +121,10 @@ pub fn listed_routes() -> Vec<ListedRoute> {
             method: route.method.to_string(),
             path: route.path,
             scope: (!route.is_public).then_some(route.scope),
-            has_body: route.body.is_some(),
+            has_body: route
+                .body
+                .as_ref()
+                .is_some_and(|body| body.schema.is_some()),
             is_stream: route.is_stream,
         })
         .collect()

@@ -89,7 +89,7 @@ async fn no_route_is_reached_with_too_little_scope_and_none_answers_what_is_not_
         // A body that is refused: a stream that is opened does not end.
         let is_stream = success.get("text/event-stream").is_some();
         let body = operation.get("requestBody");
-        let body = body.map(|_| if is_stream { json!([]) } else { json!({}) });
+        let body = body.map(|_| if is_stream { json!(0) } else { json!({}) });
         for scope in AccessScope::ALL {
             // One of its own: logging out ends it.
             let token = token(&api.runtime, scope, None).await;

@@ -22,12 +22,17 @@ pub struct ApiScene {
     tokens: Vec<(AccessScope, String)>,
 }
 
-/// A token of a scope.
+/// A token of a scope, of the owner or of a person who is invited.
 pub async fn token(runtime: &TestRuntime, scope: AccessScope, person: Option<&str>) -> String {
     let owner = AuthorizedCaller::local_owner(Surface::Http);
+    let mut invited = None;
+    if let Some(name) = person {
+        let made = runtime.handle.invite_person(&owner, name).await;
+        invited = Some(made.unwrap().person.account.person);
+    }
     let new = NewAccessToken {
         name: scope.to_string(),
-        person: person.map(str::to_owned),
+        person: invited,
         scopes: [scope].into_iter().collect(),
         agents: None,
         expires_at: None,

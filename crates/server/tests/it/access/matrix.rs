@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{AccessScope, api_paths::API_PREFIX};
+use rooftree_protocol::{
+    AccessScope,
+    api_paths::{API_PREFIX, SESSION_IMPORT},
+};
 use rooftree_runtime::{Clock, NewAccessToken};
 use rooftree_server::{ListedRoute, listed_routes};
 
@@ -144,7 +147,9 @@ async fn b10_a_body_must_be_json_and_small() {
             let said = server.ask(&line, &[HOST, &good, &kind], b"{}").await;
             assert_problem(&said, 415, &format!("{line} {kind}"));
         }
-        let large = vec![b' '; (1 << 20) + 1];
+        // An exported session may be larger than other bodies.
+        let most = if route.path == SESSION_IMPORT { 32 } else { 1 } << 20;
+        let large = vec![b' '; most + 1];
         let said = server.ask(&line, &[HOST, &good, JSON], &large).await;
         assert_problem(&said, 413, &line);
         let said = server.ask(&line, &[HOST, &good, JSON], b"{").await;
