@@ -118,17 +118,28 @@ impl Queries {
     /// Runs, the latest first.
     pub async fn runs(&self, filter: RunFilter) -> Result<Vec<RunRow>, Error> {
         let tenant = Some(self.who.tenant.clone());
-        let mut rows = self.store.runs(RunFilter { tenant, ..filter }).await?;
-        if !self.who.may_change_rights_of_all() {
-            let mut seen = Vec::new();
-            for row in rows {
-                if self.session(&row.started.session).await?.is_some() {
-                    seen.push(row);
+        let mut filter = RunFilter { tenant, ..filter };
+        let (limit, mut found) = (filter.limit, Vec::new());
+        loop {
+            let page = self.store.runs(filter.clone()).await?;
+            let is_last = limit == 0 || page.len() < limit;
+            filter.before = page.last().and_then(|row| row.started.run.clone());
+            for row in page {
+                if self.sees(&row.started.session).await? {
+                    found.push(row);
                 }
             }
-            rows = seen;
+            if is_last || found.len() >= limit || filter.before.is_none() {
+                break;
+            }
         }
-        Ok(rows)
+        found.truncate(if limit == 0 { found.len() } else { limit });
+        Ok(found)
+    }
+
+    /// Whether the principal may see a session. The owner need not be looked up: he sees all of his tenant.
+    async fn sees(&self, session: &SessionId) -> Result<bool, Error> {
+        Ok(self.who.may_change_rights_of_all() || self.session(session).await?.is_some())
     }
 
     /// What all sessions used, summed up by agent, model, day or session.
@@ -233,17 +244,23 @@ impl Queries {
     /// Tasks, newest first.
     pub async fn tasks(&self, filter: TaskFilter) -> Result<Vec<TaskRow>, Error> {
         let tenant = Some(self.who.tenant.clone());
-        let mut rows = self.store.tasks(TaskFilter { tenant, ..filter }).await?;
-        if !self.who.may_change_rights_of_all() {
-            let mut seen = Vec::new();
-            for row in rows {
-                if self.session(&row.session).await?.is_some() {
-                    seen.push(row);
+        let mut filter = TaskFilter { tenant, ..filter };
+        let (limit, mut found) = (filter.limit, Vec::new());
+        loop {
+            let page = self.store.tasks(filter.clone()).await?;
+            let is_last = limit == 0 || page.len() < limit;
+            filter.after = page.last().map(|row| row.id.clone());
+            for row in page {
+                if self.sees(&row.session).await? {
+                    found.push(row);
                 }
             }
-            rows = seen;
+            if is_last || found.len() >= limit {
+                break;
+            }
         }
-        Ok(rows)
+        found.truncate(if limit == 0 { found.len() } else { limit });
+        Ok(found)
     }
 
     /// What a task's process wrote after so many bytes, in order.

@@ -159,8 +159,18 @@ async fn a_request_is_answered_after_a_restart_and_the_very_call_goes_on() {
     let end = api.runtime.wait_for_run(&session).await;
     assert_eq!(end.text, "Done.");
     let events = api.runtime.events(&session).await;
-    let count = |name: &str| events.iter().filter(|event| event.body.name() == name).count();
-    let seen = ["permission.requested", "permission.resolved", "tool.started", "tool.completed"];
+    let count = |name: &str| {
+        events
+            .iter()
+            .filter(|event| event.body.name() == name)
+            .count()
+    };
+    let seen = [
+        "permission.requested",
+        "permission.resolved",
+        "tool.started",
+        "tool.completed",
+    ];
     assert_eq!(seen.map(count), [1, 1, 1, 1]);
 }
 

@@ -15,18 +15,15 @@ pub(crate) fn write(
     if known.as_ref().map(|known| known.revision) != write.expected {
         return Ok(AgentWriteOutcome::Differs(known.map(Box::new)));
     }
-    let written = match &write.text {
-        Some(text) => Some(AgentRow {
-            tenant: write.tenant.clone(),
-            name: write.name.clone(),
-            revision: write.expected.unwrap_or(0) + 1,
-            text: text.clone(),
-            by: write.by.clone(),
-            created_at: known.map_or(write.at, |known| known.created_at),
-            updated_at: write.at,
-        }),
-        None => None,
-    };
+    let written = write.text.as_ref().map(|text| AgentRow {
+        tenant: write.tenant.clone(),
+        name: write.name.clone(),
+        revision: write.expected.unwrap_or(0) + 1,
+        text: text.clone(),
+        by: write.by.clone(),
+        created_at: known.map_or(write.at, |known| known.created_at),
+        updated_at: write.at,
+    });
     match &written {
         Some(row) => put(connection, row)?,
         None => remove(connection, write)?,
