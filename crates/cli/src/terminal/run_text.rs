@@ -1,7 +1,7 @@
 //! Formats durations, tokens, costs and small events for people. Pure.
 
 use rooftree_protocol::{
-    Event, EventBody, RunId, RunStatus, SessionId, Usage,
+    Event, EventBody, RunId, RunStatus, SessionId,
     event::{Denial, NoticeLevel, Report, RunEnd, Verdict, WaitReason},
     file_undo::{UndoStep, UndoneFile},
 };
@@ -222,6 +222,8 @@ fn remark(body: &EventBody) -> Option<StyledLine> {
 
 #[cfg(test)]
 mod tests {
+    use rooftree_protocol::Usage;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,7 @@
 //! Errors of the API as `application/problem+json` (RFC 9457): code, cause and fix.
 
+use std::borrow::Cow;
+
 use axum::{
     http::{
         HeaderValue, StatusCode,
@@ -9,7 +11,7 @@ use axum::{
 };
 use rooftree_protocol::{AccessScope, ErrorCode, Problem};
 use rooftree_runtime::Error;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::{agent_types::DefinitionDiagnostic, inquiry_types::AnsweredInquiry};
@@ -17,9 +19,25 @@ use super::{agent_types::DefinitionDiagnostic, inquiry_types::AnsweredInquiry};
 /// Seconds after which it is worth coming back.
 const SOON: u16 = 2;
 
-/// A request that failed.
+/// A request that failed. Boxed, because most results are no problem.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct ApiProblem(Box<ProblemDocument>);
+
+impl JsonSchema for ApiProblem {
+    fn schema_name() -> Cow<'static, str> {
+        ProblemDocument::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ProblemDocument::json_schema(generator)
+    }
+}
+
+/// What a client reads of it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ApiProblem {
+#[schemars(rename = "ApiProblem")]
+struct ProblemDocument {
     /// Names the kind of problem.
     #[serde(rename = "type")]
     kind: String,
@@ -57,7 +75,7 @@ impl ApiProblem {
             cause,
             fix,
         } = problem;
-        Self {
+        Self(Box::new(ProblemDocument {
             kind: format!("urn:rooftree:error:{}", code.number()),
             title: message,
             status: status.as_u16(),
@@ -68,35 +86,35 @@ impl ApiProblem {
             answered: None,
             diagnostics: Vec::new(),
             retry_after: None,
-        }
+        }))
     }
 
     /// The same, with the place of the wrong field.
     pub(crate) fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.pointer = Some(pointer.into());
+        self.0.pointer = Some(pointer.into());
         self
     }
 
     /// The same, with the answer that came first.
     pub(crate) fn answered(mut self, answered: Option<AnsweredInquiry>) -> Self {
-        self.answered = answered;
+        self.0.answered = answered;
         self
     }
 
     /// The same, with what is wrong with a definition.
     pub(crate) fn diagnosed(mut self, diagnostics: Vec<DefinitionDiagnostic>) -> Self {
-        self.diagnostics = diagnostics;
+        self.0.diagnostics = diagnostics;
         self
     }
 
     /// The HTTP status.
     pub(crate) fn status(&self) -> u16 {
-        self.status
+        self.0.status
     }
 
     /// The same with another status.
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
-        self.status = status.as_u16();
+        self.0.status = status.as_u16();
         self
     }
 
@@ -118,7 +136,7 @@ impl ApiProblem {
     }
 
     fn with_retry(mut self, seconds: u16) -> Self {
-        self.retry_after = Some(seconds);
+        self.0.retry_after = Some(seconds);
         self
     }
 
@@ -215,7 +233,8 @@ fn status(code: ErrorCode) -> StatusCode {
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let body = serde_json::to_string(&self).unwrap_or_default();
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status =
+            StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(CONTENT_TYPE, kind);
@@ -223,7 +242,7 @@ impl IntoResponse for ApiProblem {
             status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE
         );
-        if let Some(seconds) = self.retry_after.or(soon.then_some(SOON)) {
+        if let Some(seconds) = self.0.retry_after.or(soon.then_some(SOON)) {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         response
