@@ -4,6 +4,7 @@
 //! `route_table.rs` makes both the router and the OpenAPI document out of the same table.
 
 mod access;
+mod agent_source;
 mod agent_types;
 mod agents;
 mod archive;
@@ -28,8 +29,10 @@ mod questions;
 mod queue;
 pub(crate) mod route_table;
 mod rules;
+mod run_types;
 mod runs;
 mod session_actions;
+mod session_types;
 mod sessions;
 mod stream;
 mod tasks;

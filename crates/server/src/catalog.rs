@@ -1,4 +1,4 @@
-//! What the program around the server knows and the API lists: models, tools, skills, MCP servers, hooks.
+//! Catalog of what the program around the server has configured: models, tools, skills, MCP servers, hooks.
 
 use rooftree_protocol::AgentDefinition;
 use schemars::JsonSchema;

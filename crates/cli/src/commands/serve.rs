@@ -88,8 +88,8 @@ pub struct Arguments {
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     if arguments.print_openapi {
-        output::print(&output::json_page(&rooftree_server::openapi())?)?;
-        return Ok(Exit::DONE);
+        return output::print(&output::json_page(&rooftree_server::openapi())?)
+            .map(|()| Exit::DONE);
     }
     refuse_token_argument(&arguments)?;
     // Subscribe to signals first: an early one must lead to an orderly shutdown too.

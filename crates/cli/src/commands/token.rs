@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{AccessScope, Account, AuthorizedCaller, ErrorCode, Problem, Surface};
+use rooftree_protocol::{AccessScope, AuthorizedCaller, ErrorCode, Problem, Surface};
 use rooftree_runtime::{Clock, NewAccessToken, SystemClock};
 use rooftree_store::AccessTokenRow;
 use serde::Serialize;

@@ -29,7 +29,7 @@ pub struct AgentChange {
 pub enum AgentChangeOutcome {
     /// As it is now; none if it was removed.
     Changed(Option<Box<AgentRow>>),
-    /// Somebody else changed it: as it is; none if there is none.
+    /// Another client changed it: as it is; none if there is none.
     Differs(Option<Box<AgentRow>>),
     /// The text is not a definition that may be made here.
     Invalid(Vec<Diagnostic>),

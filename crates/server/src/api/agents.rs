@@ -1,35 +1,36 @@
 //! Agents: lists, shows, checks, makes, changes and removes them.
 //!
 //! Agents made here are rows of the store. Those of Markdown files are changed in the file, with an entry in the audit
-//! log before and after. Both need the revision that was read, so that nobody overwrites what he has not seen.
+//! log before and after. Both need the revision that was read, so that no client overwrites what it has not seen.
 
-use std::{path::Path as FilePath, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     Json,
     extract::{Path, State},
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{CONTENT_TYPE, ETAG, IF_MATCH},
+        header::{CONTENT_TYPE, ETAG},
     },
     response::{IntoResponse, Response},
 };
 use rooftree_protocol::{
-    AccessScope, AgentDefinition, DefinitionLevel, ErrorCode, Principal, Problem,
+    AccessScope, AgentDefinition, ErrorCode, Principal,
     api_paths::{AGENT, AGENT_EFFECTIVE, AGENT_FILE, AGENT_VALIDATE, AGENTS},
 };
 use rooftree_runtime::{
-    AgentChange, AgentChangeOutcome, AuditedFileChange,
+    AgentChange, AgentChangeOutcome,
     definitions::{Diagnostic, LoadedDefinitions, Severity, written},
 };
-use rooftree_store::{AgentRow, blob_id};
 
 use super::{
     ApiProblem, ApiState,
     access::RequestPrincipal,
+    agent_source::{
+        AgentSource, check_etag, diagnosed, fixed, invalid, source, write_file, write_row,
+    },
     agent_types::{
-        AgentCheck, AgentDetail, AgentItem, AgentList, AgentText, DefinitionDiagnostic, NewAgent,
-        without_secrets,
+        AgentCheck, AgentDetail, AgentItem, AgentList, AgentText, NewAgent, without_secrets,
     },
     extract::JsonBody,
     route_table::ApiRoute,
@@ -85,27 +86,6 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             )
             .answers_raw(200, "text/markdown"),
     ]
-}
-
-/// What an agent's definition is written in.
-enum AgentSource {
-    /// A row that was made here.
-    Row(Box<AgentRow>),
-    /// A Markdown file.
-    File(String),
-    /// Something that is not changed here.
-    Fixed,
-}
-
-impl AgentSource {
-    /// Names what it is now.
-    fn etag(&self) -> Option<String> {
-        match self {
-            Self::Row(row) => Some(format!("\"r{}\"", row.revision)),
-            Self::File(text) => Some(format!("\"{}\"", blob_id(text.as_bytes()))),
-            Self::Fixed => None,
-        }
-    }
 }
 
 async fn list(
@@ -252,132 +232,4 @@ async fn shown(
         response.headers_mut().insert(ETAG, etag);
     }
     Ok(response)
-}
-
-/// Where the definition that counts is written.
-async fn source(
-    state: &ApiState,
-    who: &Principal,
-    definition: &AgentDefinition,
-) -> Result<AgentSource, ApiProblem> {
-    let is_markdown = |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "md");
-    let level = definition.source.level;
-    if level == DefinitionLevel::Api {
-        let rows = state.options.handle.queries(who).api_agents().await?;
-        let name = definition.name.to_lowercase();
-        let row = rows.into_iter().find(|row| row.name == name);
-        return Ok(row.map_or(AgentSource::Fixed, |row| AgentSource::Row(Box::new(row))));
-    }
-    let is_file = matches!(level, DefinitionLevel::User | DefinitionLevel::Project);
-    match definition.source.path.as_ref().filter(is_markdown) {
-        Some(path) if is_file => match tokio::fs::read_to_string(path).await {
-            Ok(text) => Ok(AgentSource::File(text)),
-            Err(_) => Ok(AgentSource::Fixed),
-        },
-        _ => Ok(AgentSource::Fixed),
-    }
-}
-
-/// Invariant: nothing is changed that is not as the caller has read it.
-fn check_etag(source: &AgentSource, headers: &HeaderMap, name: &str) -> Result<(), ApiProblem> {
-    let Some(etag) = source.etag() else {
-        return Ok(());
-    };
-    let given = headers.get(IF_MATCH).and_then(|given| given.to_str().ok());
-    match given {
-        Some(given) if given.split(',').any(|one| one.trim() == etag) => Ok(()),
-        Some(_) => Err(
-            ApiProblem::conflict(format!("{name} was changed meanwhile"))
-                .with_status(StatusCode::PRECONDITION_FAILED),
-        ),
-        None => {
-            let problem = Problem::new(ErrorCode::InvalidArguments, "this needs If-Match")
-                .fix(format!("GET /agents/{name} tells the etag to send"));
-            Err(ApiProblem::new(StatusCode::PRECONDITION_REQUIRED, problem))
-        }
-    }
-}
-
-async fn write_row(
-    state: &ApiState,
-    who: &Principal,
-    row: &AgentRow,
-    text: Option<String>,
-) -> Result<(), ApiProblem> {
-    let change = AgentChange {
-        name: row.name.clone(),
-        text,
-        expected: Some(row.revision),
-    };
-    match state.options.handle.change_agent(who, change).await? {
-        AgentChangeOutcome::Changed(_) => Ok(()),
-        AgentChangeOutcome::Differs(_) => Err(ApiProblem::conflict(format!(
-            "{} was changed meanwhile",
-            row.name
-        ))
-        .with_status(StatusCode::PRECONDITION_FAILED)),
-        AgentChangeOutcome::Invalid(found) => Err(invalid(&found)),
-    }
-}
-
-/// Writes the file beside and renames it, so that a reader finds the old text or the new one.
-async fn write_file(
-    state: &ApiState,
-    who: &Principal,
-    definition: &AgentDefinition,
-    text: &str,
-) -> Result<(), ApiProblem> {
-    let Some(path) = definition.source.path.clone() else {
-        return Err(fixed(definition));
-    };
-    let loaded = state
-        .options
-        .definitions
-        .parse(&path, text, definition.source.level);
-    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
-    let names = loaded.definitions.first().map(|found| found.name.clone());
-    if loaded.diagnostics.iter().any(is_error) || names.as_ref() != Some(&definition.name) {
-        return Err(invalid(&loaded.diagnostics));
-    }
-    let change = AuditedFileChange {
-        action: "agent.write",
-        subject: path.display().to_string(),
-    };
-    let write = replace_file(&path, text);
-    let written = state.options.handle.change_files(who, change, write);
-    Ok(written.await?)
-}
-
-async fn replace_file(path: &FilePath, text: &str) -> Result<(), Problem> {
-    let beside = path.with_extension("md.new");
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write {}", path.display());
-        Problem::new(ErrorCode::StoreFailed, message).cause(error.to_string())
-    };
-    tokio::fs::write(&beside, text).await.map_err(failed)?;
-    tokio::fs::rename(&beside, path).await.map_err(failed)
-}
-
-fn fixed(definition: &AgentDefinition) -> ApiProblem {
-    let message = format!("{} is not changed here", definition.name);
-    let problem = Problem::new(ErrorCode::Conflict, message)
-        .cause("it comes with the program, from settings or from a file that is not Markdown")
-        .fix("make an agent of your own that extends it: POST /agents");
-    ApiProblem::new(StatusCode::CONFLICT, problem)
-}
-
-fn invalid(found: &[Diagnostic]) -> ApiProblem {
-    let problem = Problem::new(
-        ErrorCode::InvalidConfig,
-        "the text is not a definition that can be used",
-    );
-    let cause = found.first().map(|first| first.message.clone());
-    let problem = Problem { cause, ..problem };
-    ApiProblem::from(problem)
-        .at("/text")
-        .diagnosed(diagnosed(found))
-}
-
-fn diagnosed(found: &[Diagnostic]) -> Vec<DefinitionDiagnostic> {
-    found.iter().map(DefinitionDiagnostic::from).collect()
 }

@@ -37,8 +37,8 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .fails(&[409]),
         ApiRoute::get(SEARCH, search)
             .needs(AccessScope::Read, "Finds messages and replies that contain words, best first")
-            .query::<SearchQuery>()
-            .answers::<SearchResults>(200),
+            .query::<SessionSearchQuery>()
+            .answers::<SessionSearchPage>(200),
     ]
 }
 
@@ -79,7 +79,7 @@ struct SessionImport {
 /// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SearchQuery {
+struct SessionSearchQuery {
     /// The words.
     q: String,
     /// At most this many, up to 200.
@@ -89,14 +89,14 @@ struct SearchQuery {
 
 /// Where words were found.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SearchResults {
+struct SessionSearchPage {
     /// The places, best first.
-    hits: Vec<SearchResult>,
+    hits: Vec<FoundPassage>,
 }
 
 /// A place where words were found.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SearchResult {
+struct FoundPassage {
     /// In which session.
     session: SessionId,
     /// Of which agent.
@@ -188,18 +188,18 @@ async fn import(
 async fn search(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
-    QueryParameters(query): QueryParameters<SearchQuery>,
-) -> Result<Json<SearchResults>, ApiProblem> {
+    QueryParameters(query): QueryParameters<SessionSearchQuery>,
+) -> Result<Json<SessionSearchPage>, ApiProblem> {
     let queries = state.options.handle.queries(&who);
     let found = queries.search(&query.q, page::limit(query.limit)).await?;
-    let hits = found.into_iter().map(|hit| SearchResult {
+    let hits = found.into_iter().map(|hit| FoundPassage {
         session: hit.session.id,
         agent: hit.session.agent,
         name: hit.session.name,
         event: hit.event,
         snippet: hit.snippet,
     });
-    Ok(Json(SearchResults {
+    Ok(Json(SessionSearchPage {
         hits: hits.collect(),
     }))
 }

@@ -22,19 +22,19 @@ pub(super) fn routes() -> Vec<ApiRoute> {
     vec![
         ApiRoute::get(MODELS, models)
             .needs(read, "Lists models")
-            .answers::<ModelList>(200),
+            .answers::<CatalogModelList>(200),
         ApiRoute::get(TOOLS, tools)
             .needs(read, "Lists tools, before any agent's scope")
-            .answers::<ToolList>(200),
+            .answers::<CatalogToolList>(200),
         ApiRoute::get(SKILLS, skills)
             .needs(read, "Lists skills")
-            .answers::<SkillList>(200),
+            .answers::<CatalogSkillList>(200),
         ApiRoute::get(MCP_SERVERS, mcp_servers)
             .needs(read, "Lists MCP servers")
             .answers::<McpServerList>(200),
         ApiRoute::get(HOOKS, hooks)
             .needs(read, "Lists hooks")
-            .answers::<HookList>(200),
+            .answers::<CatalogHookList>(200),
         ApiRoute::get(USAGE, usage)
             .needs(
                 read,
@@ -50,21 +50,21 @@ pub(super) fn routes() -> Vec<ApiRoute> {
 
 /// Models.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ModelList {
+struct CatalogModelList {
     /// The models.
     models: Vec<CatalogModel>,
 }
 
 /// Tools.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ToolList {
+struct CatalogToolList {
     /// The tools.
     tools: Vec<CatalogTool>,
 }
 
 /// Skills.
 #[derive(Debug, Serialize, JsonSchema)]
-struct SkillList {
+struct CatalogSkillList {
     /// The skills.
     skills: Vec<CatalogSkill>,
 }
@@ -78,7 +78,7 @@ struct McpServerList {
 
 /// Hooks.
 #[derive(Debug, Serialize, JsonSchema)]
-struct HookList {
+struct CatalogHookList {
     /// The hooks.
     hooks: Vec<CatalogHook>,
 }
@@ -134,19 +134,19 @@ impl From<UsageRow> for UsageSum {
     }
 }
 
-async fn models(State(state): State<Arc<ApiState>>) -> Json<ModelList> {
+async fn models(State(state): State<Arc<ApiState>>) -> Json<CatalogModelList> {
     let models = state.options.catalog.models();
-    Json(ModelList { models })
+    Json(CatalogModelList { models })
 }
 
-async fn tools(State(state): State<Arc<ApiState>>) -> Json<ToolList> {
+async fn tools(State(state): State<Arc<ApiState>>) -> Json<CatalogToolList> {
     let tools = state.options.catalog.tools();
-    Json(ToolList { tools })
+    Json(CatalogToolList { tools })
 }
 
-async fn skills(State(state): State<Arc<ApiState>>) -> Json<SkillList> {
+async fn skills(State(state): State<Arc<ApiState>>) -> Json<CatalogSkillList> {
     let skills = state.options.catalog.skills();
-    Json(SkillList { skills })
+    Json(CatalogSkillList { skills })
 }
 
 async fn mcp_servers(State(state): State<Arc<ApiState>>) -> Json<McpServerList> {
@@ -154,9 +154,9 @@ async fn mcp_servers(State(state): State<Arc<ApiState>>) -> Json<McpServerList> 
     Json(McpServerList { servers })
 }
 
-async fn hooks(State(state): State<Arc<ApiState>>) -> Json<HookList> {
+async fn hooks(State(state): State<Arc<ApiState>>) -> Json<CatalogHookList> {
     let hooks = state.options.catalog.hooks();
-    Json(HookList { hooks })
+    Json(CatalogHookList { hooks })
 }
 
 /// Sums are over sessions of all persons and agents, so that they are the owner's to see.

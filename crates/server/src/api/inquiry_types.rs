@@ -16,7 +16,7 @@ pub(super) enum InquiryState {
     Pending,
     /// It was answered.
     Answered,
-    /// Its time was over before anybody answered.
+    /// Its time was over before a person answered.
     Expired,
     /// Its agent does not need an answer any more.
     Withdrawn,
@@ -136,7 +136,7 @@ pub(super) struct PermissionItem {
     effect: Effect,
     /// The rule that a yes for longer than once would add.
     rule: String,
-    /// Why somebody is asked.
+    /// Why a person is asked.
     reason: String,
     /// For how long a yes can hold.
     scopes: Vec<PermissionScope>,

@@ -48,7 +48,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .header("Prefer", "`wait=60` waits so many seconds for the answer; after that the run goes on")
             .body::<NewMessage>()
             .answers::<AnsweredMessage>(200)
-            .answers::<AcceptedMessage>(202)
+            .answers::<AcceptedPost>(202)
             .fails(&[409]),
     ]
 }
@@ -103,7 +103,7 @@ pub(super) struct AttachedBlob {
 
 /// A message that is stored and will be handled.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct AcceptedMessage {
+pub(super) struct AcceptedPost {
     /// Its id; the first one's if the key was used before.
     message: MessageId,
     /// In which session.
@@ -118,7 +118,7 @@ pub(super) struct AcceptedMessage {
 #[derive(Debug, Serialize, JsonSchema)]
 struct AnsweredMessage {
     #[serde(flatten)]
-    accepted: AcceptedMessage,
+    accepted: AcceptedPost,
     /// The run that answered.
     run: RunId,
     /// How it ended.
@@ -132,7 +132,7 @@ struct AnsweredMessage {
     usage: Usage,
 }
 
-impl AcceptedMessage {
+impl AcceptedPost {
     pub(super) fn of(reply: CommandReply) -> Option<Self> {
         match reply {
             CommandReply::Accepted {
@@ -205,7 +205,7 @@ async fn send(
             failed
         }
     })?;
-    let Some(accepted) = AcceptedMessage::of(reply) else {
+    let Some(accepted) = AcceptedPost::of(reply) else {
         return Err(ApiProblem::conflict("the message was not accepted"));
     };
     let Some(wait) = wait else {

@@ -1,5 +1,7 @@
 //! Errors of the API as `application/problem+json` (RFC 9457): code, cause and fix.
 
+use std::borrow::Cow;
+
 use axum::{
     http::{
         HeaderValue, StatusCode,
@@ -9,7 +11,7 @@ use axum::{
 };
 use rooftree_protocol::{AccessScope, ErrorCode, Problem};
 use rooftree_runtime::Error;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use super::{agent_types::DefinitionDiagnostic, inquiry_types::AnsweredInquiry};
@@ -17,13 +19,24 @@ use super::{agent_types::DefinitionDiagnostic, inquiry_types::AnsweredInquiry};
 /// Seconds after which it is worth coming back.
 const SOON: u16 = 2;
 
-/// A request that failed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+/// A request that failed. Boxed, because most results are no problem.
+#[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub(crate) struct ApiProblem(Box<ProblemDocument>);
 
-/// The body of the answer.
+impl JsonSchema for ApiProblem {
+    fn schema_name() -> Cow<'static, str> {
+        ProblemDocument::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        ProblemDocument::json_schema(generator)
+    }
+}
+
+/// What a client reads of it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ApiProblem")]
 pub(crate) struct ProblemDocument {
     /// Names the kind of problem.
     #[serde(rename = "type")]
@@ -263,7 +276,7 @@ fn status(code: ErrorCode) -> StatusCode {
 
 impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_string(&self.0).unwrap_or_default();
+        let body = serde_json::to_string(&self).unwrap_or_default();
         let status =
             StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, body).into_response();

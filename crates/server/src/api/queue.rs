@@ -19,7 +19,7 @@ use super::{
     ApiProblem, ApiState,
     access::RequestPrincipal,
     extract::JsonBody,
-    messages::{self, AcceptedMessage, AttachedBlob},
+    messages::{self, AcceptedPost, AttachedBlob},
     route_table::ApiRoute,
     sessions::{find, find_live},
 };
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Replaces what a waiting message says; its place stays",
             )
             .body::<MessageReplacement>()
-            .answers::<AcceptedMessage>(200)
+            .answers::<AcceptedPost>(200)
             .fails(&[409]),
         ApiRoute::delete(SESSION_QUEUED, withdraw)
             .needs(
@@ -130,7 +130,7 @@ async fn replace(
     RequestPrincipal(who): RequestPrincipal,
     Path((id, message)): Path<(String, String)>,
     JsonBody(new): JsonBody<MessageReplacement>,
-) -> Result<Json<AcceptedMessage>, ApiProblem> {
+) -> Result<Json<AcceptedPost>, ApiProblem> {
     let session = find_live(&state, &who, &id).await?.id;
     let message = message_id(&message)?;
     let parts = messages::parts(&state, &who, &session, new.text, new.attachments).await?;
@@ -140,7 +140,7 @@ async fn replace(
         parts,
     };
     let reply = state.options.handle.send(&who, command).await?;
-    let accepted = AcceptedMessage::of(reply);
+    let accepted = AcceptedPost::of(reply);
     accepted
         .map(Json)
         .ok_or_else(|| ApiProblem::conflict("the message was not replaced"))

@@ -12,19 +12,23 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rooftree_protocol::{
-    AccessScope, Command, ErrorCode, EventBody, Principal, Problem, RunId, RunStatus, SessionId,
-    Timestamp, Usage,
+    AccessScope, Command, ErrorCode, EventBody, Principal, RunId,
     api_paths::{RUN, RUN_BACKGROUND, RUN_CANCEL, RUN_TRACE, RUNS},
     event::RunMode,
 };
 use rooftree_store::{Owner, RunFilter, RunRow};
-use rooftree_view::{RunSpan, RunTreeView, TreeRun, trace};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use rooftree_view::{RunTreeView, TreeRun, trace};
 
 use super::{
-    ApiProblem, ApiState, access::RequestPrincipal, extract::QueryParameters, page,
-    route_table::ApiRoute, sessions,
+    ApiProblem, ApiState,
+    access::RequestPrincipal,
+    extract::QueryParameters,
+    page,
+    route_table::ApiRoute,
+    run_types::{
+        RunItem, RunListPage, RunListQuery, RunTrace, RunWorkState, TraceFormat, TraceQuery,
+    },
+    sessions,
 };
 use crate::gather_spans;
 
@@ -53,123 +57,6 @@ pub(super) fn routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// Which runs to list.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct RunListQuery {
-    /// Only of this session.
-    session: Option<String>,
-    /// Only those that this run delegated.
-    parent: Option<String>,
-    /// Only those that were not delegated.
-    roots: bool,
-    /// Where the page begins: `next` of the page before.
-    cursor: Option<String>,
-    /// At most this many, up to 200.
-    limit: Option<usize>,
-}
-
-/// One page of runs.
-#[derive(Debug, Serialize, JsonSchema)]
-struct RunListPage {
-    /// The runs.
-    runs: Vec<RunItem>,
-    /// The cursor of the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-/// A run.
-#[derive(Debug, Serialize, JsonSchema)]
-struct RunItem {
-    /// Its id.
-    run: RunId,
-    /// In which session.
-    session: SessionId,
-    /// Of which agent.
-    agent: String,
-    /// The run that delegated it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<RunId>,
-    /// What started it.
-    mode: RunMode,
-    /// Whether it works.
-    state: RunWorkState,
-    /// How it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<RunStatus>,
-    /// Whether its work was checked, and found good.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verified: Option<bool>,
-    /// The model.
-    model: String,
-    /// What it was asked, in short.
-    title: String,
-    /// What it answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    /// Replies of the model.
-    turns: u32,
-    /// Tool calls.
-    calls: u32,
-    /// What it used itself.
-    usage: Usage,
-    /// When it began.
-    started_at: Timestamp,
-    /// How long it took.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    duration_ms: Option<u64>,
-    /// What went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Problem>,
-}
-
-/// Whether a run works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum RunWorkState {
-    /// A process works on it.
-    Running,
-    /// No process works on it; it goes on when its session does.
-    Unfinished,
-    /// It has ended.
-    Ended,
-}
-
-/// How to write a trace.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct TraceQuery {
-    /// As spans, as a picture, or as OTLP JSON.
-    format: TraceFormat,
-}
-
-/// How a trace is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum TraceFormat {
-    /// Spans.
-    #[default]
-    Json,
-    /// A picture.
-    Svg,
-    /// The body of an OTLP request.
-    Otlp,
-}
-
-/// A trace: spans, or the body of an OTLP request.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(untagged)]
-enum RunTrace {
-    /// Each run above those it delegated to.
-    Spans {
-        /// The spans.
-        spans: Vec<RunSpan>,
-    },
-    /// As OTLP has it.
-    Otlp(serde_json::Map<String, serde_json::Value>),
-}
-
 async fn list(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
@@ -184,15 +71,14 @@ async fn list(
         None => None,
     };
     let limit = page::limit(query.limit);
-    let mut before: Option<RunId> = page::decode(query.cursor.as_deref())?;
+    let before: Option<RunId> = page::decode(query.cursor.as_deref())?;
     let queries = state.options.handle.queries(&who);
     let (mut runs, mut next) = (Vec::new(), None);
-    // The store leaves out what the caller may not see, so that a page can be short.
     let filter = RunFilter {
         session,
         parent,
         roots: query.roots,
-        before: before.take(),
+        before,
         limit: limit + 1,
         ..RunFilter::default()
     };

@@ -1,4 +1,4 @@
-//! What can be done with a session: clear, resume, restore, fork, switch to another agent and back, undo, todos.
+//! Actions on a session: clear, resume, restore, fork, switch to another agent and back, undo, todos.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use super::{
     ApiProblem, ApiState,
     access::RequestPrincipal,
     extract::JsonBody,
-    messages::AcceptedMessage,
+    messages::AcceptedPost,
     route_table::ApiRoute,
     sessions::{checked_name, find, find_live, session_after, usable_agent},
 };
@@ -57,7 +57,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
         ApiRoute::post(SESSION_BACK, back)
             .needs(chat, "Tells the session that a conversation was handed over from what was said since")
             .body::<SessionBack>()
-            .answers::<AcceptedMessage>(202)
+            .answers::<AcceptedPost>(202)
             .answers_nothing(204)
             .fails(&[409]),
         ApiRoute::get(SESSION_UNDO, undo_preview)
@@ -213,7 +213,7 @@ async fn back(
     let command = Command::HandBack { session, summary };
     let reply = state.options.handle.send(&who, command).await?;
     // Nothing was said since: there is nothing to tell.
-    Ok(match AcceptedMessage::of(reply) {
+    Ok(match AcceptedPost::of(reply) {
         Some(accepted) => (StatusCode::ACCEPTED, Json(accepted)).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     })

@@ -11,23 +11,24 @@ use axum::{
     http::StatusCode,
 };
 use rooftree_protocol::{
-    AccessScope, AuthorizedCaller, Command, ErrorCode, ModelChoice, PermissionMode, Principal,
-    Problem, Session, SessionId,
+    AccessScope, AuthorizedCaller, Command, ErrorCode, ModelChoice, Principal, Problem, Session,
+    SessionId,
     api_paths::{SESSION, SESSIONS},
     command::{CommandReply, NewSession},
 };
 use rooftree_runtime::Queries;
 use rooftree_store::{Owner, SessionFilter, SessionListCursor};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{
     ApiProblem, ApiState,
     access::{RequestCaller, RequestPrincipal},
-    extract::{JsonBody, QueryParameters, nullable},
+    extract::{JsonBody, QueryParameters},
     page,
     route_table::ApiRoute,
+    session_types::{
+        OpenSession, SessionChange, SessionItem, SessionListPage, SessionListQuery,
+        SessionStrategyChoice, SessionWorkState,
+    },
 };
 
 /// Rows that one request looks at to find those that are meant.
@@ -60,109 +61,6 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .needs(AccessScope::Chat, "Deletes a session; it can be restored")
             .answers_nothing(204),
     ]
-}
-
-/// Which sessions to list.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct SessionListQuery {
-    /// Only of this agent.
-    agent: Option<String>,
-    /// Only those whose name, agent or last words contain this.
-    q: Option<String>,
-    /// Only those that this session delegated to; without it, only sessions of people.
-    parent: Option<String>,
-    /// Only those in this state.
-    state: Option<SessionWorkState>,
-    /// Deleted ones instead of live ones.
-    deleted: bool,
-    /// Where the page begins: `next` of the page before.
-    cursor: Option<String>,
-    /// At most this many, up to 200.
-    limit: Option<usize>,
-}
-
-/// Whether something is left to do in a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum SessionWorkState {
-    /// A process works on it.
-    Working,
-    /// Something is left to do, and no process works on it.
-    Unfinished,
-    /// Nothing is left to do.
-    Resting,
-}
-
-/// A session in a list.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct SessionItem {
-    #[serde(flatten)]
-    session: Session,
-    /// Whether something is left to do.
-    state: SessionWorkState,
-}
-
-/// One page of sessions.
-#[derive(Debug, Serialize, JsonSchema)]
-struct SessionListPage {
-    /// The sessions.
-    sessions: Vec<SessionItem>,
-    /// The cursor of the next page; absent on the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<String>,
-}
-
-/// How a session is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum SessionStrategyChoice {
-    /// A new one.
-    #[default]
-    Create,
-    /// The agent's most recently updated one.
-    Latest,
-    /// The latest, else a new one.
-    LatestOrCreate,
-}
-
-/// A session to be opened.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct OpenSession {
-    /// Which agent.
-    agent: String,
-    /// What to call it.
-    #[serde(default)]
-    name: Option<String>,
-    /// The model it should use: `provider/model`.
-    #[serde(default)]
-    model: Option<String>,
-    /// The directory its tools work in: the server's own, or one below it; with the scope `admin` any other.
-    #[serde(default)]
-    cwd: Option<PathBuf>,
-    /// Whether an existing one will do.
-    #[serde(default)]
-    strategy: SessionStrategyChoice,
-}
-
-/// Changes of a session; what is absent stays.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct SessionChange {
-    /// Its new name; null takes it away.
-    #[serde(deserialize_with = "nullable")]
-    name: Option<Option<String>>,
-    /// Whether it is pinned.
-    pinned: Option<bool>,
-    /// The model from its next run on; null for that of its agent.
-    #[serde(deserialize_with = "nullable")]
-    model: Option<Option<String>>,
-    /// Attributes to set; null removes one, others stay.
-    attributes: Option<Map<String, Value>>,
-    /// How much may happen without asking; null for the mode it was started with.
-    #[serde(deserialize_with = "nullable")]
-    mode: Option<Option<PermissionMode>>,
 }
 
 async fn list(

@@ -21,7 +21,7 @@ use super::{
     ApiProblem, ApiState,
     access::RequestPrincipal,
     extract::{JsonBody, QueryParameters},
-    messages::AcceptedMessage,
+    messages::AcceptedPost,
     page,
     route_table::ApiRoute,
     sessions,
@@ -53,7 +53,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Sends a message to a background agent, which reads it before its next turn",
             )
             .body::<TaskMessage>()
-            .answers::<AcceptedMessage>(202)
+            .answers::<AcceptedPost>(202)
             .fails(&[409]),
     ]
 }
@@ -250,7 +250,7 @@ async fn send(
     RequestPrincipal(who): RequestPrincipal,
     Path(id): Path<String>,
     JsonBody(TaskMessage { text }): JsonBody<TaskMessage>,
-) -> Result<(StatusCode, Json<AcceptedMessage>), ApiProblem> {
+) -> Result<(StatusCode, Json<AcceptedPost>), ApiProblem> {
     if text.trim().is_empty() {
         return Err(ApiProblem::invalid("a message says something").at("/text"));
     }
@@ -268,7 +268,7 @@ async fn send(
         delivery: Delivery::Steer,
     };
     let reply = state.options.handle.send(&who, command).await?;
-    let accepted = AcceptedMessage::of(reply);
+    let accepted = AcceptedPost::of(reply);
     accepted
         .map(|accepted| (StatusCode::ACCEPTED, Json(accepted)))
         .ok_or_else(|| ApiProblem::conflict("the message was not accepted"))

@@ -116,8 +116,9 @@ async fn a_replaced_message_keeps_its_place_and_its_older_text_cannot_be_taken(
     let item = changed(item.unwrap());
     assert_eq!((item.position, item.message.revision), (1, 1));
     let waiting = store.waiting(&id, Lane::Mail, 9).await.unwrap();
-    assert_eq!(waiting[0].message.text(), "other");
-    assert_eq!(waiting[0].message.id, first.message.id);
+    let current = &waiting.first().unwrap().message;
+    assert_eq!(current.text(), "other");
+    assert_eq!(current.id, first.message.id);
     let claim = claim(&store, &id).await;
     let older = store
         .append(&claim, taking(&id, read(&first.message)))
@@ -127,7 +128,7 @@ async fn a_replaced_message_keeps_its_place_and_its_older_text_cannot_be_taken(
         "the older text was taken"
     );
     store
-        .append(&claim, taking(&id, read(&waiting[0].message)))
+        .append(&claim, taking(&id, read(current)))
         .await
         .unwrap();
 }
@@ -233,11 +234,12 @@ async fn an_agent_is_written_only_over_the_revision_that_was_read(store: StoreUn
         .await
         .unwrap();
     let rows = store.agents("default").await.unwrap();
+    let row = rows.first().unwrap();
     let seen = (
-        rows[0].revision,
-        rows[0].text.as_str(),
-        rows[0].created_at,
-        rows[0].updated_at,
+        row.revision,
+        row.text.as_str(),
+        row.created_at,
+        row.updated_at,
     );
     assert_eq!(seen, (2, "two", Timestamp(1), Timestamp(3)));
     assert_eq!(store.agents("other").await.unwrap(), []);

@@ -1,4 +1,4 @@
-//! What the HTTP API lists of settings and project: models, tools, skills, MCP servers, hooks, effective agents.
+//! Catalog for the HTTP API, from settings and project: models, tools, skills, MCP servers, hooks, effective agents.
 
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::assembly::known_tools;

@@ -58,7 +58,7 @@ enum QueueAction {
 
 /// A message that waits.
 #[derive(Serialize)]
-struct QueuedRow {
+struct WaitingMessageRow {
     message: MessageId,
     lane: Lane,
     position: u64,
@@ -69,7 +69,7 @@ struct QueuedRow {
     at: Timestamp,
 }
 
-impl ListItem for QueuedRow {
+impl ListItem for WaitingMessageRow {
     fn id(&self) -> String {
         self.message.to_string()
     }
@@ -113,26 +113,31 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn rows(queries: &Queries, session: &SessionId) -> Result<Vec<QueuedRow>, Problem> {
+async fn rows(queries: &Queries, session: &SessionId) -> Result<Vec<WaitingMessageRow>, Problem> {
     let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
     let mut rows = Vec::new();
     for lane in [Lane::Boundary, Lane::Mail] {
         let items = queries.waiting(session, lane, most).await;
-        rows.extend(items.map_err(in_words)?.into_iter().map(|item| QueuedRow {
-            lane,
-            position: item.position,
-            text: item.message.text(),
-            silent: item.message.silent,
-            withdrawn: item.withdrawn.is_some(),
-            revision: item.message.revision,
-            at: item.message.at,
-            message: item.message.id,
-        }));
+        rows.extend(
+            items
+                .map_err(in_words)?
+                .into_iter()
+                .map(|item| WaitingMessageRow {
+                    lane,
+                    position: item.position,
+                    text: item.message.text(),
+                    silent: item.message.silent,
+                    withdrawn: item.withdrawn.is_some(),
+                    revision: item.message.revision,
+                    at: item.message.at,
+                    message: item.message.id,
+                }),
+        );
     }
     Ok(rows)
 }
 
-fn table(rows: &[QueuedRow]) -> TextTable {
+fn table(rows: &[WaitingMessageRow]) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
         ("MESSAGE", ColumnShrink::Stiff),
