@@ -112,7 +112,7 @@ impl BoardReader {
     ) -> Result<BoardPage, Error> {
         let BoardRecords { records, next } = self.store.board(who.query(filter)).await?;
         if !records.is_empty() {
-            // Nobody sees what could still be lost.
+            // What could still be lost is not shown.
             self.store.settled().await?;
         }
         let reader = self.clone();

@@ -202,6 +202,11 @@ impl AccessCheck {
         self.lockout.locked(client?, None)
     }
 
+    /// A device that has just logged in stays in, also if others at its address are locked out.
+    pub(crate) fn login_succeeded(&self, token: &str) {
+        self.lockout.succeeded(TokenHash::of(token));
+    }
+
     /// Counts a login that failed.
     pub(crate) fn login_failed(&self, client: Option<IpAddr>) {
         if let Some(client) = client {

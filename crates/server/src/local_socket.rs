@@ -15,11 +15,14 @@ use axum::{
     serve::{IncomingStream, Listener},
 };
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},
 };
 
 use crate::connections::{ConnectionTracker, LimitedStream, RequestConnection};
+
+/// How long a refused peer may go on sending.
+const DRAIN: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Says why a process may not use the socket.
 pub type PeerCheck = Arc<dyn Fn(i32) -> Result<(), String> + Send + Sync>;
@@ -170,6 +173,10 @@ async fn refuse(mut stream: UnixStream, why: String) {
     );
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
+    // Closing with unread bytes would reset the connection before the answer is read.
+    let mut unread = [0; 4096];
+    let drain = async { while stream.read(&mut unread).await.is_ok_and(|count| count > 0) {} };
+    let _ = tokio::time::timeout(DRAIN, drain).await;
 }
 
 impl Connected<IncomingStream<'_, LocalSocketListener>> for RequestConnection {

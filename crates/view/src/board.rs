@@ -7,6 +7,7 @@ mod activity;
 mod activity_step;
 mod derive;
 mod headline;
+mod session_outcome;
 
 use std::fmt;
 

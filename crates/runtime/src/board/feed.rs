@@ -1,7 +1,7 @@
 //! Feeds of board changes: one per distinct visibility, shared by all who watch it.
 //!
 //! A feed computes its board when the bus, another process or a timer wakes it, at most once in 200 ms, and tells what
-//! is different. It lives as long as somebody watches.
+//! is different. It lives as long as it is watched.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -52,7 +52,7 @@ impl BoardHub {
         }
     }
 
-    /// The revision now, for a page that nobody watches.
+    /// The revision now, for a page that is not watched.
     pub(crate) fn rev(&self, who: &BoardVisibility) -> BoardRev {
         let number = self.feed(who).map_or(0, |feed| feed.lock().number);
         let boot = self.boot.clone();
@@ -250,7 +250,7 @@ impl BoardWatch {
     }
 }
 
-/// Computes a board whenever something may have changed, until nobody watches it.
+/// Computes a board whenever something may have changed, until it is no longer watched.
 async fn compute(
     feed: Weak<BoardFeed>,
     who: BoardVisibility,

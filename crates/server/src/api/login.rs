@@ -81,6 +81,7 @@ async fn log_in(
         check.login_failed(access.client);
         return Err(ApiProblem::no_link());
     };
+    check.login_succeeded(&issued.secret);
     let answer = LoginAnswer {
         person: issued.row.account.person,
         scopes: issued.row.scopes,

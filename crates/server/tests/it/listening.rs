@@ -27,7 +27,11 @@ async fn everything_else_needs_the_token_and_without_one_is_closed() {
         );
         assert_eq!(
             served
-                .ask(path, &["Authorization: Bearer sesame"], b"")
+                .ask(
+                    path,
+                    &["Host: localhost", "Authorization: Bearer sesame"],
+                    b""
+                )
                 .await
                 .status,
             404

@@ -12,7 +12,7 @@ use crate::Error;
 
 /// Reads what a row holds. What cannot be read is an activity without anything in it: `doctor verify` tells it.
 pub(crate) fn read(text: &str) -> SessionActivity {
-    serde_json::from_str(text).unwrap_or_default()
+    column::activity(text)
 }
 
 /// The activity after some steps, as the row holds it; none if there are no steps.
@@ -40,7 +40,7 @@ impl BoardColumns {
     }
 
     fn write(&self, connection: &Connection, session: i64) -> Result<(), Error> {
-        // Only failures of root sessions are told: those below are the business of whoever delegated.
+        // Only failures of root sessions are told: those below are told to the session that delegated.
         connection
             .prepare_cached(
                 "UPDATE session SET outcome = ?2, rested_at = coalesce(?3, rested_at), unseen_failure = ?4 AND root_number IS NULL

@@ -118,6 +118,12 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(
     }
 }
 
+/// The activity of a session, as its row holds it. What cannot be read is an activity without anything in it: `doctor
+/// verify` tells it.
+pub(crate) fn activity(text: &str) -> rooftree_view::board::SessionActivity {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use rusqlite::{Connection, StatementStatus};

@@ -33,7 +33,7 @@ pub(crate) fn put(connection: &Connection, mark: &ReadMark) -> Result<bool, Erro
     Ok(moved == 1)
 }
 
-/// A failure that everybody has seen is not looked for any more.
+/// A failure that all readers have seen is not looked for any more.
 fn clear_failure(connection: &Connection, session: i64) -> Result<(), Error> {
     let unseen: Option<String> = connection
         .prepare_cached("SELECT activity FROM session WHERE number = ?1 AND unseen_failure = 1")?
@@ -42,7 +42,7 @@ fn clear_failure(connection: &Connection, session: i64) -> Result<(), Error> {
     let Some(activity) = unseen else {
         return Ok(());
     };
-    if !is_unseen(connection, session, &super::activity::read(&activity))? {
+    if !is_unseen(connection, session, &column::activity(&activity))? {
         connection
             .prepare_cached("UPDATE session SET unseen_failure = 0 WHERE number = ?1")?
             .execute([session])?;

@@ -7,8 +7,9 @@
 use rooftree_protocol::{CallId, ErrorCode, RunId, RunStatus, Timestamp, event::WaitReason};
 use serde::{Deserialize, Serialize};
 
+pub use super::session_outcome::SessionOutcome;
 use super::{
-    activity_step::{ActivityChange, ActivityStep, RunResult},
+    activity_step::{ActivityChange, ActivityStep, RunSummary},
     headline::Headline,
 };
 
@@ -78,29 +79,6 @@ pub struct EndedRun {
     pub ended: Timestamp,
     /// The event that says so.
     pub seq: u64,
-}
-
-/// How the last run of a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionOutcome {
-    /// It completed, and no verifier refused its work.
-    Done,
-    /// Neither completed nor cancelled; or its work was refused.
-    Failed,
-    /// Somebody stopped it.
-    Stopped,
-}
-
-impl SessionOutcome {
-    /// The name as it is serialized.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Stopped => "stopped",
-        }
-    }
 }
 
 /// What a run waits for.
@@ -180,7 +158,7 @@ impl SessionActivity {
         self.changed_tool = None;
     }
 
-    fn end(&mut self, result: &RunResult, seq: u64, ended: Timestamp) {
+    fn end(&mut self, result: &RunSummary, seq: u64, ended: Timestamp) {
         let open = self.run.take().filter(|open| open.run == result.run);
         self.last = Some(EndedRun {
             run: result.run.clone(),

@@ -1,4 +1,4 @@
-//! What an event changes about a session's activity: the few facts of it that the board needs.
+//! Steps of a session's activity: the few facts of an event that the board needs.
 //!
 //! A step is made on the thread that appends the event, so that the writer of the store handles no texts.
 
@@ -9,8 +9,8 @@ use rooftree_protocol::{
 };
 
 use super::{
-    activity::SessionOutcome,
     headline::{last_sentence, short},
+    session_outcome::SessionOutcome,
 };
 
 /// The notice of a tool that is not what it was.
@@ -30,7 +30,7 @@ pub(super) enum ActivityChange {
         run: RunId,
         title: String,
     },
-    RunEnded(RunResult),
+    RunEnded(RunSummary),
     Waits(WaitReason, Option<Timestamp>),
     Resumed,
     CameFrom(String),
@@ -49,7 +49,7 @@ pub(super) enum ActivityChange {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RunResult {
+pub(super) struct RunSummary {
     pub(super) run: RunId,
     pub(super) status: RunStatus,
     pub(super) outcome: SessionOutcome,
@@ -145,7 +145,7 @@ fn call_or_question(body: &EventBody) -> Option<ActivityChange> {
     })
 }
 
-fn run_result(run: &RunId, end: &RunEnd) -> RunResult {
+fn run_result(run: &RunId, end: &RunEnd) -> RunSummary {
     let outcome = match end.status {
         _ if end.is_success() => SessionOutcome::Done,
         RunStatus::Cancelled => SessionOutcome::Stopped,
@@ -156,7 +156,7 @@ fn run_result(run: &RunId, end: &RunEnd) -> RunResult {
         None if end.is_refuted() => short(&format!("not verified: {}", end.refutation())),
         None => end.summary(),
     };
-    RunResult {
+    RunSummary {
         run: run.clone(),
         status: end.status,
         outcome,

@@ -88,7 +88,7 @@ pub struct BoardInquiry {
     pub since: Timestamp,
     /// When it is answered by itself.
     pub until: Timestamp,
-    /// Whether somebody has answered it.
+    /// Whether a person has answered it.
     pub is_answered: bool,
 }
 
