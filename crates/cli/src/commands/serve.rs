@@ -103,8 +103,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let chat_token = variable("ROOFTREE_SERVER_TOKEN").filter(|token| !token.trim().is_empty());
     let store = environment.store()?;
     let control = Handle::without_agents(store.clone(), Arc::new(SystemClock));
-    let has_chat_token = chat_token.is_some();
-    let guards = (&control, has_chat_token);
+    let guards = (&control, chat_token.is_some());
     exposure::require_access(arguments.bind, arguments.public_url.as_deref(), guards).await?;
     raise_file_limit();
     let overrides = CliOverrides {
@@ -161,7 +160,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         &settings,
         &[],
     )?;
-    let guards = (&control, has_chat_token);
+    let guards = (&control, guards.1);
     let unreachable = exposure::unreachable(&project.definitions, guards).await?;
     for remark in project
         .remarks

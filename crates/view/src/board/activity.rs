@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use super::session_outcome::SessionOutcome;
 use super::{
-    activity_step::{ActivityChange, ActivityStep, RunSummary},
+    activity_step::{ActivityChange, ActivityStep, EndedActivity},
     headline::Headline,
 };
 
@@ -158,7 +158,7 @@ impl SessionActivity {
         self.changed_tool = None;
     }
 
-    fn end(&mut self, result: &RunSummary, seq: u64, ended: Timestamp) {
+    fn end(&mut self, result: &EndedActivity, seq: u64, ended: Timestamp) {
         let open = self.run.take().filter(|open| open.run == result.run);
         self.last = Some(EndedRun {
             run: result.run.clone(),

@@ -30,7 +30,7 @@ pub(super) enum ActivityChange {
         run: RunId,
         title: String,
     },
-    RunEnded(RunSummary),
+    RunEnded(EndedActivity),
     Waits(WaitReason, Option<Timestamp>),
     Resumed,
     CameFrom(String),
@@ -49,7 +49,7 @@ pub(super) enum ActivityChange {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct RunSummary {
+pub(super) struct EndedActivity {
     pub(super) run: RunId,
     pub(super) status: RunStatus,
     pub(super) outcome: SessionOutcome,
@@ -145,7 +145,7 @@ fn call_or_question(body: &EventBody) -> Option<ActivityChange> {
     })
 }
 
-fn run_result(run: &RunId, end: &RunEnd) -> RunSummary {
+fn run_result(run: &RunId, end: &RunEnd) -> EndedActivity {
     let outcome = match end.status {
         _ if end.is_success() => SessionOutcome::Done,
         RunStatus::Cancelled => SessionOutcome::Stopped,
@@ -156,7 +156,7 @@ fn run_result(run: &RunId, end: &RunEnd) -> RunSummary {
         None if end.is_refuted() => short(&format!("not verified: {}", end.refutation())),
         None => end.summary(),
     };
-    RunSummary {
+    EndedActivity {
         run: run.clone(),
         status: end.status,
         outcome,
