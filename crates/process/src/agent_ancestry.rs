@@ -47,6 +47,10 @@ pub fn refuse_agent_descendant(pid: i32, below: Option<i32>) -> Result<(), Agent
         if below == Some(at) {
             return Err(AgentAncestry::Started);
         }
+        // The first process of the system stands above everything, and shows its environment to few.
+        if at == 1 && at != pid {
+            return Ok(());
+        }
         let stat = read_stat(at).ok_or(AgentAncestry::Unknown)?;
         refuse_marked(at, at == pid)?;
         for leader in leaders(&stat) {

@@ -271,6 +271,21 @@ pub const EXAMPLES: &[CommandExamples] = &[
         ],
     ),
     (
+        "sessions queue",
+        &[("rooftree sessions queue k3v9x2ab", "messages that wait")],
+    ),
+    (
+        "sessions queue withdraw",
+        &[("rooftree sessions queue k3v9x2ab withdraw msg_k3v9x2ab", "")],
+    ),
+    (
+        "sessions queue replace",
+        &[(
+            "rooftree sessions queue k3v9x2ab replace msg_k3v9x2ab \"only the tests\"",
+            "",
+        )],
+    ),
+    (
         "sessions undo",
         &[
             (

@@ -239,7 +239,7 @@ impl PermissionPrompt {
         let longer = self.longer();
         if !longer.is_empty() {
             lines.extend(in_rows(
-                &[longer.as_slice(), &[("", "also calls that match")]].concat(),
+                &[longer.as_slice(), &[("", "for all that match")]].concat(),
                 columns,
             ));
         }

@@ -79,11 +79,13 @@ fn n_20_without_a_terminal_four_lines_say_how_to_start() {
     ] {
         assert!(done.err.contains(words), "{words}: {done:?}");
     }
-    desk.write("config.toml", "model = \"a");
+    let settings = desk.house.path().join("config.toml");
+    let before = std::fs::read(&settings).unwrap_or_default();
+    std::fs::write(&settings, "model = \"a").unwrap();
     let broken = desk.house.rooftree(&[]);
     assert_eq!(broken.code, 3, "{broken:?}");
     assert!(broken.err.contains("is not TOML"), "{broken:?}");
-    desk.write("config.toml", "");
+    std::fs::write(&settings, before).unwrap();
     let misspelt = desk.house.rooftree(&["hello"]);
     assert_eq!(misspelt.code, 2);
     assert!(
@@ -222,8 +224,8 @@ fn history_survives_the_program_and_completion_fills_in_names() {
     seat.types("/s\t");
     seat.sees("/sessions");
     seat.sees("/switch");
-    seat.types("\u{3}");
-    seat.sees("›");
+    // Ctrl-U clears the line.
+    seat.types("\u{15}");
     seat.types("/agent expl\t look\r");
     seat.sees("heard: look");
     seat.sees("explore ›");

@@ -26,7 +26,7 @@ fn a_person_sees_what_is_asked_and_answers_with_a_key() {
     seat.sees("? lead wants to change files");
     seat.sees("Write  new.txt");
     seat.sees("+hello");
-    seat.sees("s this session   p this project   a always   also calls that match");
+    seat.sees("s this session   p this project   a always   for all that match");
     seat.sees("Write(new.txt)");
     seat.sees("denied automatically in");
     seat.presses_until("y", "✓ yes, once — lead: Write new.txt");

@@ -144,7 +144,7 @@ fn a_card_shows_who_what_why_and_the_rule_and_obeys_nothing() {
             "  why   Bash may run anything and mode `ask` asks about that",
             "",
             "  y once   n no   f no, and say why",
-            "  s this session   p this project   a always   also calls that match",
+            "  s this session   p this project   a always   for all that match",
             "    Bash(rm x\\u{1b}[2K)",
         ]
     );
