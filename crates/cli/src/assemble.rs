@@ -101,6 +101,8 @@ pub struct RuntimePlan {
 impl RuntimePlan {
     /// Starts a runtime with everything in it.
     pub fn start(self, environment: &Environment) -> Result<AgentRuntime, Problem> {
+        // Programs of agents stay below this process, also if they kill what guards them. An older kernel goes without.
+        let _ = rooftree_process::adopt_orphans();
         let Self {
             store,
             models,

@@ -9,7 +9,7 @@
 //! it has ended. Neither is one that a service of the account starts for it (`systemd-run --user`, `at`, a terminal
 //! multiplexer): without a sandbox a command has all rights of the account, which no check of ancestry can take back.
 
-use std::{fs, io};
+use std::{fs, io, os::unix::fs::MetadataExt};
 
 use nix::{
     errno::Errno,
@@ -34,8 +34,8 @@ pub enum AgentAncestry {
     /// It, a process above it or the leader of its group or session bears the mark of a started program.
     #[error("process {0} was started by an agent")]
     Marked(i32),
-    /// It was started by the process that asks.
-    #[error("it was started by this process")]
+    /// It was started by the process that asks, or by another one of the same program.
+    #[error("it was started by this process or another one of the same program")]
     Started,
 }
 
@@ -51,6 +51,9 @@ pub fn refuse_agent_descendant(pid: i32, below: Option<i32>) -> Result<(), Agent
         if at == 1 && at != pid {
             return Ok(());
         }
+        if below.is_some() && at != pid && is_this_program(at) {
+            return Err(AgentAncestry::Started);
+        }
         let stat = read_stat(at).ok_or(AgentAncestry::Unknown)?;
         refuse_marked(at, at == pid)?;
         for leader in leaders(&stat) {
@@ -62,6 +65,16 @@ pub fn refuse_agent_descendant(pid: i32, below: Option<i32>) -> Result<(), Agent
         at = stat.parent;
     }
     Err(AgentAncestry::Unknown)
+}
+
+/// Whether a process runs the same program as this one: what is below it was started for an agent.
+fn is_this_program(pid: i32) -> bool {
+    let identity = |path: String| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let own = identity("/proc/self/exe".into());
+    own.is_some() && own == identity(format!("/proc/{pid}/exe"))
 }
 
 /// The leaders of its group and session, where they are other processes that live.
