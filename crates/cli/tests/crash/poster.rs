@@ -120,6 +120,7 @@ fn as_a_child_post_and_keep_a_list() {
 /// A new message each time, because a client that tries again does not know the first one's id.
 fn letter(session: &SessionId, task: u64) -> InboxPost {
     let message = Message {
+        revision: 0,
         id: MessageId::from_entropy(SystemClock.entropy()),
         parts: vec![Part::text(format!("Please do task {task}."))],
         origin: Origin::User,
