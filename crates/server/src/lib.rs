@@ -21,6 +21,7 @@ mod request_body;
 mod routes;
 mod server;
 mod trace;
+mod ui;
 
 pub use access::{AccessOptions, AddressRange, TrustedProxies};
 pub use agents::ExposedAgents;
@@ -35,3 +36,4 @@ pub use local_socket::{LocalSocketOptions, PeerCheck};
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
 pub use server::{HttpServer, HttpServerOptions};
 pub use trace::gather_spans;
+pub use ui::UiSource;

@@ -27,6 +27,7 @@ use crate::{
     connections::RequestConnection,
     host_check::RefusedHost,
     openai::errors::ApiError,
+    ui::{self, UiSource},
 };
 
 /// State that all routes share.
@@ -51,12 +52,14 @@ pub(crate) struct ServedParts {
     pub(crate) agents: Option<ExposedAgents>,
     /// The API under `/api/v1`.
     pub(crate) api: Option<ApiOptions>,
+    /// The page, and where its files come from.
+    pub(crate) ui: Option<UiSource>,
 }
 
 /// All routes; those of agents only if there are any to be reached.
 pub(crate) fn router(state: AppState, served: ServedParts, stopping: CancellationToken) -> Router {
     let state = Arc::new(state);
-    let ServedParts { agents, api } = served;
+    let ServedParts { agents, api, ui } = served;
     let open = Router::new()
         .route("/callbacks/{token}", post(callbacks::take))
         .route("/healthz", get(health))
@@ -69,6 +72,10 @@ pub(crate) fn router(state: AppState, served: ServedParts, stopping: Cancellatio
     let routes = match api {
         None => routes,
         Some(api) => routes.merge(api::router(state.access.clone(), api, stopping)),
+    };
+    let routes = match ui {
+        None => routes,
+        Some(source) => routes.merge(ui::router(source)),
     };
     routes.layer(from_fn_with_state(state, authorise_connection))
 }

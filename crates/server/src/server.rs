@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AccessOptions, ApiOptions, CallbackHandler, Error, ExposedAgents, LocalSocketOptions,
-    TrustedProxies,
+    TrustedProxies, UiSource,
     access::AccessCheck,
     auth::TokenAuth,
     connections::{ConnectionLimits, ConnectionTracker, LimitedListener, RequestConnection},
@@ -91,6 +91,12 @@ impl HttpServer {
     /// Serves the API.
     pub fn with_api(mut self, api: ApiOptions) -> Self {
         self.parts.api = Some(api);
+        self
+    }
+
+    /// Serves the page.
+    pub fn with_ui(mut self, source: UiSource) -> Self {
+        self.parts.ui = Some(source);
         self
     }
 

@@ -6,6 +6,7 @@ pub mod exposure;
 
 use std::{
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
 use rooftree_runtime::{AgentRuntime, ApprovalSource, Handle, SystemClock, UnfinishedSession};
-use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions};
+use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -69,6 +70,9 @@ pub struct Arguments {
     /// Print a one-time login link also where standard output is no terminal
     #[arg(long)]
     pub print_link: bool,
+    /// Serve the page's files from this directory, read anew for each request, for work on the page
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub ui_dir: Option<PathBuf>,
     /// Gone: arguments can be read by other programs
     #[arg(long, value_name = "TOKEN", hide = true, num_args = 0..=1, default_missing_value = "")]
     pub token: Option<String>,
@@ -132,6 +136,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         print_link,
         permission_timeout,
         no_resume,
+        ui_dir,
         ..
     } = arguments;
     let server = HttpServer::listen(HttpServerOptions {
@@ -145,7 +150,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let server = server.map_err(|error| error.problem())?;
     let mut server = server
         .with_trusted_proxies(trusted_proxies.into_iter().collect())
-        .with_allowed_origins(allowed_origins);
+        .with_allowed_origins(allowed_origins)
+        .with_ui(ui_dir.map_or(UiSource::Embedded, UiSource::Directory));
     exposure::bind_socket(&mut server, environment);
     let url = format!("http://{}", server.address());
     // It is set only here, so this cannot fail.
@@ -160,7 +166,6 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         &settings,
         &[],
     )?;
-    let guards = (&control, guards.1);
     let unreachable = exposure::unreachable(&project.definitions, guards).await?;
     for remark in project
         .remarks

@@ -6,6 +6,7 @@ use rooftree_protocol::{AgentDefinition, DefinitionLevel, ModelChoice, UseAs};
 use rooftree_runtime::definitions::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// An agent in a list.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,6 +27,9 @@ pub(super) struct AgentItem {
     hidden: bool,
     /// Who may use it.
     use_as: UseAs,
+    /// What it is drawn with: `color`, `icon`, `group`.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    look: Map<String, Value>,
 }
 
 /// Agents.
@@ -104,6 +108,7 @@ impl From<&AgentDefinition> for AgentItem {
             model: definition.model.clone(),
             hidden: definition.hidden,
             use_as: definition.use_as,
+            look: definition.look.clone(),
         }
     }
 }
