@@ -24,6 +24,8 @@ export class Transcript {
     /** Whether newer items were dropped while reading older ones. */
     this.isCut = false;
     this.isLoaded = false;
+    /** Counts changes of items; deltas of the draft do not count. */
+    this.version = 0;
     /** The reply that is being written. @type {{message: string, text: string, thinking: string, html: {at: number, html: string}[]} | null} */
     this.draft = null;
   }
@@ -36,6 +38,7 @@ export class Transcript {
     this.head = 0;
     this.first = page[0]?.id ?? 1;
     this.isCut = false;
+    this.version += 1;
     for (const event of page) this.apply(event);
     this.head = Math.max(this.head, head);
     this.isLoaded = true;
@@ -49,6 +52,7 @@ export class Transcript {
     const older = new Transcript(this.session);
     for (const event of page) older.apply(event);
     this.first = page[0].id;
+    this.version += 1;
     this.items = [...older.items.filter(item => !this.merge(item)), ...this.items];
     for (const item of older.items) if (!this.byKey.has(item.key)) this.byKey.set(item.key, item);
     while (this.items.length > MOST_ITEMS) {
@@ -85,6 +89,7 @@ export class Transcript {
     const take = TAKERS[event.type];
     if (!take) return false;
     take(this, event, event.data);
+    if (!EPHEMERAL.has(event.type)) this.version += 1;
     return true;
   }
 
@@ -108,6 +113,9 @@ export class Transcript {
     }
   }
 }
+
+/** Events that change only the draft. */
+const EPHEMERAL = new Set(['message.delta', 'thinking.delta', 'message.block']);
 
 /** How many bytes a text has on the wire. @param {string} text */
 function byteLength(text) {

@@ -1,0 +1,50 @@
+// Sessions grouped by agent, beside a conversation on wide screens.
+// @ts-check
+
+import {get, newKey, post} from '../api.js';
+import {app, may} from '../app.js';
+import {h} from '../dom.js';
+import {go} from '../router.js';
+import {attempt} from '../toast.js';
+import {agentBadge} from './agent_badge.js';
+
+/** Sessions that are listed. */
+const MOST = 60;
+
+export class Sidebar {
+  /** @param {string} current */
+  constructor(current) {
+    this.current = current;
+    this.list = h('div', {class: 'sidebar-list'});
+    this.element = h('nav', {class: 'sidebar', 'aria-label': 'Sessions'}, h('a', {href: '/sessions', class: 'sidebar-all'}, 'All sessions'), this.list);
+    this.load();
+  }
+
+  async load() {
+    const {sessions = []} = await get('/sessions', {limit: MOST}).catch(() => ({}));
+    /** @type {Map<string, any[]>} */
+    const byAgent = new Map();
+    for (const session of sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
+    for (const [agent, own] of byAgent) {
+      this.list.append(h('section', null,
+        h('h3', null, agentBadge(agent), may('chat') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+') : null),
+        h('ul', null, own.sort((one, other) => Number(other.pinned ?? false) - Number(one.pinned ?? false)).map(session => h('li', null, this.link(session))))));
+    }
+  }
+
+  /** @param {any} session */
+  link(session) {
+    const row = app.board.rows.get(session.id);
+    const title = session.name || row?.title || session.title || 'Untitled';
+    return h('a', {href: `/s/${session.id}`, 'aria-current': session.id === this.current ? 'page' : null, class: row?.unread ? 'unread' : '', title},
+      session.pinned ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, 'aria-label': row.state}) : null);
+  }
+}
+
+/** Opens a new session and goes there. @param {string} agent */
+export async function newSession(agent) {
+  await attempt(async () => {
+    const session = await post('/sessions', {agent}, {key: newKey()});
+    go(`/s/${session.id}`);
+  });
+}
