@@ -53,7 +53,8 @@ export class Hub {
       case 'hello':
         this.csrf = message.csrf;
         if (message.lock) this.leaveWithLock(tab, message.lock);
-        if (this.state.is === 'blocked' || this.state.is === 'idle') this.reconnectNow();
+        // What the tab wants to watch comes with its next messages, before the connection is made.
+        if (this.state.is === 'blocked' || this.state.is === 'idle') setTimeout(() => this.reconnectNow());
         break;
       case 'board':
         tab.board = true;
@@ -157,7 +158,8 @@ export class Hub {
     let wait = 0;
     try {
       this.lastFrame = Date.now();
-      const response = await this.fetch('/api/v1/stream', 'POST', this.cursors.request(), abort.signal);
+      const request = this.cursors.request();
+      const response = await this.fetch('/api/v1/stream', 'POST', request, abort.signal);
       if (response.status === 401 || response.status === 403) {
         this.setState({is: 'blocked', status: response.status});
         return;
@@ -171,6 +173,7 @@ export class Hub {
           wait = frame.data.retry_ms;
           break;
         }
+        if (frame.name === 'hello' && this.catchUp(frame.data.stream, request)) return;
         if (!this.takeFrame(frame)) { reason = 'frames were lost'; wait = 1; break; }
       }
     } catch (error) {
@@ -185,6 +188,24 @@ export class Hub {
     const offline = globalThis.navigator?.onLine === false;
     this.setState({is: offline ? 'offline' : 'reconnecting', attempt: this.attempt, reason});
     if (!offline) this.retryTimer = setTimeout(() => this.connect(), delay);
+  }
+
+  /**
+   * Adds and removes what tabs have asked for since the request was made; true if that needs another connection.
+   * @param {string} stream @param {any} request
+   */
+  catchUp(stream, request) {
+    if ((this.cursors.board !== null) !== (request.board !== undefined)) {
+      this.reconnectNow();
+      return true;
+    }
+    const missing = [...this.cursors.roots].filter(root => !(root in request.sessions));
+    const surplus = Object.keys(request.sessions).filter(root => !this.cursors.roots.has(root));
+    if (missing.length || surplus.length) {
+      this.stream = stream;
+      this.change({add: Object.fromEntries(missing.map(root => [root, this.cursors.start(root)])), remove: surplus});
+    }
+    return false;
   }
 
   /** Hands a frame to the tabs; false if frames before it were lost. @param {import('./sse.js').Frame} frame */

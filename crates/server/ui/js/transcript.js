@@ -74,7 +74,7 @@ export class Transcript {
 
   /** @param {number} before @returns {Promise<any[]>} */
   async fetchPage(before) {
-    const {events} = await get(pathOf`/sessions/${this.session}/events`, {before, limit: PAGE, html: true});
+    const {events} = await get(pathOf`/sessions/${this.session}/events`, {before, limit: PAGE});
     return events;
   }
 
