@@ -4,7 +4,7 @@
 //! has received never has to be taken back.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -64,8 +64,11 @@ pub struct EventStream {
     /// Sessions to subscribe to.
     opening: VecDeque<(SessionId, SessionStart)>,
     sources: FuturesUnordered<NextEvent>,
-    /// The watched roots. A source whose root is gone from here ends.
-    roots: HashSet<SessionId>,
+    /// The watched roots, and which subscription of each counts: a session that is removed and added again has another
+    /// one. A source that does not count any more ends.
+    roots: HashMap<SessionId, u64>,
+    /// Numbers subscriptions.
+    subscriptions: u64,
     sessions: HashMap<SessionId, SessionProgress>,
     topics: TopicWatches,
     ready: VecDeque<StreamFrame>,
@@ -94,7 +97,8 @@ impl EventStream {
             deltas: request.deltas,
             opening: request.sessions.into_iter().collect(),
             sources: FuturesUnordered::new(),
-            roots: HashSet::new(),
+            roots: HashMap::new(),
+            subscriptions: 0,
             sessions: HashMap::new(),
             topics,
             ready: VecDeque::from([hello]),
@@ -155,7 +159,7 @@ impl EventStream {
         }
         let free = self.setup.limits.sessions.saturating_sub(self.roots.len());
         for (number, (session, start)) in patch.add.into_iter().enumerate() {
-            if number < free && !self.roots.contains(&session) {
+            if number < free && !self.roots.contains_key(&session) {
                 self.opening.push_back((session, start));
             } else {
                 self.say_removed(session, "limit");
@@ -178,8 +182,10 @@ impl EventStream {
             return Ok(false);
         };
         let cursor = start.cursor();
-        let source = SessionSource::open(&handle, &self.setup.who, &session, &cursor).await?;
-        self.roots.insert(id.clone());
+        self.subscriptions += 1;
+        let mut source = SessionSource::open(&handle, &self.setup.who, &session, &cursor).await?;
+        source.number = self.subscriptions;
+        self.roots.insert(id.clone(), source.number);
         let after = cursor.after.unwrap_or(session.head);
         let progress = SessionProgress::new(id.clone(), after, session.head);
         self.sessions.insert(id.clone(), progress);
@@ -218,7 +224,7 @@ impl EventStream {
     async fn take(&mut self, source: SessionSource, event: Result<Arc<Event>, Error>) {
         // A reference to the source cannot be held while waiting.
         let root = source.root.clone();
-        if !self.roots.contains(&root) {
+        if self.roots.get(&root) != Some(&source.number) {
             return;
         }
         let taken = match event {
