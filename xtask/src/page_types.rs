@@ -73,6 +73,9 @@ fn shape(schema: &Value, indent: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     if let Some(Value::String(path)) = schema.get("$ref") {
         parts.push(path.rsplit('/').next().unwrap_or("unknown").to_owned());
+        if schema.contains_key("properties") {
+            parts.extend(typed(schema, indent));
+        }
     } else if let Some(value) = schema.get("const") {
         parts.push(literal(value));
     } else if let Some(Value::Array(values)) = schema.get("enum") {
@@ -199,6 +202,10 @@ mod tests {
             (json!({"type": "string"}), "string"),
             (json!({"type": ["integer", "null"]}), "number | null"),
             (json!({"$ref": "#/components/schemas/RunId"}), "RunId"),
+            (
+                json!({"$ref": "#/$defs/A", "type": "object", "properties": {"b": {"const": 1}}, "required": ["b"]}),
+                "A & {\n  \"b\": 1;\n}",
+            ),
             (json!({"enum": ["a", "b"]}), "\"a\" | \"b\""),
             (
                 json!({"type": "array", "items": {"enum": [1, 2]}}),

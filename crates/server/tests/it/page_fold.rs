@@ -7,7 +7,7 @@ mod mutants;
 mod node_reducer;
 mod played_stories;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::PathBuf, process::Command, time::Duration};
 
 use rooftree_view::{RunTreeView, event_from_json};
 
@@ -58,6 +58,24 @@ async fn the_page_folds_random_stories_as_the_view_does_and_a_changed_reducer_is
         );
     });
     compared.await.unwrap();
+}
+
+#[test]
+fn the_page_diffs_texts_so_that_one_leads_to_the_other() {
+    let folder = page_scripts(None);
+    let test = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/node/diff_test.js");
+    let test_copy = folder.path().join("diff_test.js");
+    fs::copy(test, &test_copy).unwrap();
+    let ended = Command::new("node")
+        .arg(test_copy)
+        .arg(folder.path())
+        .output()
+        .unwrap_or_else(|error| panic!("node cannot be started ({error}): apt-get install nodejs"));
+    assert!(
+        ended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
 }
 
 /// The stories hold what they are there for.

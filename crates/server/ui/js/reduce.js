@@ -93,7 +93,9 @@ export function applySnapshot(tree, snapshot) {
   }
   session.head = Math.max(session.head, snapshot.head);
   tree.inquiries = tree.inquiries.filter((open) => open.session !== id);
-  tree.inquiries.push(...snapshot.pending);
+  // Nothing else is ever asked than these two.
+  const pending = /** @type {OpenInquiry[]} */ (snapshot.pending);
+  tree.inquiries.push(...pending);
   for (const draft of snapshot.messages) {
     const run = draft.run ? tree.index.runs.get(draft.run) : undefined;
     if (run) {

@@ -18,7 +18,7 @@ mutants![
     "reduce.js": "event.id <= (known?.head ?? 0)" => "event.id < (known?.head ?? 0)",
     "reduce.js": "  applyInquiry(tree, event, change);\n" => "",
     "reduce.js": "Math.max(session.head, snapshot.head)" => "session.head",
-    "reduce.js": "tree.inquiries.push(...snapshot.pending);" => "",
+    "reduce.js": "tree.inquiries.push(...pending);" => "",
     "reduce.js": "      applyDraft(run, draft);\n" => "",
     "reduce.js": "  reportEnd(run, note, record);\n" => "",
     "reduce_run.js": "run.is_reply_whole || hasEnded(run)" => "hasEnded(run)",
