@@ -16,6 +16,7 @@ mod commands;
 mod conversation;
 mod events;
 mod extract;
+mod html_cache;
 mod inquiry_types;
 mod login;
 mod messages;
@@ -47,7 +48,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
-use self::{route_table::ApiRoute, stream::StreamRegistry};
+use self::{html_cache::HtmlCache, route_table::ApiRoute, stream::StreamRegistry};
 use crate::{access::AccessCheck, catalog::ServerCatalog};
 
 /// What the API serves.
@@ -69,6 +70,7 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<AccessCheck>,
     pub(crate) options: ApiOptions,
     pub(crate) streams: StreamRegistry,
+    pub(crate) html: Arc<HtmlCache>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -148,6 +150,7 @@ pub(crate) fn router(
     let state = Arc::new(ApiState {
         access,
         streams: StreamRegistry::new(&boot),
+        html: Arc::default(),
         options,
         stopping,
     });

@@ -50,6 +50,12 @@ const NEEDS: &[Need] = &[
         proof: &[],
         package: "python3",
     },
+    // Runs the scripts of the page in tests of the server.
+    Need {
+        program: "node",
+        proof: &[],
+        package: "nodejs",
+    },
 ];
 
 /// Parts of the toolchain that some installations leave out.

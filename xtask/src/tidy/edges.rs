@@ -42,7 +42,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["protocol", "stdx", "view", "store", "runtime", "stream"],
+        &[
+            "protocol", "stdx", "markdown", "view", "store", "runtime", "stream",
+        ],
     ),
     ("macros", &[]),
     (

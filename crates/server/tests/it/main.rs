@@ -24,5 +24,7 @@ mod conversations;
 mod holding;
 mod leaving;
 mod listening;
+mod page_fold;
 mod refusals;
+mod reply_html;
 mod responses;

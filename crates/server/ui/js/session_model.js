@@ -85,6 +85,10 @@ export class SessionModel extends EventTarget {
       this.heads.set(data.session, Math.max(this.heads.get(data.session) ?? 0, data.after));
     } else if (name === 'session.meta') {
       this.meta.set(data.id, data);
+    } else if (name === 'message.block') {
+      this.transcripts.get(data.session)?.applyBlock(data);
+    } else if (name === 'message.html') {
+      this.transcripts.get(data.session)?.applyHtml(data);
     } else if (name === 'session.removed') {
       if (data.session === this.root) this.problem = new Error('This session is not there any more.');
     } else if (data.type) {

@@ -80,14 +80,13 @@ export class TranscriptView {
       this.shownBlocks = 0;
       fill(this.blocks);
     }
+    if (this.shownBlocks > draft.html.length) { this.shownBlocks = 0; fill(this.blocks); }
     for (; this.shownBlocks < draft.html.length; this.shownBlocks += 1) {
       const block = h('div');
-      setServerHtml(block, draft.html[this.shownBlocks].html);
+      setServerHtml(block, draft.html[this.shownBlocks] ?? '');
       this.blocks.append(block);
     }
-    // What closed blocks show already is left out of the open one.
-    const covered = draft.html.at(-1)?.end ?? 0;
-    setText(this.openBlock, draft.text.slice(covered));
+    setText(this.openBlock, draft.open);
     this.thinking.hidden = !draft.thinking;
     if (draft.thinking && this.thinking.open) setText(this.thinkingText, draft.thinking);
   }
