@@ -65,6 +65,7 @@ fn markdown_becomes_html() {
 }
 
 /// Ways to get a script, a remote request or a fake address into a page. The server's tests read them too.
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 fn attacks() -> Vec<String> {
     serde_json::from_str(include_str!("../attacks.json")).expect("a list of texts")
 }
@@ -82,6 +83,7 @@ fn attacks_stay_text() {
     }
 }
 
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
 fn check(attack: &str, html: &str) {
     for part in html.split('<').skip(1) {
         let (tag, _) = part.split_once('>').expect(attack);
