@@ -27,7 +27,8 @@ use rooftree_view::{StreamLimits, StreamPatch, StreamRequest};
 use self::registry::StreamPlace;
 pub(crate) use self::registry::StreamRegistry;
 use super::{
-    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, route_table::ApiRoute,
+    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, idempotency::KeyUse,
+    route_table::ApiRoute,
 };
 
 /// What a stream may hold.
@@ -55,6 +56,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Adds sessions to an open stream and removes them",
             )
             .body::<StreamPatch>()
+            .keys(KeyUse::None)
             .answers::<StreamLimits>(200),
     ]
 }
