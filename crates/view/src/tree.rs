@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rooftree_protocol::{
-    Event, EventBody, ParentCall, RunId, SessionId,
+    Event, EventBody, ParentCall, RunId, Session, SessionId,
     event::{TaskNote, ToolRecord},
 };
 use serde::Deserialize;
@@ -102,6 +102,15 @@ impl RunTreeView {
     pub fn add_inquiry(&mut self, opened: OpenInquiry) {
         self.inquiries.retain(|open| open.id() != opened.id());
         self.inquiries.push(opened);
+    }
+
+    /// Takes in changed metadata of a session.
+    pub fn apply_metadata(&mut self, meta: &Session) {
+        let mut known = self.sessions.iter_mut();
+        if let Some(session) = known.find(|known| known.session == meta.id) {
+            session.name.clone_from(&meta.name);
+            session.is_deleted = meta.deleted_at.is_some();
+        }
     }
 
     /// Takes in a snapshot of a session: what came of the events before its head, which may not have been applied.
