@@ -13,6 +13,7 @@ mod call_progress;
 mod check;
 mod compaction;
 mod decide;
+mod fan_out;
 pub(crate) mod history;
 mod hook_points;
 mod inquire;

@@ -10,14 +10,14 @@ use std::{
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use rooftree_protocol::{Event, Principal, SessionId};
+use rooftree_protocol::{Event, EventBody, Principal, SessionId};
 use rooftree_runtime::{Clock, Error, Handle};
 use rooftree_view::{
     AddedSession, ByeReason, RemovedSession, STREAM_VERSION, SessionStart, StreamBeat, StreamBye,
     StreamFrame, StreamHello, StreamLimits, StreamPatch, StreamRequest, matches_type,
 };
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -71,6 +71,8 @@ pub struct EventStream {
     subscriptions: u64,
     sessions: HashMap<SessionId, SessionProgress>,
     topics: TopicWatches,
+    /// Fires after another process committed something.
+    elsewhere: watch::Receiver<u64>,
     ready: VecDeque<StreamFrame>,
     beat_at: Instant,
     /// When the last frame was handed to the reader.
@@ -91,6 +93,7 @@ impl EventStream {
             limits: setup.limits,
         });
         let topics = TopicWatches::open(&setup.handle, &setup.who, &request);
+        let elsewhere = setup.handle.queries(&setup.who).changes();
         Self {
             setup,
             types: request.types,
@@ -101,6 +104,7 @@ impl EventStream {
             subscriptions: 0,
             sessions: HashMap::new(),
             topics,
+            elsewhere,
             ready: VecDeque::from([hello]),
             beat_at: Instant::now() + BEAT,
             handed_at: None,
@@ -149,6 +153,7 @@ impl EventStream {
                 Ok(frame) => self.ready.push_back(StreamFrame::Topic(frame)),
                 Err(reason) => self.end(reason),
             },
+            Ok(()) = self.elsewhere.changed() => self.look_for_metadata().await,
             () = sleep_until(self.beat_at) => {}
         }
     }
@@ -255,10 +260,39 @@ impl EventStream {
             DeltaPlace::Gap if self.deltas => return self.say_snapshot(&id).await,
             _ => return Ok(()),
         }
+        let is_update = matches!(event.body, EventBody::SessionUpdated { .. });
         if matches_type(&self.types, event.body.name()) {
             self.ready.push_back(StreamFrame::Event(event));
         }
+        if is_update {
+            self.say_changed_metadata(&id).await?;
+        }
         self.say_snapshot_if_due(&id).await
+    }
+
+    /// Another process may have changed metadata, which no event of this one tells.
+    async fn look_for_metadata(&mut self) {
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            if self.say_changed_metadata(&id).await.is_err() {
+                return self.end(ByeReason::Failed);
+            }
+        }
+    }
+
+    async fn say_changed_metadata(&mut self, id: &SessionId) -> Result<(), Error> {
+        let found = self
+            .setup
+            .handle
+            .queries(&self.setup.who)
+            .session(id)
+            .await?;
+        if let (Some(meta), Some(progress)) = (found, self.sessions.get_mut(id))
+            && progress.takes_meta(&meta)
+        {
+            self.ready.push_back(StreamFrame::Meta(Box::new(meta)));
+        }
+        Ok(())
     }
 
     /// Sends a snapshot once the journal was sent up to where it was when the session joined.

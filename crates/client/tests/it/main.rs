@@ -10,5 +10,6 @@
 mod board;
 mod cut_proxy;
 mod cuts;
+mod metadata;
 mod served_story;
 mod stories;

@@ -28,7 +28,8 @@ use rooftree_view::{StreamFrame, StreamLimits, StreamPatch, StreamRequest};
 pub(crate) use self::registry::StreamRegistry;
 use self::{registry::StreamPlace, reply_html::ReplyRenderer};
 use super::{
-    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, route_table::ApiRoute,
+    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, idempotency::KeyUse,
+    route_table::ApiRoute,
 };
 
 /// What a stream may hold.
@@ -56,6 +57,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Adds sessions to an open stream and removes them",
             )
             .body::<StreamPatch>()
+            .keys(KeyUse::None)
             .answers::<StreamLimits>(200),
     ]
 }

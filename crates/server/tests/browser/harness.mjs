@@ -102,6 +102,15 @@ export class Bench {
     return session;
   }
 
+  /** Opens a session in the page, and posts only then: all of it is seen live. */
+  async watchFromStart(page, text, {agent = 'lead', via = this.url} = {}) {
+    const session = (await this.api(page, 'POST', '/sessions', {agent})).body.id;
+    await page.goto(`${via}/s/${session}`);
+    await page.waitForFunction(() => /** @type {any} */ (document.querySelector('rt-session'))?.model?.waiting === null);
+    await this.api(page, 'POST', `/sessions/${session}/messages`, {text});
+    return session;
+  }
+
   async stop() {
     await this.browser?.close();
     this.model.close();

@@ -42,9 +42,9 @@ test('reloads and cuts of the stream change nothing of what is shown, and a lost
   // Live, with a stream that is cut again and again.
   for (const every of [3, 7, 10]) {
     const relay = await cuttingRelay(bench.port, every);
-    const cut = await bench.page({via: `http://127.0.0.1:${relay.port}`});
-    const other = await bench.begin(cut, 'go');
-    await cut.goto(`http://127.0.0.1:${relay.port}/s/${other}`);
+    const via = `http://127.0.0.1:${relay.port}`;
+    const cut = await bench.page({via});
+    await bench.watchFromStart(cut, 'go', {via});
     await isDone(cut);
     assert.ok(relay.cuts() > 0, 'the stream was cut');
     assert.equal(await shownText(cut), golden);
@@ -58,8 +58,7 @@ test('reloads and cuts of the stream change nothing of what is shown, and a lost
     const body = (await response.text()).replace('applyEvent(event) {', "applyEvent(event) { if (event.type === 'tool.completed') return;");
     await route.fulfill({response, body});
   });
-  const third = await bench.begin(lossy, 'go');
-  await lossy.goto(`${bench.url}/s/${third}`);
+  await bench.watchFromStart(lossy, 'go');
   await isDone(lossy);
   assert.notEqual(await shownText(lossy), golden);
 });
@@ -68,8 +67,7 @@ test('a server that is killed in the middle of a reply comes back, and the page 
   const wait = gate();
   bench.model.answer = () => ({text: 'abcdefghij'.repeat(50), pieces: 50, hold: {after: 25, until: wait.promise}});
   const page = await bench.page();
-  const session = await bench.begin(page, 'long');
-  await page.goto(`${bench.url}/s/${session}`);
+  await bench.watchFromStart(page, 'long');
   await page.waitForFunction(() => (document.querySelector('.draft')?.textContent ?? '').length > 100);
   await bench.kill();
   bench.model.answer = () => ({text: 'abcdefghij'.repeat(50), pieces: 50});

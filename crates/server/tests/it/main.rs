@@ -11,6 +11,7 @@ mod access;
 mod agent_server;
 mod answers;
 mod api_document;
+mod api_idempotency;
 mod api_permissions;
 mod api_runs;
 mod api_scene;
