@@ -74,6 +74,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "server",
             "client",
             "markdown",
+            // Only its tests use the library, with a server in another process.
+            "rooftree",
         ],
     ),
     (
@@ -112,7 +114,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "axum",
-        &["server", "testkit"],
+        &["server", "testkit", "bench"],
         "only `server` knows our URLs",
     ),
     (
