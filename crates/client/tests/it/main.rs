@@ -10,5 +10,6 @@
 mod board;
 mod cut_proxy;
 mod cuts;
+mod foreign_parser;
 mod served_story;
 mod stories;
