@@ -11,5 +11,6 @@ mod board;
 mod cut_proxy;
 mod cuts;
 mod metadata;
+mod foreign_parser;
 mod served_story;
 mod stories;
