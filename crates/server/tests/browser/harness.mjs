@@ -45,7 +45,7 @@ export class Bench {
 
   /** Starts the server and keeps the one-time link that it prints. */
   async serve() {
-    this.server = spawn(BINARY, ['serve', '--port', String(this.port), '--print-link'], {cwd: this.project, env: this.environment(), stdio: ['ignore', 'pipe', 'pipe']});
+    this.server = spawn(BINARY, ['serve', '--port', String(this.port), '--print-link', ...(process.env.ROOFTREE_UI ? ['--ui-dir', process.env.ROOFTREE_UI] : [])], {cwd: this.project, env: this.environment(), stdio: ['ignore', 'pipe', 'pipe']});
     this.log = '';
     this.server.stderr.on('data', data => { this.log += data; });
     await new Promise((ready, failed) => {

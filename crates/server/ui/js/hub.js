@@ -28,6 +28,8 @@ export class Hub {
     this.stream = '';
     this.attempt = 0;
     this.lastFrame = 0;
+    /** Whether this connection brought a durable event. */
+    this.received = false;
     this.beatMs = 15_000;
     /** @type {AbortController | null} */
     this.abort = null;
@@ -154,6 +156,7 @@ export class Hub {
     this.abort = abort;
     this.setState(this.state.is === 'idle' ? {is: 'connecting'} : {is: 'reconnecting', attempt: this.attempt});
     const began = Date.now();
+    this.received = false;
     let reason = 'the connection ended';
     let wait = 0;
     try {
@@ -182,7 +185,8 @@ export class Hub {
     }
     if (abort.signal.aborted || this.abort !== abort) return;
     this.stream = '';
-    if (Date.now() - began > STABLE_MS) this.attempt = 0;
+    // A connection that lived long or brought something is no failed attempt.
+    if (Date.now() - began > STABLE_MS || this.received) this.attempt = 0;
     const delay = wait || BACK_OFF[Math.min(this.attempt, BACK_OFF.length - 1)] * (0.75 + Math.random() / 2);
     this.attempt += 1;
     const offline = globalThis.navigator?.onLine === false;
@@ -221,6 +225,7 @@ export class Hub {
       return true;
     }
     if (name === 'beat') return true;
+    if (typeof data.id === 'number') this.received = true;
     if (name.startsWith('board.')) this.takeBoard(name, data);
     const root = name.startsWith('board.') ? null : data.root ?? this.cursors.rootOf(data.session);
     if (name === 'session.removed' && data.reason !== 'removed') this.cursors.remove(data.session);
