@@ -24,5 +24,6 @@ mod conversations;
 mod holding;
 mod leaving;
 mod listening;
+mod page_modules;
 mod refusals;
 mod responses;
