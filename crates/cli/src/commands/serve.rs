@@ -16,7 +16,9 @@ use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
 use rooftree_runtime::{AgentRuntime, ApprovalSource, Handle, SystemClock, UnfinishedSession};
-use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource};
+use rooftree_server::{
+    AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 

@@ -106,3 +106,35 @@ true"
     terminate(&server);
     assert_eq!(finished(server).code, 0);
 }
+
+#[test]
+fn an_agent_of_a_trusted_project_that_is_changed_over_http_stays_trusted() {
+    let desk = Desk::with_echo();
+    let runtime = desk.path().join("rt");
+    let text = "---\ndescription: Scouts.\n---\nYou scout.\n";
+    std::fs::create_dir_all(desk.house.path().join(".rooftree/agents")).unwrap();
+    let file = desk.house.path().join(".rooftree/agents/scout.md");
+    std::fs::write(&file, text).unwrap();
+    let trusted = desk.house.command(&["trust"]).output().unwrap();
+    assert!(trusted.status.success(), "{trusted:?}");
+    let (server, _) = serve(&desk, &runtime);
+    let path = socket(&runtime);
+    let get = "GET /api/v1/agents/scout HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let shown = ask(UnixStream::connect(&path).unwrap(), get);
+    let etag = shown.lines().find(|line| line.starts_with("etag:"));
+    let etag = etag.unwrap_or_else(|| panic!("{shown}"));
+    let body = r#"{"text": "---\ndescription: Scouts far.\n---\nYou scout.\n"}"#;
+    let put = format!(
+        "PUT /api/v1/agents/scout HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         if-match:{}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        etag.trim_start_matches("etag:"),
+        body.len()
+    );
+    let changed = ask(UnixStream::connect(&path).unwrap(), &put);
+    assert!(changed.contains(" 200 "), "{changed}");
+    until("the new text counts", || {
+        ask(UnixStream::connect(&path).unwrap(), get).contains("Scouts far.")
+    });
+    terminate(&server);
+    assert_eq!(finished(server).code, 0);
+}
