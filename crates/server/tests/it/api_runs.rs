@@ -226,7 +226,7 @@ async fn lists_of_what_is_configured_can_be_read() {
     assert_eq!(usage["rows"].as_array().unwrap().len(), 1);
     assert!(usage["since"].as_str() < usage["rows"][0]["name"].as_str());
     for wrong in ["days=0", "days=367", "also=moon", "also=day,day,day,day"] {
-        api.told(400, &format!("GET /usage?{wrong}"), None).await;
+        api.told(422, &format!("GET /usage?{wrong}"), None).await;
     }
     let agents = api.told(200, "GET /agents", None).await;
     assert!(

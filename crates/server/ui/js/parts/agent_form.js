@@ -27,7 +27,7 @@ const WORK = [
 const OTHERS = [
   {names: ['disallowed_tools', 'tool_denylist', 'denied_tools'], label: 'Tools it must not have', kind: 'list'},
   {names: ['agents', 'agent_allowlist'], label: 'Agents it may ask', kind: 'list', hint: 'With commas; empty: all'},
-  {names: ['use_as', 'mode'], label: 'Who may use it', kind: 'select', choices: [['', 'You and other agents'], ['primary', 'Only you'], ['subagent', 'Only other agents']]},
+  {names: ['use_as', 'mode'], label: 'Who may use it', kind: 'select', choices: [['', 'You and agents'], ['primary', 'Only you'], ['subagent', 'Only agents']]},
   {names: ['api_exposed'], label: 'Can be asked over HTTP as a model', kind: 'flag'},
   {names: ['hidden'], label: 'Left out of lists', kind: 'flag'},
 ];
@@ -58,7 +58,7 @@ export class AgentForm {
     const hint = h('small', null, field.hint);
     this.controls.push({field, control, hint});
     const isFlag = field.kind === 'flag';
-    return h('label', {class: `field${isFlag ? ' flag' : ''}${field.kind === 'model' || field.kind === 'list' ? ' broad' : ''}`}, isFlag ? [control, h('span', null, field.label)] : [h('span', null, field.label), control], hint);
+    return h('label', {class: `field${isFlag ? ' flag' : ''}${['model', 'list', 'flag'].includes(field.kind) ? ' broad' : ''}`}, isFlag ? [control, h('span', null, field.label)] : [h('span', null, field.label), control], hint);
   }
 
   /** @param {FormField} field */
