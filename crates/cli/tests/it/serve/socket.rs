@@ -15,11 +15,18 @@ const ME: &str = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\nconnection: clos
 
 /// A server whose socket is in this directory, and what it says.
 fn serve(desk: &Desk, runtime: &Path) -> (Child, Vec<String>) {
+    serve_in(desk.house.path(), desk, runtime)
+}
+
+/// The same in another directory.
+fn serve_in(directory: &Path, desk: &Desk, runtime: &Path) -> (Child, Vec<String>) {
     std::fs::create_dir_all(runtime).unwrap();
     let mut command = desk
         .house
         .command(&["serve", "--port", "0", "--print-link"]);
-    command.env("XDG_RUNTIME_DIR", runtime);
+    command
+        .env("XDG_RUNTIME_DIR", runtime)
+        .current_dir(directory);
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -112,12 +119,11 @@ fn an_agent_of_a_trusted_project_that_is_changed_over_http_stays_trusted() {
     let desk = Desk::with_echo();
     let runtime = desk.path().join("rt");
     let text = "---\ndescription: Scouts.\n---\nYou scout.\n";
-    std::fs::create_dir_all(desk.house.path().join(".rooftree/agents")).unwrap();
-    let file = desk.house.path().join(".rooftree/agents/scout.md");
-    std::fs::write(&file, text).unwrap();
-    let trusted = desk.house.command(&["trust"]).output().unwrap();
+    desk.write(".rooftree/agents/scout.md", text);
+    let mut trust = desk.house.command(&["trust"]);
+    let trusted = trust.current_dir(desk.path()).output().unwrap();
     assert!(trusted.status.success(), "{trusted:?}");
-    let (server, _) = serve(&desk, &runtime);
+    let (server, _) = serve_in(desk.path(), &desk, &runtime);
     let path = socket(&runtime);
     let get = "GET /api/v1/agents/scout HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     let shown = ask(UnixStream::connect(&path).unwrap(), get);
