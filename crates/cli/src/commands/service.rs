@@ -200,7 +200,7 @@ fn systemctl(arguments: &[&str]) -> Result<Output, Problem> {
     })
 }
 
-/// Invariant: a unit that somebody else wrote is neither replaced nor removed.
+/// Invariant: a unit that another program or the user wrote is neither replaced nor removed.
 fn refuse_foreign(path: &Path) -> Result<(), Problem> {
     match fs::read_to_string(path) {
         Ok(text) if text.starts_with(MARK) => Ok(()),
