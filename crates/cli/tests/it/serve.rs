@@ -2,6 +2,9 @@
 
 mod agent;
 mod asked;
+mod library;
+mod proxied;
+mod remote;
 mod resuming;
 mod socket;
 
