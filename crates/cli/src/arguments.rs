@@ -37,6 +37,8 @@ pub enum CliCommand {
     Demo(LazyArguments<commands::demo::Arguments>),
     /// Run the server: resume unfinished sessions, OpenAI-compatible API, agent callbacks
     Serve(LazyArguments<commands::serve::Arguments>),
+    /// Install the server as a systemd service of yours
+    Service(LazyArguments<commands::service::Arguments>),
     /// List, show, make, check and try out agents
     #[command(visible_alias = "agent")]
     Agents(LazyArguments<commands::agents::Arguments>),

@@ -22,6 +22,7 @@ pub mod run;
 pub mod runs;
 pub mod sandbox_flags;
 pub mod serve;
+pub mod service;
 pub mod sessions;
 pub mod tasks;
 pub mod token;

@@ -51,8 +51,9 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, board, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, permissions, person, run, runs, serve, sessions,
-        sessions::SessionsOutcome, tasks, token, tools, trust as trusting, usage, version, why,
+        hooks as hooking, init, man, mcp, models, permissions, person, run, runs, serve, service,
+        sessions, sessions::SessionsOutcome, tasks, token, tools, trust as trusting, usage,
+        version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -118,6 +119,7 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
             conversation::execute(*arguments, environment, run_typed).await
         }
         CliCommand::Serve(LazyArguments(arguments)) => serve::execute(arguments, environment).await,
+        CliCommand::Service(LazyArguments(arguments)) => service::execute(arguments, environment),
         CliCommand::Demo(LazyArguments(arguments)) => demo::execute(arguments, environment).await,
         CliCommand::Agents(LazyArguments(arguments)) => {
             agents::execute(arguments, environment).await

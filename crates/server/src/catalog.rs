@@ -1,10 +1,13 @@
 //! Catalog of what the program around the server has configured: models, tools, skills, MCP servers, hooks.
 
-use rooftree_protocol::AgentDefinition;
+use std::path::Path;
+
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
+use rooftree_stdx::atomic_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Lists what is configured. The server itself knows no settings.
+/// Lists what is configured, and writes agents' files. The server itself knows no settings.
 pub trait ServerCatalog: Send + Sync {
     /// The models that can be used.
     fn models(&self) -> Vec<CatalogModel>;
@@ -18,6 +21,14 @@ pub trait ServerCatalog: Send + Sync {
     fn hooks(&self) -> Vec<CatalogHook>;
     /// Tools, model and limits of an agent, each with its reason.
     fn effective(&self, definition: &AgentDefinition) -> EffectiveAgentReport;
+
+    /// Replaces the file of an agent, as the owner said. A reader finds the old text or the new one.
+    fn write_agent_file(&self, path: &Path, text: &str) -> Result<(), Problem> {
+        atomic_file::replace(path, text.as_bytes()).map_err(|error| {
+            let message = format!("cannot write {}", path.display());
+            Problem::new(ErrorCode::StoreFailed, message).cause(error.to_string())
+        })
+    }
 }
 
 /// A catalog of nothing.

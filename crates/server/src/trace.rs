@@ -1,11 +1,11 @@
 //! Reads the runs of a trace from the store: a run, those below it, and what their answers woke.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rooftree_protocol::{Event, EventBody, Origin, Problem, RunId, Timestamp, event::RunMode};
 use rooftree_runtime::Queries;
 use rooftree_store::{Owner, RunFilter, RunRow};
-use rooftree_view::{RunSpan, RunTreeView, TreeRun};
+use rooftree_view::{RunSpan, RunTreeView, TraceSteps, TreeRun};
 
 /// Maximum depth of delegation that is followed.
 const DEEPEST: usize = 64;
@@ -19,6 +19,7 @@ struct GatheredRuns<'a> {
     roots: Vec<RunId>,
     /// Runs that a process works on.
     at_work: HashSet<RunId>,
+    steps: HashMap<RunId, TraceSteps>,
 }
 
 /// A run and all below it, each above those it delegated to; then what their answers woke.
@@ -34,6 +35,7 @@ pub async fn gather_spans(
         known: HashSet::new(),
         roots: Vec::new(),
         at_work: HashSet::new(),
+        steps: HashMap::new(),
     };
     found.descend(root).await?;
     let filter = RunFilter {
@@ -52,7 +54,12 @@ pub async fn gather_spans(
         }
     }
     let until = |run: &TreeRun| found.until(run, now);
-    Ok(rooftree_view::spans(&found.tree, &found.roots, until))
+    let mut spans = rooftree_view::spans(&found.tree, &found.roots, until);
+    for span in &mut spans {
+        let steps = found.steps.remove(&span.run).unwrap_or_default();
+        (span.steps, span.earlier_steps) = steps.finish(found.at_work.contains(&span.run));
+    }
+    Ok(spans)
 }
 
 impl GatheredRuns<'_> {
@@ -87,9 +94,12 @@ impl GatheredRuns<'_> {
     /// Folds a run from its own events.
     async fn add(&mut self, row: &RunRow, run: &RunId) -> Result<(), Problem> {
         let mut own = RunTreeView::default();
+        let mut steps = TraceSteps::default();
         for event in events(self.store, row).await? {
             own.apply(&event);
+            steps.apply(&event);
         }
+        self.steps.insert(run.clone(), steps);
         if let Some(folded) = own.run(run) {
             self.tree.adopt(folded.clone());
         }

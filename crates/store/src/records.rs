@@ -421,10 +421,24 @@ pub enum UsageGroup {
 pub struct UsageFilter {
     /// By what.
     pub by: UsageGroup,
+    /// Each sum is divided further by these.
+    pub also: Vec<UsageGroup>,
+    /// Only from this day on: days since 1 January 1970, in UTC.
+    pub since: Option<i64>,
     /// Only of sessions of this tenant.
     pub tenant: Option<String>,
     /// Only of these sessions.
     pub visible: VisibleSessions,
+}
+
+impl UsageFilter {
+    /// All there is, by one thing.
+    pub fn by(by: UsageGroup) -> Self {
+        Self {
+            by,
+            ..Self::default()
+        }
+    }
 }
 
 /// Which sessions a principal may see, as far as a list can tell: of a person, and below sessions of some agents.
@@ -492,6 +506,8 @@ impl JournalSearch {
 pub struct UsageRow {
     /// Its name; of a session without one, its id.
     pub name: String,
+    /// Names of what the sum is divided by further, in the order of the filter.
+    pub also: Vec<String>,
     /// Replies of models.
     pub replies: u64,
     /// Tokens and cost.

@@ -36,6 +36,7 @@ mod stream_frame;
 mod stream_request;
 mod streamed_reply;
 pub mod trace;
+mod trace_steps;
 mod tree;
 
 pub use canonical_json::event_from_json;
@@ -53,4 +54,5 @@ pub use stream_frame::{
 };
 pub use stream_request::{SessionStart, StreamCursor, StreamPatch, StreamRequest, matches_type};
 pub use streamed_reply::{ReplyPiece, StreamedReply};
+pub use trace_steps::{TRACE_STEPS, TraceStep, TraceStepKind, TraceSteps};
 pub use tree::{RunTreeView, TreeChange};

@@ -3,19 +3,23 @@
 use std::collections::HashSet;
 
 use rooftree_protocol::{
-    RunId, RunStatus, Timestamp, Usage,
+    RunId, RunStatus, SessionId, Timestamp, Usage,
     event::{RunMode, WaitReason},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{RunTreeView, TreeRun};
+use crate::{RunTreeView, TreeRun, trace_steps::TraceStep};
 
 /// One run: when it worked and waited, and what came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunSpan {
     /// Which run.
     pub run: RunId,
+    /// In which session.
+    pub session: SessionId,
+    /// What it was asked, in short.
+    pub title: String,
     /// How many are above it in the trace.
     pub depth: usize,
     /// Its definition.
@@ -34,6 +38,10 @@ pub struct RunSpan {
     pub usage: Usage,
     /// When it waited.
     pub waits: Vec<WaitSpan>,
+    /// Its requests to models and tool calls, oldest first; only where its events were read.
+    pub steps: Vec<TraceStep>,
+    /// How many steps before those were left out.
+    pub earlier_steps: usize,
     /// Why it failed.
     pub failure: String,
 }
@@ -85,6 +93,8 @@ fn span(run: &TreeRun, depth: usize, to: Timestamp) -> RunSpan {
     let problem = run.end.as_ref().and_then(|end| end.error.as_ref());
     RunSpan {
         run: run.run.clone(),
+        session: run.session.clone(),
+        title: run.origin.title.clone(),
         depth,
         agent: run.agent.clone(),
         model: run.origin.first_model.clone(),
@@ -94,6 +104,8 @@ fn span(run: &TreeRun, depth: usize, to: Timestamp) -> RunSpan {
         status: run.status(),
         usage: run.own_usage(),
         waits: waits(run, to),
+        steps: Vec::new(),
+        earlier_steps: 0,
         failure: problem.map_or_else(String::new, |problem| problem.message.clone()),
     }
 }

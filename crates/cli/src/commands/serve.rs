@@ -3,6 +3,8 @@
 
 mod api_catalog;
 pub mod exposure;
+mod open_page;
+mod resume;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,14 +17,17 @@ use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
-use rooftree_runtime::{AgentRuntime, ApprovalSource, Handle, SystemClock, UnfinishedSession};
+use rooftree_runtime::{ApprovalSource, Handle, SystemClock};
 use rooftree_server::{
     AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource,
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use self::api_catalog::ConfiguredCatalog;
+use self::{
+    api_catalog::ConfiguredCatalog,
+    resume::{ResumeMode, resumed},
+};
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     commands::sandbox_flags::SandboxFlags,
@@ -72,6 +77,9 @@ pub struct Arguments {
     /// Print a one-time login link also where standard output is no terminal
     #[arg(long)]
     pub print_link: bool,
+    /// Open the page in your browser, logged in
+    #[arg(long)]
+    pub open: bool,
     /// Serve the page's files from this directory, read anew for each request, for work on the page
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub ui_dir: Option<PathBuf>,
@@ -136,6 +144,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         trusted_proxies,
         allowed_origins,
         print_link,
+        open,
         permission_timeout,
         no_resume,
         ui_dir,
@@ -228,7 +237,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let announced = async {
         let words = resumed(&runtime, resume, environment).await?;
         let base = public_url.as_deref().unwrap_or(&url);
-        let link = exposure::login_line(&control, base, print_link).await?;
+        let link = exposure::login_link(&control, base, print_link || open).await?;
+        let opened = link.as_deref().filter(|_| open);
+        if let Some(Err(why)) = opened.map(|link| open_page::open(environment, link)) {
+            let words = format!("the page is not opened: {why}; open the link yourself");
+            output::print_note(environment, &words);
+        }
+        let link = link.map(|link| format!("open {link}\n"));
         Ok(format!(
             "listening on {url}{words}\n{}",
             link.unwrap_or_default()
@@ -239,60 +254,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Err(problem) => Err(problem),
     };
     runtime.stop().await;
-    done.map(|()| Exit::DONE)
-}
-
-/// Which unfinished sessions the server resumes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ResumeMode {
-    Everything,
-    Nothing,
-}
-
-/// Resumes unfinished sessions, names each with its mode, and says why one stays unfinished. Returns how many
-/// there are, in words.
-async fn resumed(
-    runtime: &AgentRuntime,
-    resume: ResumeMode,
-    environment: &Environment,
-) -> Result<String, Problem> {
-    let unfinished = match resume {
-        ResumeMode::Everything => runtime.recover().await,
-        ResumeMode::Nothing => runtime.unfinished().await,
-    };
-    let unfinished = unfinished.map_err(|error| error.problem())?;
-    let mut count = 0_u32;
-    for one in &unfinished {
-        let UnfinishedSession {
-            session,
-            title,
-            mode,
-            problem,
-        } = one;
-        let about = title.as_deref().unwrap_or("a message waits");
-        let words = match problem {
-            Some(problem) => format!("stays unfinished: {}: {}", session.id, problem.message),
-            None if resume == ResumeMode::Nothing => {
-                format!("stays unfinished: {} ({about})", session.id)
-            }
-            None => {
-                count += 1;
-                format!(
-                    "goes on: {} ({}, mode {mode}): {about}",
-                    session.id, session.agent
-                )
-            }
-        };
-        output::print_note(environment, &words);
+    if open {
+        open_page::forget(environment);
     }
-    Ok(match (count, resume) {
-        (_, ResumeMode::Nothing) if !unfinished.is_empty() => {
-            "; --no-resume: nothing goes on".to_owned()
-        }
-        (0, _) => String::new(),
-        (1, _) => "; 1 session goes on".to_owned(),
-        (count, _) => format!("; {count} sessions go on"),
-    })
+    done.map(|()| Exit::DONE)
 }
 
 /// Serves requests until a stop is asked for. Callbacks already in progress are still processed.

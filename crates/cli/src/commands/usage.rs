@@ -6,7 +6,7 @@
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Problem, Usage};
 use rooftree_runtime::Queries;
-use rooftree_store::{UsageGroup, UsageRow};
+use rooftree_store::{UsageFilter, UsageGroup, UsageRow};
 use serde::Serialize;
 
 use crate::{
@@ -54,6 +54,7 @@ impl From<UsageRow> for Row {
             name,
             replies,
             usage,
+            ..
         } = found;
         Self {
             name,
@@ -103,7 +104,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// The dearest first; days in their order.
 async fn rows(store: &Queries, by: UsageGrouping) -> Result<Vec<Row>, Problem> {
-    let found = store.usage(by.into()).await;
+    let found = store.usage(UsageFilter::by(by.into())).await;
     let mut rows: Vec<Row> = found
         .map_err(|error| error.problem())?
         .into_iter()

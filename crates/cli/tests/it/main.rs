@@ -34,6 +34,7 @@ mod runs;
 mod seat;
 mod secrets;
 mod serve;
+mod service;
 mod sessions;
 mod small_models;
 mod tasks;

@@ -8,8 +8,7 @@ use rooftree_protocol::{BlobId, Event, Lane, Principal, RuleScope, Session, Sess
 use rooftree_store::{
     AgentRow, AuditRow, Error, InboxItem, Inquiry, InquiryHistoryFilter, JournalPages,
     JournalSearch, OutputPiece, Owner, RuleRow, RunFilter, RunRow, SearchHit, SessionFilter,
-    SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter, UsageGroup, UsageRow,
-    VisibleSessions,
+    SessionListCursor, Store, TaskFilter, TaskRow, UsageFilter, UsageRow, VisibleSessions,
 };
 use tokio::sync::watch;
 
@@ -156,13 +155,13 @@ impl Queries {
         self.store.runs(filter).await
     }
 
-    /// What all sessions used, summed up by agent, model, day or session.
-    pub async fn usage(&self, by: UsageGroup) -> Result<Vec<UsageRow>, Error> {
-        let (tenant, visible) = self.visible(&VisibleSessions::default());
+    /// What sessions used, summed up by agent, model, day or session.
+    pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageRow>, Error> {
+        let (tenant, visible) = self.visible(&filter.visible);
         let filter = UsageFilter {
-            by,
             tenant,
             visible,
+            ..filter
         };
         self.store.usage(filter).await
     }

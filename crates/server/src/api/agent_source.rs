@@ -1,7 +1,5 @@
 //! Reads and writes the source of an agent's definition, a row of the store or a Markdown file, guarded by its etag.
 
-use std::path::Path as FilePath;
-
 use axum::http::{HeaderMap, StatusCode, header::IF_MATCH};
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, ErrorCode, Principal, Problem};
 use rooftree_runtime::{
@@ -103,7 +101,7 @@ pub(super) async fn write_row(
     }
 }
 
-/// Writes the file beside and renames it, so that a reader finds the old text or the new one.
+/// Replaces the file, if the text defines the agent it belongs to.
 pub(super) async fn write_file(
     state: &ApiState,
     who: &Principal,
@@ -126,19 +124,14 @@ pub(super) async fn write_file(
         action: "agent.write",
         subject: path.display().to_string(),
     };
-    let write = replace_file(&path, text);
+    let (catalog, text) = (state.options.catalog.clone(), text.to_owned());
+    let write = async move {
+        let write = move || catalog.write_agent_file(&path, &text);
+        let written = tokio::task::spawn_blocking(write).await;
+        written.unwrap_or_else(|error| Err(Problem::new(ErrorCode::StoreFailed, error.to_string())))
+    };
     let written = state.options.handle.change_files(who, change, write);
     Ok(written.await?)
-}
-
-async fn replace_file(path: &FilePath, text: &str) -> Result<(), Problem> {
-    let beside = path.with_extension("md.new");
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write {}", path.display());
-        Problem::new(ErrorCode::StoreFailed, message).cause(error.to_string())
-    };
-    tokio::fs::write(&beside, text).await.map_err(failed)?;
-    tokio::fs::rename(&beside, path).await.map_err(failed)
 }
 
 pub(super) fn fixed(definition: &AgentDefinition) -> ApiProblem {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::{Json, extract::State};
 use rooftree_protocol::{
-    AccessScope, Event, Usage,
+    AccessScope, Event, Timestamp, Usage,
     api_paths::{EVENT_SCHEMA, HOOKS, MCP_SERVERS, MODELS, SKILLS, TOOLS, USAGE},
 };
-use rooftree_store::{UsageGroup, UsageRow};
+use rooftree_store::{UsageFilter, UsageGroup, UsageRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,7 +38,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
         ApiRoute::get(USAGE, usage)
             .needs(
                 read,
-                "Sums up tokens and cost by agent, model, day or session; only the owner sees it",
+                "Sums up tokens and cost by agent, model, day or session, of the last days or of all; only the owner sees it",
             )
             .query::<UsageQuery>()
             .answers::<UsageReport>(200),
@@ -89,7 +89,18 @@ struct CatalogHookList {
 struct UsageQuery {
     /// By what.
     by: UsageBy,
+    /// Divides each sum further: `agent`, `model`, `day` or `session`, separated by commas.
+    also: Option<String>,
+    /// Only the last days, up to 366; today is the first of them. Absent: all there are.
+    days: Option<u32>,
 }
+
+/// The most days that one request asks for.
+const MOST_DAYS: u32 = 366;
+/// The most that a sum is divided by.
+const MOST_GROUPS: usize = 3;
+/// Milliseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// What usage is summed up by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -106,11 +117,25 @@ enum UsageBy {
     Session,
 }
 
+impl From<UsageBy> for UsageGroup {
+    fn from(by: UsageBy) -> Self {
+        match by {
+            UsageBy::Agent => Self::Agent,
+            UsageBy::Model => Self::Model,
+            UsageBy::Day => Self::Day,
+            UsageBy::Session => Self::Session,
+        }
+    }
+}
+
 /// Sums of usage.
 #[derive(Debug, Serialize, JsonSchema)]
 struct UsageReport {
-    /// One for each agent, model, day or session.
+    /// One for each agent, model, day or session, and what it is divided by.
     rows: Vec<UsageSum>,
+    /// The first day of the sums, in UTC; absent if all days were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
 }
 
 /// What one agent, model, day or session used.
@@ -118,6 +143,9 @@ struct UsageReport {
 struct UsageSum {
     /// Its name.
     name: String,
+    /// Names of what the sum is divided by, in the order of `also`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<String>,
     /// Replies of models.
     replies: u64,
     /// Tokens and cost.
@@ -128,6 +156,7 @@ impl From<UsageRow> for UsageSum {
     fn from(row: UsageRow) -> Self {
         Self {
             name: row.name,
+            also: row.also,
             replies: row.replies,
             usage: row.usage,
         }
@@ -163,20 +192,49 @@ async fn hooks(State(state): State<Arc<ApiState>>) -> Json<CatalogHookList> {
 async fn usage(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
-    QueryParameters(UsageQuery { by }): QueryParameters<UsageQuery>,
+    QueryParameters(UsageQuery { by, also, days }): QueryParameters<UsageQuery>,
 ) -> Result<Json<UsageReport>, ApiProblem> {
     if !who.is_unbound_owner() {
         return Err(ApiProblem::missing_scope(AccessScope::Admin));
     }
-    let by = match by {
-        UsageBy::Agent => UsageGroup::Agent,
-        UsageBy::Model => UsageGroup::Model,
-        UsageBy::Day => UsageGroup::Day,
-        UsageBy::Session => UsageGroup::Session,
+    let first = days
+        .map(|days| first_day(days, state.options.clock.now()))
+        .transpose()?;
+    let filter = UsageFilter {
+        also: groups(also.as_deref())?,
+        since: first,
+        ..UsageFilter::by(by.into())
     };
-    let rows = state.options.handle.queries(&who).usage(by).await?;
+    let rows = state.options.handle.queries(&who).usage(filter).await?;
     let rows = rows.into_iter().map(UsageSum::from).collect();
-    Ok(Json(UsageReport { rows }))
+    let since = first.map(|first| Timestamp(first * DAY).to_string());
+    let since = since.map(|since| since.chars().take_while(|one| *one != 'T').collect());
+    Ok(Json(UsageReport { rows, since }))
+}
+
+/// The first of the last days, counted from 1 January 1970.
+fn first_day(days: u32, now: Timestamp) -> Result<i64, ApiProblem> {
+    if !(1..=MOST_DAYS).contains(&days) {
+        let message = format!("`days` must be from 1 to {MOST_DAYS}");
+        return Err(ApiProblem::invalid(message));
+    }
+    Ok(now.0.div_euclid(DAY) + 1 - i64::from(days))
+}
+
+fn groups(names: Option<&str>) -> Result<Vec<UsageGroup>, ApiProblem> {
+    let names = names.unwrap_or_default().split(',').map(str::trim);
+    let groups = names.filter(|name| !name.is_empty()).map(|name| {
+        let by: Result<UsageBy, _> = serde_json::from_value(name.into());
+        by.map(UsageGroup::from).map_err(|_| {
+            let message = format!("`also` is made of agent, model, day and session, not `{name}`");
+            ApiProblem::invalid(message)
+        })
+    });
+    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    if groups.len() > MOST_GROUPS {
+        return Err(ApiProblem::invalid("`also` names at most 3"));
+    }
+    Ok(groups)
 }
 
 async fn event_schema() -> Json<schemars::Schema> {

@@ -41,6 +41,23 @@ async fn runs_are_listed_shown_traced_and_cancelled() {
         .told(200, &format!("GET /runs/{ended}/trace"), None)
         .await;
     assert_eq!(spans["spans"][0]["run"], ended);
+    let steps = spans["spans"][0]["steps"].as_array().unwrap();
+    assert_eq!((steps.len(), &steps[0]["kind"]), (1, &json!("model")));
+    assert!(steps[0]["to"].is_string() && steps[0]["ended"].is_number());
+    let open = api
+        .told(200, &format!("GET /runs/{running}/trace"), None)
+        .await;
+    let steps = open["spans"][0]["steps"].as_array().unwrap();
+    let kinds: Vec<_> = steps.iter().map(|step| &step["kind"]).collect();
+    assert_eq!(
+        kinds,
+        ["model", "tool"],
+        "no model is asked while a call runs"
+    );
+    assert_eq!(
+        (&steps[1]["name"], &steps[1]["to"]),
+        (&json!("Held"), &Value::Null)
+    );
     let svg = api
         .ask(&format!("GET /runs/{ended}/trace?format=svg"), None)
         .await;
@@ -53,7 +70,8 @@ async fn runs_are_listed_shown_traced_and_cancelled() {
             .as_array()
             .unwrap()
             .len(),
-        1
+        2,
+        "the run, and its request to the model"
     );
     api.told(409, &format!("POST /runs/{ended}/cancel"), None)
         .await;
@@ -202,6 +220,14 @@ async fn lists_of_what_is_configured_can_be_read() {
     }
     let usage = api.told(200, "GET /usage?by=agent", None).await;
     assert_eq!(usage["rows"][0]["name"], "lead");
+    let daily = "GET /usage?by=day&also=agent,model&days=7";
+    let usage = api.told(200, daily, None).await;
+    assert_eq!(usage["rows"][0]["also"][0], "lead");
+    assert_eq!(usage["rows"].as_array().unwrap().len(), 1);
+    assert!(usage["since"].as_str() < usage["rows"][0]["name"].as_str());
+    for wrong in ["days=0", "days=367", "also=moon", "also=day,day,day,day"] {
+        api.told(422, &format!("GET /usage?{wrong}"), None).await;
+    }
     let agents = api.told(200, "GET /agents", None).await;
     assert!(
         agents["agents"]

@@ -26,6 +26,7 @@ mod holding;
 mod leaving;
 mod listening;
 mod page_fold;
+mod page_modules;
 mod refusals;
 mod reply_html;
 mod responses;

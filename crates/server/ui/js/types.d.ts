@@ -169,6 +169,8 @@ export type AgentItem = {
   "hidden": boolean;
   /** Who may use it. */
   "use_as": UseAs;
+  /** What it is drawn with: `color`, `icon`, `group`. */
+  "look": Record<string, unknown>;
 };
 
 /** Agents. */
@@ -1155,13 +1157,13 @@ export type Event = ({
   "data": {
     /** The question's name. */
     "id": PermissionId;
-    /** Which call. */
+    /** Which call; the first one, for kind `spawn`. */
     "call": CallId;
     /** Canonical tool name. */
     "tool": string;
     /** What it would do, for people: a command, a diff. */
     "title": string;
-    /** More about it: the diff of an edit. */
+    /** More about it: the diff of an edit, the list of agents. */
     "detail": string;
     /** What it does to the world. */
     "effect": Effect;
@@ -1175,6 +1177,10 @@ export type Event = ({
     "digest": string;
     /** For how long a yes can hold. */
     "scopes": PermissionScope[];
+    /** Whether it is about one call, or about all calls of a reply that start agents. Absent for one call. */
+    "kind"?: PermissionKind;
+    /** The agents that would be started, for kind `spawn`. */
+    "spawn"?: SpawnGroup[];
   };
 } | {
   "type": "permission.resolved";
@@ -1445,13 +1451,13 @@ export type EventBody = {
   "data": {
     /** The question's name. */
     "id": PermissionId;
-    /** Which call. */
+    /** Which call; the first one, for kind `spawn`. */
     "call": CallId;
     /** Canonical tool name. */
     "tool": string;
     /** What it would do, for people: a command, a diff. */
     "title": string;
-    /** More about it: the diff of an edit. */
+    /** More about it: the diff of an edit, the list of agents. */
     "detail": string;
     /** What it does to the world. */
     "effect": Effect;
@@ -1465,6 +1471,10 @@ export type EventBody = {
     "digest"?: string;
     /** For how long a yes can hold. */
     "scopes"?: PermissionScope[];
+    /** Whether it is about one call, or about all calls of a reply that start agents. Absent for one call. */
+    "kind"?: PermissionKind;
+    /** The agents that would be started, for kind `spawn`. */
+    "spawn"?: SpawnGroup[];
   };
 } | {
   "type": "permission.resolved";
@@ -2210,13 +2220,13 @@ export type OpenInquiry = ({
   "data": {
     /** The question's name. */
     "id": PermissionId;
-    /** Which call. */
+    /** Which call; the first one, for kind `spawn`. */
     "call": CallId;
     /** Canonical tool name. */
     "tool": string;
     /** What it would do, for people: a command, a diff. */
     "title": string;
-    /** More about it: the diff of an edit. */
+    /** More about it: the diff of an edit, the list of agents. */
     "detail": string;
     /** What it does to the world. */
     "effect": Effect;
@@ -2230,6 +2240,10 @@ export type OpenInquiry = ({
     "digest": string;
     /** For how long a yes can hold. */
     "scopes": PermissionScope[];
+    /** Whether it is about one call, or about all calls of a reply that start agents. Absent for one call. */
+    "kind"?: PermissionKind;
+    /** The agents that would be started, for kind `spawn`. */
+    "spawn"?: SpawnGroup[];
   };
 } | {
   "type": "permission.resolved";
@@ -2522,13 +2536,15 @@ export type PermissionItem = {
   "digest": string;
   /** The answer that counts. */
   "answered"?: AnsweredInquiry | null;
-  /** Which call. */
+  /** Whether it is about one call, or about all calls of a reply that start agents. */
+  "kind": PermissionKind;
+  /** Which call; the first one, for kind `spawn`. */
   "call": CallId;
   /** The tool. */
   "tool": string;
   /** What it would do. */
   "title": string;
-  /** More about it: the diff of an edit. */
+  /** More about it: the diff of an edit, the list of agents. */
   "detail": string;
   /** What it does to the world. */
   "effect": Effect;
@@ -2538,7 +2554,12 @@ export type PermissionItem = {
   "reason": string;
   /** For how long a yes can hold. */
   "scopes": PermissionScope[];
+  /** The agents that would be started, for kind `spawn`. */
+  "spawn": SpawnGroup[];
 };
+
+/** What a permission request is about. */
+export type PermissionKind = "call" | "spawn";
 
 /** One page of permission requests. */
 export type PermissionListPage = {
@@ -2862,6 +2883,8 @@ export type RunBounds = {
   "max_cost_usd"?: number | null;
   /** How deep it may delegate. */
   "depth": number;
+  /** How many agents one reply may start without asking; the defaults in runs of earlier versions. */
+  "spawn": SpawnThresholds;
 };
 
 /** Everything about a run's end. */
@@ -2961,6 +2984,10 @@ export type RunMode = "main" | "foreground" | "parallel" | "background" | "fork"
 export type RunSpan = {
   /** Which run. */
   "run": RunId;
+  /** In which session. */
+  "session": SessionId;
+  /** What it was asked, in short. */
+  "title": string;
   /** How many are above it in the trace. */
   "depth": number;
   /** Its definition. */
@@ -2979,6 +3006,10 @@ export type RunSpan = {
   "usage": Usage;
   /** When it waited. */
   "waits": WaitSpan[];
+  /** Its requests to models and tool calls, oldest first; only where its events were read. */
+  "steps": TraceStep[];
+  /** How many steps before those were left out. */
+  "earlier_steps": number;
   /** Why it failed. */
   "failure": string;
 };
@@ -3203,6 +3234,52 @@ export type SourcedSetting = {
   "value": string;
   /** Where it comes from. */
   "from": string;
+};
+
+/** One call that would start an agent. */
+export type SpawnCall = {
+  /** Which call. */
+  "call": CallId;
+  /** The task in a few words. */
+  "title": string;
+  /** Names exactly this call: arguments, place, agent and session. */
+  "digest": string;
+};
+
+/** What one run of an agent used, as the mean of its last runs. */
+export type SpawnForecast = {
+  /** Of how many runs. */
+  "runs": number;
+  /** Input and output tokens. */
+  "tokens": number;
+  /** US dollars; absent if prices are not known. */
+  "cost_usd"?: number | null;
+};
+
+/** Agents of one definition, with the same model and tools, that calls of one reply would start. */
+export type SpawnGroup = {
+  /** The definition. */
+  "agent": string;
+  /** The model; absent if it is chosen when the run begins. */
+  "model"?: string | null;
+  /** The tools each of them gets. */
+  "tools": string[];
+  /** The tools of the agent that asks which they do not get. */
+  "lost": string[];
+  /** What one of them is expected to use; absent without past runs. */
+  "forecast"?: SpawnForecast | null;
+  /** The calls, one for each agent. */
+  "calls": SpawnCall[];
+};
+
+/** How many agents one reply may start without a permission request. */
+export type SpawnThresholds = {
+  /** Agents of one reply. */
+  "agents": number;
+  /** US dollars that they are expected to cost together; no threshold if absent. */
+  "cost_usd"?: number | null;
+  /** How deep below the first agent they work; none but the limit of delegation if absent. */
+  "depth"?: number | null;
 };
 
 /** Why a reply ended. */
@@ -3466,6 +3543,35 @@ export type ToolRecord = {
 /** How a trace is written. */
 export type TraceFormat = "json" | "svg" | "otlp";
 
+/** One request to a model, or one tool call. */
+export type TraceStep = {
+  /** Which of both. */
+  "kind": TraceStepKind;
+  /** The model, or the tool. */
+  "name": string;
+  /** What a call does, in a few words. */
+  "title"?: string;
+  /** When it began. */
+  "from": Timestamp;
+  /** When it ended, if it has. */
+  "to"?: Timestamp | null;
+  /** How a call ended. */
+  "outcome"?: Outcome | null;
+  /** What it used, if it asked a model. */
+  "usage"?: Usage | null;
+  /** Which call. */
+  "call"?: CallId | null;
+  /** The run that a call delegated to or asked about. While it lasts, it waits for that run. */
+  "task"?: RunId | null;
+  /** The number of the event that tells its input. */
+  "began"?: number | null;
+  /** The number of the event that tells its output. */
+  "ended"?: number | null;
+};
+
+/** What a step is. */
+export type TraceStepKind = "model" | "tool";
+
 /** What an undo would do now. */
 export type UndoPreview = {
   /** Absent if nothing is left to take back. */
@@ -3529,14 +3635,18 @@ export type UsageBy = "agent" | "model" | "day" | "session";
 
 /** Sums of usage. */
 export type UsageReport = {
-  /** One for each agent, model, day or session. */
+  /** One for each agent, model, day or session, and what it is divided by. */
   "rows": UsageSum[];
+  /** The first day of the sums, in UTC; absent if all days were asked for. */
+  "since"?: string | null;
 };
 
 /** What one agent, model, day or session used. */
 export type UsageSum = {
   /** Its name. */
   "name": string;
+  /** Names of what the sum is divided by, in the order of `also`. */
+  "also": string[];
   /** Replies of models. */
   "replies": number;
   /** Tokens and cost. */

@@ -417,6 +417,15 @@ async fn usage_is_summed_up_by_agent_model_day_and_session(store: StoreUnderTest
             assert_eq!(row.usage, sum);
         }
     }
+    let filter = UsageFilter {
+        also: vec![UsageGroup::Agent, UsageGroup::Model],
+        since: Some(NOW.0 / (24 * 60 * 60 * 1000) + 1),
+        ..UsageFilter::by(UsageGroup::Day)
+    };
+    let rows = store.usage(filter).await.unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (&*row.name, &row.also)).collect();
+    let also = vec!["lead".to_owned(), "one".to_owned()];
+    assert_eq!(found, [("2027-01-16", &also)], "only the second day");
     let tenant = Some("another".to_owned());
     let by = UsageGroup::Model;
     assert!(

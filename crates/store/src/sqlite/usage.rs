@@ -83,24 +83,42 @@ pub(crate) fn recompute(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sums by what the filter says, in no order.
-pub(crate) fn sums(connection: &Connection, filter: &UsageFilter) -> Result<Vec<UsageRow>, Error> {
-    let name = match filter.by {
+/// What a row of sums is named by.
+fn group_column(group: UsageGroup) -> &'static str {
+    match group {
         UsageGroup::Agent => "s.agent",
         UsageGroup::Model => {
             "CASE u.model WHEN '' THEN coalesce(s.model, 'summaries') ELSE u.model END"
         }
         UsageGroup::Day => "date(u.day * 86400, 'unixepoch')",
         UsageGroup::Session => "coalesce(s.name, s.id)",
+    }
+}
+
+/// Reads only rows of the days that are asked for: `usage_by_day` finds them, and the session of each is looked up.
+fn sums_sql(filter: &UsageFilter) -> String {
+    let groups = std::iter::once(filter.by).chain(filter.also.iter().copied());
+    let columns: Vec<&str> = groups.map(group_column).collect();
+    let columns = columns.join(", ");
+    // Without a range all rows are read, in the order of the table; `+` keeps the index out.
+    let day = if filter.since.is_some() {
+        "u.day"
+    } else {
+        "+u.day"
     };
-    let sql = format!(
-        "SELECT {name} AS name, sum(replies), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning),
-             sum(searches), total(cost_usd), sum(unpriced) = 0
-         FROM usage u JOIN session s ON s.number = u.session
-         WHERE (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE} GROUP BY 1"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
+    format!(
+        "SELECT sum(replies), sum(input), sum(output), sum(cache_read), sum(cache_write), sum(reasoning),
+             sum(searches), total(cost_usd), sum(unpriced) = 0, {columns}
+         FROM usage u CROSS JOIN session s ON s.number = u.session
+         WHERE {day} >= :since AND (:tenant IS NULL OR s.tenant = :tenant) AND {VISIBLE} GROUP BY {columns}"
+    )
+}
+
+/// Sums by what the filter says, in no order.
+pub(crate) fn sums(connection: &Connection, filter: &UsageFilter) -> Result<Vec<UsageRow>, Error> {
+    let mut statement = connection.prepare_cached(&sums_sql(filter))?;
     let parameters = named_params! {
+        ":since": filter.since.unwrap_or(i64::MIN),
         ":tenant": filter.tenant,
         ":person": filter.visible.person,
         ":agents": column::names(filter.visible.agents.as_deref())?,
@@ -108,17 +126,20 @@ pub(crate) fn sums(connection: &Connection, filter: &UsageFilter) -> Result<Vec<
     let rows = statement.query_map(parameters, |row| {
         let count = |at: usize| row.get(at).map(column::unsigned);
         Ok(UsageRow {
-            name: row.get(0)?,
-            replies: count(1)?,
+            name: row.get(9)?,
+            also: (10..10 + filter.also.len())
+                .map(|at| row.get(at))
+                .collect::<Result<_, _>>()?,
+            replies: count(0)?,
             usage: Usage {
-                input: count(2)?,
-                output: count(3)?,
-                cache_read: count(4)?,
-                cache_write: count(5)?,
-                reasoning: count(6)?,
-                searches: count(7)?,
-                cost_usd: row.get(8)?,
-                cost_complete: row.get(9)?,
+                input: count(1)?,
+                output: count(2)?,
+                cache_read: count(3)?,
+                cache_write: count(4)?,
+                reasoning: count(5)?,
+                searches: count(6)?,
+                cost_usd: row.get(7)?,
+                cost_complete: row.get(8)?,
             },
         })
     })?;
@@ -138,4 +159,40 @@ pub(crate) fn differing(connection: &Connection) -> Result<Vec<(String, u64)>, E
     let mut statement = connection.prepare(&sql)?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, column::unsigned(row.get(1)?))))?;
     Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::connect;
+
+    #[test]
+    fn days_before_the_range_are_not_read() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
+        let plan = |since| {
+            let filter = UsageFilter {
+                since,
+                ..UsageFilter::by(UsageGroup::Day)
+            };
+            let sql = format!("EXPLAIN QUERY PLAN {}", sums_sql(&filter));
+            let mut plan = connection.prepare(&sql).unwrap();
+            // A plan needs no values.
+            let steps = plan
+                .raw_query()
+                .mapped(|row| row.get::<_, String>("detail"));
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            steps.join("; ")
+        };
+        let ranged = plan(Some(20_000));
+        assert!(
+            ranged.contains("SEARCH u USING INDEX usage_by_day (day>?)"),
+            "{ranged}"
+        );
+        assert!(
+            ranged.contains("SEARCH s USING INTEGER PRIMARY KEY"),
+            "{ranged}"
+        );
+        assert!(plan(None).contains("SCAN u"));
+    }
 }

@@ -1,9 +1,10 @@
-//! Spans as OTLP JSON (OpenTelemetry protocol): one trace, one span for each run and each wait.
+//! Spans as OTLP JSON (OpenTelemetry protocol): one trace, one span for each run, each wait, each request to a model
+//! and each tool call.
 
 use rooftree_protocol::{RunStatus, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{RunSpan, WaitCause, WaitSpan};
+use crate::{RunSpan, TraceStep, TraceStepKind, WaitCause, WaitSpan};
 
 /// The kind of a span that is neither a client nor a server.
 const INTERNAL: u8 = 1;
@@ -24,6 +25,9 @@ pub fn otlp_json(spans: &[RunSpan]) -> Value {
         written.push(run_span(&trace, span, above.last().copied()));
         let waits = span.waits.iter().enumerate();
         written.extend(waits.map(|(number, wait)| wait_span(&trace, span, wait, number)));
+        let steps = span.steps.iter().enumerate();
+        let before = span.waits.len() + span.earlier_steps;
+        written.extend(steps.map(|(at, step)| step_span(&trace, span, step, before + at)));
         above.push(span);
     }
     let service = attribute("service.name", &"rooftree".into());
@@ -76,6 +80,41 @@ fn wait_span(trace: &str, span: &RunSpan, wait: &WaitSpan, number: usize) -> Val
         "endTimeUnixNano": nanos(wait.to),
         "attributes": [],
         "status": {},
+    })
+}
+
+/// `number` tells it apart from waits and other steps of its run.
+fn step_span(trace: &str, span: &RunSpan, step: &TraceStep, number: usize) -> Value {
+    let (operation, key) = match step.kind {
+        TraceStepKind::Model => ("chat", "gen_ai.request.model"),
+        TraceStepKind::Tool => ("execute_tool", "gen_ai.tool.name"),
+    };
+    let mut attributes = vec![
+        attribute("gen_ai.operation.name", &operation.into()),
+        attribute(key, &step.name.as_str().into()),
+    ];
+    if let Some(usage) = &step.usage {
+        attributes.extend([
+            attribute("gen_ai.usage.input_tokens", &usage.input.into()),
+            attribute("gen_ai.usage.output_tokens", &usage.output.into()),
+            attribute("rooftree.cost_usd", &usage.cost_usd.into()),
+        ]);
+    }
+    let status = match step.outcome {
+        Some(outcome) if outcome.is_done() => json!({"code": OK}),
+        Some(_) => json!({"code": ERROR}),
+        None => json!({}),
+    };
+    json!({
+        "traceId": trace,
+        "spanId": span_id(span.run.as_str(), number + 1),
+        "parentSpanId": span_id(span.run.as_str(), 0),
+        "name": format!("{operation} {}", step.name),
+        "kind": INTERNAL,
+        "startTimeUnixNano": nanos(step.from),
+        "endTimeUnixNano": nanos(step.to.unwrap_or(span.to)),
+        "attributes": attributes,
+        "status": status,
     })
 }
 

@@ -189,13 +189,15 @@ pub mod tests {
     use rooftree_protocol::{Timestamp, Usage};
 
     use crate::WaitSpan;
-    use rooftree_protocol::RunId;
+    use rooftree_protocol::{RunId, SessionId};
 
     use super::*;
 
     pub fn span(depth: usize, agent: &str, from: i64, to: i64) -> RunSpan {
         RunSpan {
             run: RunId::from_entropy(1),
+            session: SessionId::from_entropy(1),
+            title: String::new(),
             depth,
             agent: agent.into(),
             model: "demo/script".into(),
@@ -209,6 +211,8 @@ pub mod tests {
                 ..Usage::none()
             },
             waits: Vec::new(),
+            steps: Vec::new(),
+            earlier_steps: 0,
             failure: String::new(),
         }
     }

@@ -1,10 +1,12 @@
 //! Catalog for the HTTP API, from settings and project: models, tools, skills, MCP servers, hooks, effective agents.
 
+use std::path::Path;
+
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::assembly::known_tools;
 use rooftree_server::{
     CatalogHook, CatalogMcpServer, CatalogModel, CatalogSkill, CatalogTool, EffectiveAgentReport,
-    ServerCatalog,
+    EmptyCatalog, ServerCatalog,
 };
 
 use crate::{
@@ -13,10 +15,12 @@ use crate::{
     environment::Environment,
     mcp_servers, project_agents,
     providers::KeyNeed,
+    trust,
 };
 
 /// The catalog as it was when the server started; skills are read again when they change.
 pub struct ConfiguredCatalog {
+    environment: Environment,
     here: AgentsContext,
     models: Vec<CatalogModel>,
     servers: Vec<CatalogMcpServer>,
@@ -41,6 +45,7 @@ impl ConfiguredCatalog {
             }
         });
         Ok(Self {
+            environment: environment.clone(),
             servers: servers.collect(),
             models: models(&here),
             here,
@@ -116,5 +121,14 @@ impl ServerCatalog for ConfiguredCatalog {
 
     fn effective(&self, definition: &AgentDefinition) -> EffectiveAgentReport {
         effective::of(&self.here, definition).report()
+    }
+
+    /// A project that was trusted stays so: the owner has said what the file is to be.
+    fn write_agent_file(&self, path: &Path, text: &str) -> Result<(), Problem> {
+        let places = project_agents::places(&self.environment);
+        trust::with_own_file(&self.environment, &places, || {
+            EmptyCatalog.write_agent_file(path, text)?;
+            Ok(((), path.to_owned()))
+        })
     }
 }

@@ -115,8 +115,8 @@ fn try_bind(server: &mut HttpServer, environment: &Environment) -> Result<(), St
     })
 }
 
-/// The line that tells where to log in; none without a terminal, unless it is asked for.
-pub(super) async fn login_line(
+/// The link that logs in once; none without a terminal, unless it is asked for.
+pub(super) async fn login_link(
     handle: &Handle,
     url: &str,
     is_asked_for: bool,
@@ -127,5 +127,5 @@ pub(super) async fn login_line(
     let owner = AuthorizedCaller::local_owner(Surface::Cli);
     let link = handle.create_link(&owner, NewAccessLink::default()).await;
     let link = link.map_err(|error| error.problem())?;
-    Ok(Some(format!("open {}\n", login_url(url, &link))))
+    Ok(Some(login_url(url, &link)))
 }

@@ -15,11 +15,18 @@ const ME: &str = "GET /api/v1/me HTTP/1.1\r\nhost: localhost\r\nconnection: clos
 
 /// A server whose socket is in this directory, and what it says.
 fn serve(desk: &Desk, runtime: &Path) -> (Child, Vec<String>) {
+    serve_in(desk.house.path(), desk, runtime)
+}
+
+/// The same in another directory.
+fn serve_in(directory: &Path, desk: &Desk, runtime: &Path) -> (Child, Vec<String>) {
     std::fs::create_dir_all(runtime).unwrap();
     let mut command = desk
         .house
         .command(&["serve", "--port", "0", "--print-link"]);
-    command.env("XDG_RUNTIME_DIR", runtime);
+    command
+        .env("XDG_RUNTIME_DIR", runtime)
+        .current_dir(directory);
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -103,6 +110,37 @@ true"
     // A program of ours still may.
     let answer = ask(UnixStream::connect(socket(&runtime)).unwrap(), ME);
     assert!(answer.contains(r#""is_owner":true"#), "{answer}");
+    terminate(&server);
+    assert_eq!(finished(server).code, 0);
+}
+
+#[test]
+fn an_agent_of_a_trusted_project_that_is_changed_over_http_stays_trusted() {
+    let desk = Desk::with_echo();
+    let runtime = desk.path().join("rt");
+    let text = "---\ndescription: Scouts.\n---\nYou scout.\n";
+    desk.write(".rooftree/agents/scout.md", text);
+    let mut trust = desk.house.command(&["trust"]);
+    let trusted = trust.current_dir(desk.path()).output().unwrap();
+    assert!(trusted.status.success(), "{trusted:?}");
+    let (server, _) = serve_in(desk.path(), &desk, &runtime);
+    let path = socket(&runtime);
+    let get = "GET /api/v1/agents/scout HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let shown = ask(UnixStream::connect(&path).unwrap(), get);
+    let etag = shown.lines().find(|line| line.starts_with("etag:"));
+    let etag = etag.unwrap_or_else(|| panic!("{shown}"));
+    let body = r#"{"text": "---\ndescription: Scouts far.\n---\nYou scout.\n"}"#;
+    let put = format!(
+        "PUT /api/v1/agents/scout HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         if-match:{}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        etag.trim_start_matches("etag:"),
+        body.len()
+    );
+    let changed = ask(UnixStream::connect(&path).unwrap(), &put);
+    assert!(changed.contains(" 200 "), "{changed}");
+    until("the new text counts", || {
+        ask(UnixStream::connect(&path).unwrap(), get).contains("Scouts far.")
+    });
     terminate(&server);
     assert_eq!(finished(server).code, 0);
 }

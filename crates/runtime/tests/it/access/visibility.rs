@@ -8,7 +8,7 @@ use rooftree_protocol::{
 };
 use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::EventFilter;
-use rooftree_store::{RunFilter, SessionFilter, TaskFilter, UsageGroup};
+use rooftree_store::{RunFilter, SessionFilter, TaskFilter, UsageFilter, UsageGroup};
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, owner};
 use rooftree_tools::Toolset;
 use serde_json::json;
@@ -130,7 +130,11 @@ async fn seen(scene: &Scene, who: &Principal) -> Vec<(&'static str, usize)> {
         ),
         (
             "usage",
-            queries.usage(UsageGroup::Agent).await.unwrap().len(),
+            queries
+                .usage(UsageFilter::by(UsageGroup::Agent))
+                .await
+                .unwrap()
+                .len(),
         ),
         ("unfinished", queries.unfinished().await.unwrap().len()),
         (

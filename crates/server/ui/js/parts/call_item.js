@@ -64,7 +64,7 @@ function shortInput(input) {
 }
 
 /** @param {any} item */
-function callBody(item) {
+export function callBody(item) {
   const parts = [];
   if (item.input && Object.keys(item.input).length && !item.diff) parts.push(h('div', {class: 'call-part'}, h('h4', null, 'Input'), h('pre', null, inputText(item.input))));
   if (item.diff) parts.push(diffView(item.diff));

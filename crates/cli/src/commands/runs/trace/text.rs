@@ -217,7 +217,7 @@ fn legend(picture: &TraceChart, signs: &TraceSymbols) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use rooftree_protocol::{RunId, RunStatus, Timestamp, Usage, event::RunMode};
+    use rooftree_protocol::{RunId, RunStatus, SessionId, Timestamp, Usage, event::RunMode};
     use rooftree_view::{RunSpan, WaitSpan, trace::lay_out};
 
     use super::*;
@@ -225,6 +225,8 @@ mod tests {
     fn span(depth: usize, agent: &str, from: i64, to: i64) -> RunSpan {
         RunSpan {
             run: RunId::from_entropy(1),
+            session: SessionId::from_entropy(1),
+            title: String::new(),
             depth,
             agent: agent.into(),
             model: "demo/script".into(),
@@ -238,6 +240,8 @@ mod tests {
                 ..Usage::none()
             },
             waits: Vec::new(),
+            steps: Vec::new(),
+            earlier_steps: 0,
             failure: String::new(),
         }
     }
