@@ -60,10 +60,11 @@ export class FakeModel {
   }
 }
 
-/** The last words of a person, and how many results of calls came after them. */
+/** The last words of a person without what the runtime adds, and how many results of calls came after them. */
 function asked(request) {
   const {messages} = request;
   const textOf = message => (typeof message.content === 'string' ? message.content : (message.content ?? []).map(part => part.text ?? '').join('\n'));
-  const at = messages.findLastIndex(message => message.role === 'user');
-  return {text: at < 0 ? '' : textOf(messages[at]), results: messages.slice(at + 1).filter(message => message.role === 'tool').length, request};
+  const own = message => textOf(message).replace(/<system_message\b[^]*?<\/system_message>/g, '').trim();
+  const at = messages.findLastIndex(message => message.role === 'user' && own(message));
+  return {text: at < 0 ? '' : own(messages[at]), results: messages.slice(at + 1).filter(message => message.role === 'tool').length, request};
 }

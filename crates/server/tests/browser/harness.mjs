@@ -144,9 +144,15 @@ export async function cuttingRelay(target, every) {
     const upstream = net.connect(target, '127.0.0.1');
     let frames = 0;
     upstream.on('data', data => {
-      const text = data.toString('latin1');
-      frames += (text.match(/\nid: ses_/g) ?? []).length;
-      if (frames >= every) { cuts += 1; client.destroy(); upstream.destroy(); return; }
+      // Only durable events count: they are what a new connection continues after.
+      for (const match of data.toString('latin1').matchAll(/\nid: ses_\w+:\d+\ndata: \{"v":/g)) {
+        frames += 1;
+        if (frames <= every) continue;
+        cuts += 1;
+        upstream.destroy();
+        client.end(data.subarray(0, match.index));
+        return;
+      }
       client.write(data);
     });
     client.on('data', data => upstream.write(data));

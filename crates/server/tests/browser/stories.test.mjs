@@ -123,7 +123,7 @@ test('twenty requests at once on a phone: each can be answered, none is lost by 
 });
 
 test('eight tabs of one browser share one stream; the eighth answers and shows text as it comes', async () => {
-  bench.model.answer = ({results}) => (results === 0 ? {calls: [['Write', {file_path: 't.md', content: 't\n'}]]} : {text: 'word '.repeat(200), pieces: 100});
+  bench.model.answer = ({text, results}) => (results === 0 && text !== 'again' ? {calls: [['Write', {file_path: 't.md', content: 't\n'}]]} : {text: 'A word here. '.repeat(100), pieces: 100});
   const first = await bench.page();
   const context = first.context();
   const session = await bench.begin(first, 'tabs');
@@ -132,7 +132,7 @@ test('eight tabs of one browser share one stream; the eighth answers and shows t
   const eighth = tabs[7];
   await eighth.waitForSelector('.card.permission');
   await eighth.click('[data-answer="allow-once"]');
-  await eighth.waitForFunction(() => (document.querySelector('.draft')?.textContent ?? '').includes('word'));
+  await eighth.waitForFunction(() => (document.querySelector('.draft')?.textContent ?? '').includes('word here'));
   for (const tab of tabs.slice(1)) await isDone(tab);
   const streams = await first.evaluate(() => performance.getEntriesByType('resource').filter(entry => entry.name.endsWith('/stream')).length);
   assert.equal(streams, 0, 'the stream belongs to the shared worker');
