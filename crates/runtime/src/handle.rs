@@ -102,6 +102,7 @@ impl Handle {
                 origin,
                 key,
                 delivery,
+                context,
             } => {
                 let content = messages::PostContent {
                     parts,
@@ -109,6 +110,7 @@ impl Handle {
                     key,
                     delivery,
                     restriction: None,
+                    context,
                 };
                 self.post(who, to, content).await
             }

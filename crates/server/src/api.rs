@@ -14,6 +14,7 @@ mod board;
 mod catalog;
 mod commands;
 mod conversation;
+mod demo;
 mod events;
 mod extract;
 mod inquiry_types;
@@ -25,6 +26,7 @@ mod page;
 mod permissions;
 mod persons;
 mod problem;
+mod providers;
 mod questions;
 mod queue;
 pub(crate) mod route_table;
@@ -89,6 +91,8 @@ fn routes() -> Vec<ApiRoute> {
         rules::routes(),
         agents::routes(),
         catalog::routes(),
+        providers::routes(),
+        demo::routes(),
         commands::routes(),
         events::routes(),
         open_questions::routes(),

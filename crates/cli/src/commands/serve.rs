@@ -3,6 +3,7 @@
 
 mod api_catalog;
 pub mod exposure;
+mod key_settings;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -16,7 +17,9 @@ use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
 use rooftree_runtime::{AgentRuntime, ApprovalSource, Handle, SystemClock, UnfinishedSession};
-use rooftree_server::{AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource};
+use rooftree_server::{
+    AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -181,6 +184,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         gathered.confided(&project.definitions),
     ));
     let definitions = project.definitions.clone();
+    let served_models = models.clone();
     let plan = RuntimePlan {
         secrets,
         store,
@@ -206,7 +210,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         definitions: definitions.clone(),
         clock: Arc::new(SystemClock),
         cwd: environment.cwd.clone(),
-        catalog: Arc::new(ConfiguredCatalog::look(environment)?),
+        catalog: Arc::new(ConfiguredCatalog::look(environment, served_models)?),
     });
     let server = server.with_agents(ExposedAgents {
         handle,

@@ -26,6 +26,7 @@ pub fn post(served: &Served, text: &str) -> Command {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     }
 }
 

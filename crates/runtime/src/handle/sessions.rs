@@ -227,6 +227,7 @@ impl Handle {
                 key: Some(format!("first:{}", forked.id)),
                 delivery: Delivery::Queue,
                 restriction: None,
+                context: None,
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -268,6 +269,7 @@ impl Handle {
                     key,
                     delivery: Delivery::Silent,
                     restriction: None,
+                    context: None,
                 };
                 (over.from.session, content)
             }
@@ -278,6 +280,7 @@ impl Handle {
                     key,
                     delivery: Delivery::Queue,
                     restriction: None,
+                    context: None,
                 };
                 (id.clone(), content)
             }

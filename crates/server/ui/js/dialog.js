@@ -58,3 +58,14 @@ export function choose(title, choices) {
     box.showModal();
   });
 }
+
+/** Shows something to read. @param {string} title @param {...any} content */
+export function note(title, ...content) {
+  const box = h('dialog', {class: 'note', 'aria-labelledby': 'note-title', onclose: () => box.remove()},
+    h('h2', {id: 'note-title'}, title), h('div', {class: 'note-body'}, content),
+    h('div', {class: 'buttons'}, h('button', {type: 'button', class: 'primary', autofocus: true, onclick: () => box.close()}, 'Close')));
+  // A link leads to another screen, which the dialog must not cover.
+  box.addEventListener('click', (/** @type {Event} */ event) => { if (/** @type {Element} */ (event.target).closest('a')) box.close(); });
+  document.body.append(box);
+  box.showModal();
+}

@@ -225,6 +225,7 @@ pub async fn post(
         origin: Origin::User,
         key,
         delivery,
+        context: None,
     };
     accepted(send(handle, command).await?)
 }

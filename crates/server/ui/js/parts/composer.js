@@ -134,7 +134,10 @@ export class Composer {
     const text = this.text.value.trim();
     if ((!text && this.files.length === 0) || this.uploading || this.isSending) return;
     this.suggestions.hidden = true;
-    if (text.startsWith('/') && await runSlashCommand(text, this.view)) { this.clear(); return; }
+    const command = text.startsWith('/') ? await runSlashCommand(text, this.view) : 'text';
+    // A command that could not be carried out stays in the box.
+    if (command === 'done') this.clear();
+    if (command !== 'text') return;
     this.isSending = true;
     this.send_.disabled = true;
     const body = {text, delivery, attachments: this.files.map(({blob, name}) => ({blob, name})), ...(this.context() ? {context: this.context()} : {})};

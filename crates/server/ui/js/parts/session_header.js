@@ -46,7 +46,7 @@ export class SessionHeader {
     setText(this.title, meta?.name || row?.title || run?.title || 'New session');
     setText(this.model, shortModel(run?.model || run?.first_model || meta?.model || 'model'));
     setText(this.mode, model.tree.index.sessions.get(shown)?.mode ?? meta?.mode ?? 'mode');
-    setText(this.pin, meta?.pinned ? '★ Pinned' : '☆ Pin');
+    setText(this.pin, meta?.pinned_at ? '★ Pinned' : '☆ Pin');
     this.pin.hidden = isChild || !may('chat');
     this.menu.hidden = isChild || !may('chat');
     this.model.disabled = isChild || !may('chat');
@@ -60,7 +60,7 @@ export class SessionHeader {
   }
 
   togglePin() {
-    return this.change({pinned: !this.view.model.meta.get(this.id)?.pinned});
+    return this.change({pinned: !this.view.model.meta.get(this.id)?.pinned_at});
   }
 
   async changeModel() {
@@ -71,7 +71,7 @@ export class SessionHeader {
 
   async changeMode() {
     const chosen = await choose('What may happen without asking', MODES.map(value => ({value, label: value, hint: MODE_HINTS[value]})));
-    if (chosen !== null) this.change({mode: chosen.replace('-', '_')});
+    if (chosen !== null) this.change({mode: chosen});
   }
 
   async openMenu() {
