@@ -2,6 +2,7 @@
 
 mod agent;
 mod asked;
+mod first_run;
 mod resuming;
 mod socket;
 

@@ -28,7 +28,7 @@ function find(name) {
   return ACTIONS.find(action => action.name === wanted || action.aliases.includes(wanted));
 }
 
-/** Commands and their words that begin with what is typed. @param {string} text @returns {{typed: string, help: string}[]} */
+/** Commands and their words that begin with what is typed. @param {string} text @returns {{typed: string, insert: string, help: string}[]} */
 export function completions(text) {
   if (!text.startsWith('/') || text.includes('\n')) return [];
   loadNames();
@@ -37,15 +37,15 @@ export function completions(text) {
     const actions = ACTIONS.filter(action => [action.name, ...action.aliases].some(one => one.startsWith(name.toLowerCase())));
     const own = (skills ?? []).filter(skill => skill.name.toLowerCase().startsWith(name.toLowerCase()));
     return [
-      ...actions.map(action => ({typed: `/${action.name} ${action.usage}`.trim(), help: action.help})),
-      ...own.map(skill => ({typed: `/${skill.name}`, help: `Skill: ${skill.description}`})),
+      ...actions.map(action => ({typed: `/${action.name} ${action.usage}`.trim(), insert: `/${action.name}`, help: action.help})),
+      ...own.map(skill => ({typed: `/${skill.name}`, insert: `/${skill.name}`, help: `Skill: ${skill.description}`})),
     ].slice(0, MOST);
   }
   const action = find(name);
   if (!action || words.length > 1) return [];
   return argumentsOf(action.argument)
     .filter(({value}) => value.toLowerCase().startsWith(words[0].toLowerCase()) && value !== words[0])
-    .map(({value, help}) => ({typed: `/${name} ${value}`, help})).slice(0, MOST);
+    .map(({value, help}) => ({typed: `/${name} ${value}`, insert: `/${name} ${value}`, help})).slice(0, MOST);
 }
 
 /** What can follow a command. @param {string} kind @returns {{value: string, help: string}[]} */

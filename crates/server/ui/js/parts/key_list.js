@@ -52,7 +52,7 @@ export function keyList() {
 
 /** @param {any} provider */
 function sourceWords(provider) {
-  if (!provider.key) return `no key (${provider.variables.join(', ')})`;
+  if (!provider.key) return provider.variables.length ? `no key (${provider.variables.join(', ')})` : 'no key';
   return provider.key.from === 'environment' ? `from the variable ${provider.key.variable}` : 'from the file of stored keys';
 }
 

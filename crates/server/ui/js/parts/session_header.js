@@ -55,8 +55,9 @@ export class SessionHeader {
 
   /** @param {any} change */
   async change(change) {
-    await attempt(() => patch(pathOf`/sessions/${this.id}`, change));
+    const isDone = await attempt(() => patch(pathOf`/sessions/${this.id}`, change));
     this.view.model.loadMeta(this.id);
+    return isDone;
   }
 
   togglePin() {

@@ -4,7 +4,7 @@
 import {get} from '../api.js';
 import {app} from '../app.js';
 import {fill, h, keyed, setText} from '../dom.js';
-import {clock, count} from '../format.js';
+import {ago, clock, count} from '../format.js';
 import {attempt} from '../toast.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
@@ -34,7 +34,8 @@ class Permissions extends View {
     fill(this.cards, loading());
     fill(this.history, loading());
     // The board tells when something is asked or answered.
-    this.listen(app.board, 'change', () => this.boardChanged());
+    this.listen(app.board, 'change', () => { this.boardChanged(); this.changed(); });
+    this.every(() => this.changed(), 30_000);
     this.load();
   }
 
@@ -89,11 +90,13 @@ class Permissions extends View {
     setText(this.pendingCount, pending.length ? String(pending.length) : '');
     for (const text of this.cards.querySelectorAll('.empty')) text.remove();
     keyed(this.cards, pending.map((inquiry, at) => ({inquiry, at})), ({inquiry}) => inquiry.id, ({inquiry, at}) => {
-      const title = app.board.rows.get(inquiry.root)?.title;
       const card = inquiryCard(inquiry.kind, inquiry, {number: `${at + 1} of ${pending.length}`});
-      card.querySelector('.card-head')?.after(h('a', {class: 'card-path', href: `/s/${inquiry.root}`}, `in “${title || 'a session'}”`));
+      card.querySelector('.card-head')?.after(h('a', {class: 'card-path', href: `/s/${inquiry.root}`}, sessionWords(inquiry.root)));
       return card;
-    }, (card, {at}) => { card.querySelector('.card-when').textContent = `${at + 1} of ${pending.length}`; });
+    }, (card, {inquiry, at}) => {
+      setText(card.querySelector('.card-when'), `${at + 1} of ${pending.length} · ${ago(inquiry.asked_at)}`);
+      setText(card.querySelector('a.card-path'), sessionWords(inquiry.root));
+    });
     if (pending.length === 0) this.cards.append(h('p', {class: 'empty'}, 'Nothing waits for you.'));
   }
 
@@ -112,6 +115,12 @@ class Permissions extends View {
         h('td', null, one.answered ? `${one.answered.by}${one.answered.via ? ` (${one.answered.via})` : ''}` : '–'),
         h('td', {class: 'when'}, clock(one.answered?.at ?? one.asked_at)))))));
   }
+}
+
+/** @param {string} session */
+function sessionWords(session) {
+  const title = app.board.rows.get(session)?.title;
+  return title ? `in “${title}”` : 'to the session';
 }
 
 /** @param {any} inquiry */

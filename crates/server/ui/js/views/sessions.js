@@ -14,6 +14,8 @@ import {newSession} from '../parts/sidebar.js';
 
 /** Sessions of a page. */
 const PAGE = 60;
+/** Places in conversations that are shown. */
+const PASSAGES = 20;
 /** How long after typing it is searched. */
 const SEARCH_MS = 200;
 
@@ -22,6 +24,8 @@ class Sessions extends View {
     this.title_ = 'Sessions – Rooftree';
     /** What is listed. @type {any[]} */
     this.sessions = [];
+    /** Places in conversations. @type {any[]} */
+    this.passages = [];
     /** The cursor of the next page. @type {string | undefined} */
     this.next = undefined;
     this.isDeleted = false;
@@ -48,14 +52,16 @@ class Sessions extends View {
     if (!isMore && this.sessions.length === 0) fill(this.list, loading());
     const query = {q: this.search.value.trim(), deleted: this.isDeleted || undefined, limit: PAGE};
     try {
-      const [pinned, others] = await Promise.all([
+      const [pinned, others, found] = await Promise.all([
         isMore || this.isDeleted ? {sessions: []} : get('/sessions', {...query, pinned: true}),
         get('/sessions', {...query, pinned: this.isDeleted ? undefined : false, cursor: isMore ? this.next : undefined}),
+        query.q && !isMore && !this.isDeleted ? get('/search', {q: query.q, limit: PASSAGES}).catch(() => ({hits: []})) : {hits: []},
       ]);
       // A later search was faster.
       if (number !== this.asked) return;
       this.sessions = [...(isMore ? this.sessions : pinned.sessions), ...others.sessions];
       this.next = others.next;
+      if (!isMore) this.passages = found.hits;
       this.isLoaded = true;
       setText(this.status, `${count(this.sessions.length, 'session')}`);
       this.changed();
@@ -67,7 +73,7 @@ class Sessions extends View {
   draw() {
     if (!this.isLoaded) return;
     this.more.hidden = !this.next;
-    if (this.sessions.length === 0) {
+    if (this.sessions.length + this.passages.length === 0) {
       fill(this.list, h('p', {class: 'empty'}, this.isDeleted ? 'Nothing is deleted.' : this.search.value ? 'No session contains these words.' : 'There are no sessions yet. Begin one on the board.'));
       return;
     }
@@ -77,7 +83,16 @@ class Sessions extends View {
     fill(this.list, [...byAgent].map(([agent, own]) => h('section', {class: 'agent-group', 'aria-label': agent},
       h('h2', null, agentBadge(agent), h('span', {class: 'group-count'}, String(own.length)),
         may('chat') && app.agents.has(agent) ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+ New') : null),
-      h('ul', {class: 'session-rows'}, own.map(session => this.row(session))))));
+      h('ul', {class: 'session-rows'}, own.map(session => this.row(session))))), this.drawPassages());
+  }
+
+  /** Places in conversations that contain the words. */
+  drawPassages() {
+    if (this.passages.length === 0) return null;
+    return h('section', {class: 'agent-group', 'aria-label': 'In conversations'}, h('h2', null, 'In conversations ', h('span', {class: 'group-count'}, String(this.passages.length))),
+      h('ul', {class: 'session-rows'}, this.passages.map(hit => h('li', {class: 'session-row passage', data: {session: hit.session}},
+        h('a', {href: `/s/${hit.session}`, class: 'session-link'}, hit.name || app.board.rows.get(hit.session)?.title || 'Untitled'),
+        h('span', {class: 'session-snippet'}, marked(hit.snippet)), agentBadge(hit.agent)))));
   }
 
   /** @param {any} session */
@@ -131,5 +146,10 @@ class Sessions extends View {
       go(`/s/${session.id}`);
     });
   }
+}
+
+/** The server puts a hit between brackets. @param {string} snippet */
+function marked(snippet) {
+  return snippet.split(/\[([^\]]*)\]/).map((text, at) => at % 2 ? h('mark', null, text) : text);
 }
 customElements.define('rt-sessions', Sessions);

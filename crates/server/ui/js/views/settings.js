@@ -48,7 +48,7 @@ class Settings extends View {
 
 function youSection() {
   const {me} = app;
-  return h('div', null, h('p', null, `${me.name || me.person}${me.is_owner ? ', owner' : ''}. This browser may: ${me.scopes.join(', ')}.`),
+  return h('div', null, h('p', null, `You are ${me.name || me.person}. This browser may: ${me.scopes.join(', ')}.`),
     h('div', {class: 'form-buttons'}, h('button', {type: 'button', onclick: async () => { if (await attempt(() => post('/logout', {}))) location.assign('/'); }}, 'Log out')));
 }
 
