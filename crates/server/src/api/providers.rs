@@ -31,16 +31,16 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .needs(admin, "Stores the key of a provider; if no default model is set, the provider's usual one is")
             .body::<NewKey>()
             .answers::<ProviderList>(200)
-            .fails(&[400, 403]),
+            .fails(&[403, 422]),
         ApiRoute::delete(PROVIDER_KEY, remove)
             .needs(admin, "Removes the stored key of a provider")
             .answers::<ProviderList>(200)
-            .fails(&[400, 403]),
+            .fails(&[403, 422]),
         ApiRoute::put(DEFAULT_MODEL, set_default)
             .needs(admin, "Sets the default model where none is set; it counts at once")
             .body::<NewDefaultModel>()
             .answers::<ProviderList>(200)
-            .fails(&[400, 403]),
+            .fails(&[403, 422]),
         ApiRoute::get(LOCAL_SERVERS, local)
             .needs(admin, "Lists the model servers that answer on this machine")
             .answers::<LocalServerList>(200),

@@ -1,6 +1,7 @@
 //! The context line of messages, and texts that look like commands: what the server keeps and what it does not do.
 
-use rooftree_protocol::AccessScope;
+use rooftree_protocol::{AccessScope, AuthorizedCaller, Surface};
+use rooftree_runtime::NewAccessToken;
 use rooftree_testkit::{TestRuntimeBuilder, scripted::say};
 use serde_json::{Value, json};
 
@@ -26,8 +27,9 @@ fn last_request(api: &ApiScene) -> String {
 }
 
 async fn events(api: &ApiScene, session: &str) -> Vec<Value> {
-    let page = api.told(200, &format!("GET /sessions/{session}/events"), None);
-    page.await["events"].as_array().unwrap().clone()
+    let line = format!("GET /sessions/{session}/events");
+    let page = api.told(200, &line, None).await;
+    page["events"].as_array().unwrap().clone()
 }
 
 fn of_kind<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
@@ -75,11 +77,11 @@ async fn what_is_no_context_line_is_refused_and_nothing_is_posted() {
             problem["hint"].as_str().unwrap().contains("<context"),
             "{problem}"
         );
-        let command = json!({"command": "post", "to": {"strategy": "id", "id": session}, "parts": [{"type": "text", "text": "x"}], "origin": {"from": "user"}, "context": bad});
+        let command = json!({"command": "post", "to": {"session": "id", "id": session}, "parts": [{"type": "text", "text": "x"}], "origin": {"kind": "user"}, "context": bad});
         let refused = api.ask("POST /commands", Some(command)).await;
         assert_eq!(refused.status, 422, "{refused:?}");
         assert!(
-            refused.json()["detail"]
+            refused.json()["title"]
                 .as_str()
                 .unwrap()
                 .contains("context line"),
@@ -93,7 +95,7 @@ async fn what_is_no_context_line_is_refused_and_nothing_is_posted() {
     let queue = api
         .told(200, &format!("GET /sessions/{session}/queue"), None)
         .await;
-    assert_eq!(queue["messages"], json!([]));
+    assert_eq!(queue, json!({"queued": [], "steering": []}));
 }
 
 #[tokio::test]
@@ -113,7 +115,7 @@ async fn a_text_that_looks_like_a_command_is_only_a_text() {
     );
     // The route does what the text does not.
     api.told(
-        200,
+        202,
         &format!("POST /sessions/{session}/clear"),
         Some(json!({})),
     )
@@ -146,8 +148,25 @@ async fn providers_and_the_default_model_are_the_owners_and_a_server_without_set
         403
     );
     api.told(422, line, key).await;
-    let guest = crate::api_scene::token(&api.runtime, AccessScope::Admin, Some("Guest")).await;
-    let said = api.send(&guest, line, &[JSON], br#"{"key":"sk-1"}"#).await;
-    assert_eq!(said.status, 403, "{said:?}");
+    let bound = NewAccessToken {
+        name: "bound".into(),
+        person: None,
+        scopes: [AccessScope::Admin].into_iter().collect(),
+        agents: Some(vec!["lead".into()]),
+        expires_at: None,
+    };
+    let owner = AuthorizedCaller::local_owner(Surface::Http);
+    let bound = api
+        .runtime
+        .handle
+        .create_token(&owner, bound)
+        .await
+        .unwrap();
+    let said = api.send(&bound.secret, line, &[JSON], br#"{"key":"sk-1"}"#);
+    assert_eq!(
+        said.await.status,
+        403,
+        "a token for some agents changes no settings"
+    );
     api.told(404, "POST /demo", None).await;
 }

@@ -12,6 +12,7 @@ import {h} from './dom.js';
  */
 export function dialog(title, content, {submit = 'OK', danger = false, read = () => true, wide = false} = {}) {
   return new Promise(resolve => {
+    /** @type {any} */
     let result = null;
     const form = h('form', {method: 'dialog', onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();

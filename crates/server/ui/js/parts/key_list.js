@@ -65,6 +65,7 @@ export async function askKey(provider) {
     h('p', {class: 'muted'}, 'It is stored on the machine of the server, where only its owner can read it, and is never shown again.'),
   ], {submit: 'Store', read: () => key.value});
   if (!given) return null;
+  /** @type {any} */
   let next = null;
   await attempt(async () => {
     next = await put(pathOf`/providers/${provider.name}/key`, {key: given});

@@ -16,6 +16,16 @@ import {failure, loading} from '../parts/screen_state.js';
 const PAGE = 40;
 
 class Permissions extends View {
+  /** What waits, in the order in which it was asked. @type {any[]} */
+  pending = [];
+  /** What was answered. @type {any[]} */
+  answered = [];
+  /** The cursor of the next page. @type {string | undefined} */
+  next;
+  /** What the board said last that is asked. */
+  seen = '';
+  isLoaded = false;
+
   open() {
     this.title_ = 'Permissions – Rooftree';
     this.cards = h('div', {class: 'pending-cards'});
@@ -23,10 +33,6 @@ class Permissions extends View {
     this.history = h('div', {class: 'table-scroll'});
     this.more = h('button', {type: 'button', hidden: true, onclick: () => this.loadHistory(true)}, 'Show more');
     this.rules = ruleList();
-    /** @type {any[]} */
-    this.pending = [];
-    /** @type {any[]} */
-    this.answered = [];
     fill(this, h('div', {class: 'screen'}, h('h1', null, 'Permissions'),
       h('section', {'aria-label': 'Waiting for your answer'}, h('h2', null, 'Waiting for your answer ', this.pendingCount), this.cards),
       this.rules.element,

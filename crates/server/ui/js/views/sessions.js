@@ -20,16 +20,19 @@ const PASSAGES = 20;
 const SEARCH_MS = 200;
 
 class Sessions extends View {
+  /** What is listed. @type {any[]} */
+  sessions = [];
+  /** Places in conversations. @type {any[]} */
+  passages = [];
+  /** The cursor of the next page. @type {string | undefined} */
+  next;
+  isDeleted = false;
+  isLoaded = false;
+  /** How often was asked: the answer to an earlier question does not count. */
+  asked = 0;
+
   open() {
     this.title_ = 'Sessions – Rooftree';
-    /** What is listed. @type {any[]} */
-    this.sessions = [];
-    /** Places in conversations. @type {any[]} */
-    this.passages = [];
-    /** The cursor of the next page. @type {string | undefined} */
-    this.next = undefined;
-    this.isDeleted = false;
-    this.asked = 0;
     this.search = h('input', {type: 'search', placeholder: 'Search names, agents and last words', 'aria-label': 'Search sessions', value: new URLSearchParams(location.search).get('q') ?? '',
       oninput: () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.load(), SEARCH_MS); }});
     this.deleted = h('button', {type: 'button', 'aria-pressed': 'false', onclick: () => { this.isDeleted = !this.isDeleted; this.deleted.setAttribute('aria-pressed', String(this.isDeleted)); this.load(); }}, 'Deleted');

@@ -16,6 +16,9 @@ import {failure, loading} from '../parts/screen_state.js';
 const USUAL = ['anthropic', 'openai', 'google', 'openrouter', 'mistral'];
 
 class Welcome extends View {
+  /** Answer of `GET /providers`. @type {any} */
+  known;
+
   open() {
     this.title_ = 'Welcome – Rooftree';
     this.head = h('h1', null, 'Welcome');
@@ -58,6 +61,7 @@ class Welcome extends View {
     const rank = (/** @type {any} */ one) => { const at = USUAL.indexOf(one.name); return at < 0 ? USUAL.length : at; };
     const providers = [...this.known.providers].sort((one, other) => rank(one) - rank(other));
     const add = async (/** @type {any} */ provider) => {
+      /** @type {any} */
       const next = await askKey(provider);
       if (next) { this.known = next; this.drawIntro(next.default_model); this.drawKeys(); }
     };
