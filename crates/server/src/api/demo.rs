@@ -35,7 +35,8 @@ async fn begin(
     let new = NewSession {
         agent: usable_agent(&state, &who, &demo.agent)?,
         cwd: state.options.cwd.clone(),
-        name: Some("Demo".into()),
+        // Names are unique, and a demo can be seen again.
+        name: None,
         model: Some(demo.model),
     };
     let session = session_after(&state, &who, Command::Open(new)).await?;
