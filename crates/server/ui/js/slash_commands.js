@@ -103,7 +103,7 @@ async function carryOut(name, words, view) {
     case 'resume': return resume(words);
     case 'rename': return header.act('rename', words);
     case 'switch': return words ? switchTo(id, first, message) : header.act('switch');
-    case 'back': return header.act('back');
+    case 'back': return words ? backWith(model.meta.get(id), words) : header.act('back');
     case 'tasks': return showTasks();
     case 'stop': return stop(words, view);
     case 'undo': return header.act('undo');
@@ -160,6 +160,15 @@ async function resume(words) {
 async function switchTo(session, agent, text) {
   const next = await post(pathOf`/sessions/${session}/switch`, {agent, ...(text ? {text} : {})}, {key: newKey()});
   go(`/s/${next.id}`);
+}
+
+/** Goes back to the agent before, with the last answer as a summary and a message. @param {any} meta @param {string} text */
+async function backWith(meta, text) {
+  // Nothing is told if nothing was said since; then the answer is empty.
+  const told = await post(pathOf`/sessions/${meta.id}/back`, {summary: 'extract'}, {key: newKey()});
+  const before = told?.session ?? meta.forked_from?.session;
+  await post(pathOf`/sessions/${before}/messages`, {text}, {key: newKey()});
+  go(`/s/${before}`);
 }
 
 /** @param {string} task @param {any} view */

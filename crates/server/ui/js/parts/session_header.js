@@ -132,8 +132,9 @@ export class SessionHeader {
       {value: 'extract', label: 'The last answer', hint: 'Costs nothing'}, {value: 'model', label: 'A summary by a model'}]);
     if (!summary) return;
     await attempt(async () => {
-      const before = await post(pathOf`/sessions/${this.id}/back`, {summary}, {key: newKey()});
-      go(`/s/${before.id ?? before.session}`);
+      // Nothing is told if nothing was said since; then the answer is empty.
+      const told = await post(pathOf`/sessions/${this.id}/back`, {summary}, {key: newKey()});
+      go(`/s/${told?.session ?? this.view.model.meta.get(this.id)?.forked_from?.session}`);
     });
   }
 
