@@ -96,7 +96,7 @@ fn a_key_is_stored_as_auth_set_does_never_told_and_its_usual_model_counts_at_onc
     for bad in ["", "two words"] {
         let problem = server.told(422, line, Some(json!({"key": bad})));
         assert!(
-            problem["detail"]
+            problem["title"]
                 .as_str()
                 .unwrap()
                 .contains("nothing was stored")
@@ -119,10 +119,7 @@ fn a_key_is_stored_as_auth_set_does_never_told_and_its_usual_model_counts_at_onc
         "PUT /models/default",
         Some(json!({"model": "openai/gpt-5.2"})),
     );
-    assert!(
-        again["detail"].as_str().unwrap().contains(&model),
-        "{again}"
-    );
+    assert!(again["title"].as_str().unwrap().contains(&model), "{again}");
     let stored = server.desk.house.path().join("credentials.toml");
     assert!(fs::read_to_string(&stored).unwrap().contains(KEY));
     assert_eq!(
